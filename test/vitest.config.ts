@@ -3,8 +3,15 @@ import { keepScratchTogether } from './support/scratch.js';
 
 keepScratchTogether();
 
-/** One project a kind of test; nothing is retried. */
-const project = (name: string, include: readonly string[], timeoutMs: number, isolate = true) => ({
+interface Kind {
+  readonly include: readonly string[];
+  readonly timeoutMs?: number;
+  /** Loads everything anew for each file. */
+  readonly isolate?: boolean;
+}
+
+/** One project for files that run alike; nothing is retried. */
+const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
   test: {
     name,
     isolate,
@@ -22,23 +29,29 @@ export default defineConfig({
     allowOnly: false,
     // Most of the time is waited for processes; more at a time would want more memory than small machines have.
     maxWorkers: 2,
+    globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
-      // Nothing is mocked here, and to load everything anew for each file would take as long as all of the tests.
-      project(
-        'unit',
-        ['unit/*.test.ts', 'unit/!(rpc-node)/**/*.test.ts', 'architecture/*.test.ts'],
-        60_000,
-        false,
-      ),
+      // Tier 1, `npm test`: no PostgreSQL and no cluster. One project, because each project compiles the sources again; not
+      // isolated, because loading them anew for each file takes as long as the tests. Nothing is mocked.
+      project('quick', {
+        include: [
+          'unit/*.test.ts',
+          'unit/!(rpc-node)/**/*.test.ts',
+          ...['attacks', 'contract', 'specification', 'architecture'].map(
+            (folder) => `${folder}/**/*.test.ts`,
+          ),
+        ],
+        isolate: false,
+      }),
+      // Tier 2, `npm run test:all`: tier 1 and all below.
+      project('core', { include: ['core/**/*.test.ts'], isolate: false }),
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
-      project('rpc-node', ['unit/rpc-node/*.test.ts'], 60_000),
-      project('attacks', ['attacks/**/*.test.ts'], 60_000, false),
-      project('abuse', ['abuse/**/*.test.ts'], 60_000),
-      project('contract', ['contract/**/*.test.ts'], 60_000, false),
-      project('conformance', ['conformance/**/*.test.ts'], 120_000),
-      project('simulation', ['simulation/**/*.test.ts'], 300_000),
-      project('e2e', ['e2e/**/*.test.ts'], 300_000),
+      project('rpc-node', { include: ['unit/rpc-node/*.test.ts'] }),
+      project('abuse', { include: ['abuse/**/*.test.ts'], isolate: false }),
+      project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
+      project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
+      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000 }),
     ],
   },
 });

@@ -21,6 +21,8 @@ export default defineConfig({
     projects: [
       // Every suite with every node, and the packed program installed with each.
       project('nodes', ['nodes/**/*.test.ts'], 3_600_000),
+      // Servers in threes, and what moves between databases: minutes each.
+      project('programs', ['long/programs/**/*.test.ts'], 600_000),
       // On a validator that VALIDATOR_URL names.
       project('validator', ['validator/**/*.test.ts'], 120_000),
       // On the real program that SQUADS_PROGRAM names.

@@ -22,7 +22,7 @@ const SETTLE = 'Settings and help:';
 const TASKS: Readonly<Record<string, string>> = {
   ...{ burn: BURN, 'burn-batch': BURN, batch: BURN, pending: BURN },
   ...{ report: LOOK, proof: LOOK, vault: LOOK, audit: LOOK },
-  ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, db: KEEP, export: KEEP, import: KEEP },
+  ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, db: KEEP },
 };
 
 const ENTRIES: readonly CatalogueEntry[] = [
@@ -117,6 +117,7 @@ const ENTRIES: readonly CatalogueEntry[] = [
   ]),
   group('db', 'Look after the database that holds the flywheels.', [
     command('status', 'Show what is in it, and who is at work.', () => import('./commands/db/status.js')),
+    command('copy', 'Copy everything of a data directory into it.', () => import('./commands/db/copy.js')),
     command('migrate', 'Bring its schema up to date.', () => import('./commands/db/migrate.js')),
     command('check', 'Look for what constraints cannot state.', () => import('./commands/db/check.js')),
     command(
@@ -125,12 +126,6 @@ const ENTRIES: readonly CatalogueEntry[] = [
       () => import('./commands/db/accept-gap.js'),
     ),
   ]),
-  command('export', 'Write all that the store holds into a file.', () => import('./commands/export.js')),
-  command(
-    'import',
-    'Fill an empty database or data directory with an export.',
-    () => import('./commands/import.js'),
-  ),
   command(
     'audit',
     'Show who registered, made, rotated and revoked what.',

@@ -55,8 +55,21 @@ export interface DatabaseFinding {
   readonly detail: string;
 }
 
+/** What was copied into a database. */
+export interface DatabaseCopy {
+  readonly database: string;
+  /** The name that the flywheel has there. */
+  readonly project: string;
+  readonly rows: number;
+  readonly tables: readonly { readonly name: string; readonly rows: number; readonly sha256: string }[];
+  /** All of it was there before. */
+  readonly wasThere: boolean;
+}
+
 export interface DatabaseAdmin {
   migrate(terms: { readonly isDryRun: boolean }): Promise<DatabaseMigration>;
+  /** Everything of the data directory. @throws `ERR_INPUT_INVALID` where something else is there; nothing was written then. */
+  copy(): Promise<DatabaseCopy>;
   status(): Promise<DatabaseStatus>;
   /** Looks for rows that break what has to hold. @param terms - `onChain`: what has landed is looked up there too. */
   check(terms: { readonly onChain: boolean }): Promise<readonly DatabaseFinding[]>;

@@ -100,24 +100,6 @@ export interface GapReport {
   }[];
 }
 
-/** What an export or an import comes to. */
-export interface StoreMoved {
-  readonly rows: number;
-  readonly tables: readonly { readonly name: string; readonly rows: number; readonly sha256: string }[];
-  readonly sha256: string;
-}
-
-export interface StoreExported extends StoreMoved {
-  /** `null`: standard output. */
-  readonly file: string | null;
-}
-
-export interface StoreImported extends StoreMoved {
-  readonly projects: number;
-  /** All of it was there before. */
-  readonly wasThere: boolean;
-}
-
 /** What can be done with the flywheel of a data directory beside calling its service. */
 export interface LocalAdmin {
   init(input: LocalInitInput): Promise<LocalInitResult>;
@@ -150,10 +132,6 @@ export interface LocalAdmin {
   gap(): Promise<GapReport | null>;
   /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
   acceptGap(transactions: number): Promise<void>;
-  /** Everything that the store holds. @param file - absolute, or `-`. */
-  exportStore(file: string): Promise<StoreExported>;
-  /** Fills an empty store. @param file - absolute, or `-`. @throws `ERR_INPUT_INVALID`; nothing was written then. */
-  importStore(file: string): Promise<StoreImported>;
   /** What was administered, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditAct[]>;
   /** Writes the owner's keypair file (0600); never over an existing file. */

@@ -9,16 +9,21 @@ import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import { addGlobalOptions, globalFlags, requireUse } from './config/global-options.js';
 import type { GlobalFlags } from './config/resolve.js';
 import type { Use } from './config/settings-table.js';
+import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
 const DESCRIPTION =
   'flywheel burns and airdrops Solana tokens on proof of what users did, on this machine or through an API.';
 
-const ROOT_NOTES = `
-Begin with \`flywheel demo\`: it shows everything at work on this machine.
-More: flywheel help COMMAND | settings | exit-codes | files | output`;
+const ROOT_NOTES = [
+  'Begin with `flywheel demo`: it shows everything at work on this machine.',
+  'More: flywheel help COMMAND | settings | exit-codes | files | output',
+];
 
-const NOTES = 'Settings of all commands: flywheel help settings. Exit codes: flywheel help exit-codes.';
+const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
+
+/** Text is broken also where there is room for so few characters. */
+const MIN_WRAPPED = 16;
 
 /** What a command has a use for that says nothing else. */
 const USUAL: readonly Use[] = ['service', 'request', 'chain'];
@@ -58,10 +63,14 @@ export function buildTree(options: ProgramOptions): CommandTree {
     .version(options.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
-    .configureHelp({ helpWidth: options.width, subcommandTerm: (command) => command.name() })
+    .configureHelp({
+      helpWidth: options.width,
+      minWidthToWrap: MIN_WRAPPED,
+      subcommandTerm: (command) => command.name(),
+    })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
-    .addHelpText('after', ROOT_NOTES);
+    .addHelpText('after', ['', ...wrapped(ROOT_NOTES, options.width)].join('\n'));
   addGlobalOptions(root);
   const execute = (path: string, { run, uses }: Typed): Promise<void> => {
     requireUse(root, path, uses);
@@ -96,7 +105,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
       const spec = (await loadSpec()).command;
-      addSpec(command, spec, execute);
+      addSpec(command, spec, { execute, width: options.width });
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
     addEntries(command, entries);
@@ -116,7 +125,10 @@ interface Typed {
 function addSpec(
   command: Command,
   spec: CommandSpec,
-  execute: (path: string, typed: Typed) => Promise<void>,
+  {
+    execute,
+    width,
+  }: { readonly execute: (path: string, typed: Typed) => Promise<void>; readonly width: number },
 ): void {
   const { details, csv, output, examples, uses = USUAL } = spec.help;
   const path = commandPath(command);
@@ -128,15 +140,17 @@ function addSpec(
     };
   spec.mount(command, (runCommand) => execute(path, { run: run(runCommand), uses }));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  const lines = (title: string, texts: readonly string[]): readonly string[] =>
-    texts.length === 0 ? [] : ['', title, ...texts.map((text) => `  ${text}`)];
   const columns = csv === undefined ? [] : [`csv: ${csv.join(', ')}`];
-  const shown = examples.map((line) => `$ ${line}`);
-  command.addHelpText(
-    'after',
-    [...lines('Output:', [...output, ...columns]), ...lines('Examples:', shown), '', NOTES].join('\n'),
+  const shapes = [...output, ...columns].flatMap((text) =>
+    indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
   );
+  // Lines to copy are never broken.
+  const shown = examples.length === 0 ? [] : ['', 'Examples:', ...examples.map((line) => `  $ ${line}`)];
+  command.addHelpText('after', ['', 'Output:', ...shapes, ...shown, '', ...wrapped(NOTES, width)].join('\n'));
 }
+
+const wrapped = (lines: readonly string[], width: number): readonly string[] =>
+  lines.flatMap((line) => wrapText(line, width));
 
 function refuseDetour(command: CommandUnknownOpts): never {
   const { parent } = command;

@@ -56,10 +56,6 @@ export const openLocal: Openers['openLocal'] = async (ambient, settings) => {
     openRpc: async () => (await import('./rpc.js')).openOwnRpc(ambient, settings),
     openOnCluster: async (config) =>
       (await import('./data-engine.js')).openOnCluster(ambient, settings, config),
-    moves: {
-      exportStore: async (file) => (await import('./store-moves.js')).exportFrom(ambient, settings, file),
-      importStore: async (file) => (await import('./store-moves.js')).importInto(ambient, settings, file),
-    },
     openInDatabase: async () => {
       if (settings.database.value === null) return null;
       const [{ databaseOf }, { openInDatabase }] = await Promise.all([

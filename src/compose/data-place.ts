@@ -32,7 +32,7 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
     'ERR_CONFIG_INVALID',
     `${address.name} names a database, and ${dataDir.value} holds a flywheel of its own: it cannot be told which of the two is meant.`,
     {
-      hint: `Unset ${address.name}, or give another directory with --data-dir. \`flywheel export\` and \`flywheel import\` bring one from the directory into the database.`,
+      hint: `Unset ${address.name}, or give another directory with --data-dir. \`flywheel db copy\` brings the one in the directory into the database.`,
     },
   );
 }

@@ -125,7 +125,7 @@ async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Pr
 
 /** @throws `ERR_CONFIG_INVALID` where no database is named. */
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
-  const address = databaseOf(settings);
+  const address = settings.database.value;
   if (address === null)
     throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is named.', {
       hint: 'Set FLYWHEEL_DATABASE_URL, or name a file that holds its address with --database-url-file.',
@@ -134,9 +134,11 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
   const url = address.reveal();
   return {
     migrate: async ({ isDryRun }) => {
+      databaseOf(settings);
       const { upgradeStore } = await import('../store/postgres/upgrade.js');
       return { database: address.shown, ...(await upgradeStore({ url, isDryRun })) };
     },
+    copy: async () => (await import('./copy-store.js')).copyIntoDatabase(settings, address),
     status: async () => statusOf(address, await (await inspect()).inspectStore(url)),
     check: async ({ onChain }) => {
       const { openInDatabase } = await import('./data-engine.js');

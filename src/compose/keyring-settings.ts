@@ -1,6 +1,6 @@
 /** Who keeps the keys of an engine, as the settings say, else the data directory. */
 import type { KeypairSigner } from '../chain/transaction/signer.js';
-import { SIGNER_NAMES } from '../cli/config/resolve-signers.js';
+import { SIGNER_NAMES, type SignerNames } from '../cli/config/resolve-signers.js';
 import type { KeyKeeper, Settings, SignerSettings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';
 import type { KeypairSource } from '../cli/wallet/keypair-source.js';
@@ -40,11 +40,7 @@ export function keyringOf(
   return (files) => createKeyring(files, custody, terms);
 }
 
-function sourceOf(
-  ambient: Ambient,
-  keeper: KeyKeeper,
-  names: (typeof SIGNER_NAMES)[keyof SignerSettings],
-): KeySource {
+function sourceOf(ambient: Ambient, keeper: KeyKeeper, names: SignerNames): KeySource {
   if ('command' in keeper) return { kind: 'program', command: keeper.command, setting: names.flag };
   return {
     kind: 'keypair',

@@ -2,7 +2,7 @@
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import type { FetchedProgram, LocalAdmin, LocalVaultResult } from '../cli/context.js';
-import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
 import { ownDataDirectory } from './data-lock.js';
 import { type OpenedEngine, openEngine, openFiles } from './engine.js';
@@ -33,8 +33,6 @@ export interface LocalPlace {
   readonly openRpc: () => Promise<OwnRpc | null>;
   /** Opens the engine of a data directory that is on a cluster. */
   readonly openOnCluster: (config: ClusterConfig) => Promise<OpenedEngine<Chain>>;
-  /** Moves all of the store, which is not open then. @default it is not moved */
-  readonly moves?: Pick<LocalAdmin, 'exportStore' | 'importStore'>;
   /** Opens that of a database, for what is about any flywheel; `null` where none is named. @default none is */
   readonly openInDatabase?: () => Promise<OpenedEngine<Chain> | null>;
   /** File of the API key that commands of this machine use. @default that of the data directory */
@@ -96,8 +94,6 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
       const it = await openAny();
       return rotateKeyInFile(dataDir, it.engine, input, await place.ownKeyFile?.(it));
     },
-    exportStore: (file) => movesOf(place).exportStore(file),
-    importStore: (file) => movesOf(place).importStore(file),
     gap: async () => {
       const ledger = ledgerOf(place);
       return ledger === null ? gapOfEngine(await openAny()) : gapOfLedger(ledger);
@@ -111,11 +107,6 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     exportOwner: async (outFile) => exportOwner(place, outFile),
     close,
   };
-}
-
-function movesOf({ moves }: LocalPlace): NonNullable<LocalPlace['moves']> {
-  invariant(moves !== undefined, 'Nobody says how the store is moved.');
-  return moves;
 }
 
 /** `null` where the flywheel is on a cluster. */

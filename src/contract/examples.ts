@@ -77,7 +77,7 @@ export const EXAMPLES: Readonly<
   report: {
     response: {
       ...{ symbol: 'FLY', mintAddress: BATCH.mintAddress, decimals: 6, supply: '998749.5' },
-      ...{ since: '2026-01-01T00:00:00.000Z', until: null, pendingBurns: 0 },
+      ...{ since: '2026-01-01T00:00:00.000Z', until: null, pendingBurns: 0, chargesTransferFee: false },
       rows: [{ period: '2026-01-31', type: null, ...REPORT_SUMS }],
       total: REPORT_SUMS,
     },

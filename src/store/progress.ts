@@ -48,15 +48,15 @@ export async function raiseRevision({ db }: Session, revision: number): Promise<
     .execute();
 }
 
-/** No database is on this line: what was moved here is a copy, and its source may have gone on. */
-const IMPORTED = 'import';
+/** No database is on this line: the source of a copy may have gone on. */
+const COPIED = 'copy';
 
 /** The store has come as far as another had, and is of the same ledger. */
 export async function restoreProgress({ db }: Session, progress: StoreProgress): Promise<void> {
   const { genesis, revision, ledgerHeight } = progress;
   await db
     .updateTable('progress')
-    .set({ genesis, revision, ledger_height: ledgerHeight, lineage: IMPORTED, held_until: null })
+    .set({ genesis, revision, ledger_height: ledgerHeight, lineage: COPIED, held_until: null })
     .where('id', '=', 1)
     .execute();
 }

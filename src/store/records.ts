@@ -93,7 +93,7 @@ export const AUDIT_ACTIONS = [
   'keys.rotate',
   'keys.revoke',
   'gap.accept',
-  'import',
+  'copy',
   'migrate',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

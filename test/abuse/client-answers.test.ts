@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import type { Call } from '../../src/contract/call.js';
-import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../src/contract/schemas/burn.js';
 import type { Service } from '../../src/contract/service.js';
@@ -10,6 +9,7 @@ import type { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { proofHash, sha256 } from '../../src/values/digest.js';
 import { Secret } from '../../src/values/secret.js';
+import { EXAMPLES } from '../support/fake-service.js';
 import { remoteClient } from '../support/http.js';
 import { inTurn, json, type Stub, type StubAnswer, startStub } from '../support/http-stub.js';
 

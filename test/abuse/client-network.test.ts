@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import type { Call } from '../../src/contract/call.js';
-import { EXAMPLES } from '../../src/contract/examples.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 import type { Service } from '../../src/contract/service.js';
 import type { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { Secret } from '../../src/values/secret.js';
+import { EXAMPLES } from '../support/fake-service.js';
 import {
   answers,
   type Behaviour,

@@ -2,12 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openRemoteService } from '../../src/compose/remote-service.js';
-import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
+import { EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
-import { type TestCli, testCli } from '../support/in-process.js';
+import { openRemoteService, type TestCli, testCli } from '../support/in-process.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>
@@ -58,7 +57,10 @@ const finished: Batch = {
   ...batch,
   status: 'FAILED',
   executeResult: result,
-  initResult: { ...result, batchIndex: 1 },
+  initResult: {
+    ...{ ...result, batchIndex: 1 },
+    successfulExecutions: [{ bundleId: EVIL, txHashes: ['1'.repeat(64)] }],
+  },
 };
 const init = EXAMPLES.initBatch.response as InitBatchResult;
 const burned = { ...(EXAMPLES.burn.response as BurnResult), hash: EVIL, dateBurned: EVIL };
@@ -183,7 +185,8 @@ describe('JSON output', () => {
     const { stderr, exit } = await errors.run('batch', 'status', UUID);
     const { message } = JSON.parse(stderr.split('\n')[0] ?? '') as { message: string };
     expect([message, exit]).toEqual([EVIL, 5]);
-    const lines = await commandLine({ words: [], answer: partlyBurned }, false);
+    const named = { ...partly, errors: [{ ...partly.errors[0], message: EVIL }] };
+    const lines = await commandLine({ words: [], answer: named }, false);
     const { stdout: elements } = await lines.run('burn-batch', 'burns.json', '--output', 'ndjson');
     const parsed = elements
       .trim()

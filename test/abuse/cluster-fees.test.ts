@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { checkVote } from '../../src/approval/check-vote.js';
 import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../src/chain/chain.js';
 import { address } from '../../src/values/address.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { nodeWithPrice, openOnCluster, type ServiceUnderTest, signApproval } from '../support/service.js';
 
 const feeOf = (record: TransactionRecord | null | undefined): bigint => record?.feeLamports ?? 0n;

@@ -1,6 +1,6 @@
 /** Engines on one store whose clocks are hours or days apart, under one key: it burns once, and nobody is told of an inner error. */
+import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
-import { randomIds } from '../../src/values/ids.js';
 import { Random } from '../fuzz/random.js';
 import { HandClock } from '../support/chain.js';
 import {
@@ -11,12 +11,13 @@ import {
   openTestEngine,
   type TestEngine,
 } from '../support/engine.js';
+import { isLong, sampleOf } from '../support/long.js';
 import { actOverMidnight } from '../support/over-midnight.js';
 
 const HOUR_MS = 3_600_000;
 const APART_MS = [0, 2 * 24 * HOUR_MS, -3 * HOUR_MS, 60_000, 5 * HOUR_MS, -24 * HOUR_MS];
 const ROUNDS = 3;
-const ELEMENTS = 300;
+const ELEMENTS = isLong ? 300 : 60;
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -62,7 +63,7 @@ it('one burn', async () => {
 it('a burn-batch', async () => {
   test = await openTestEngine();
   const requests = Array.from({ length: ELEMENTS }, (_, index) => aBurnRequest(1, { proof: { index } }));
-  const options = test.project.call({ idempotencyKey: randomIds.uuid() });
+  const options = test.project.call({ idempotencyKey: randomUUID() });
   const { values, codes } = await together((engine) => engine.burnBatch(requests, options));
   expect([values.size, codes]).toEqual([1, BUSY]);
   const [value] = [...values].map((text) => JSON.parse(text) as { success: unknown[] });
@@ -79,7 +80,7 @@ it('an init', async () => {
   expect((await test.engine.listBatches({ limit: 10 }, test.project.call())).value.items).toHaveLength(1);
 });
 
-it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+it.each(sampleOf([1, 2, 3, 4, 5, 6, 7, 8], 2))(
   'burns and batches over a midnight, by blocks of another day: no cap is passed (seed %d)',
   async (seed) => {
     test = await openTestEngine({ dailyBurn: '5', dailyAirdrop: '5' });

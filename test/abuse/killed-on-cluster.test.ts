@@ -7,14 +7,16 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../src/engine/engine.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Uuid } from '../../src/values/ids.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { type Death, Lives } from '../support/killed-engine.js';
+import { sampleOf } from '../support/long.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 
 const UNIT = 1_000_000n;
-/** `KILL_AT=all` tries every call, `KILL_AT=17` that one; else some of them, spread over all. */
-const WHERE = process.env['KILL_AT'] ?? 'some';
-const SOME = 8;
+/** `KILL_AT=17` tries that call only. */
+const WHERE = process.env['KILL_AT'];
+/** So many deaths, spread over all. */
+const SOME = 6;
 const MAX_TRIES = 20;
 
 type Under = Awaited<ReturnType<typeof openOnCluster>>;
@@ -67,7 +69,7 @@ async function live(death: Death | null): Promise<number> {
   const { test, node } = under;
   const { project } = test;
   const before = await supplyOf(under, project);
-  const lives = new Lives(test, node.url, death);
+  const lives = new Lives(test, node, death);
   const steps = asked(under);
   const isReconciled = (death?.call ?? 0) % 2 === 0;
   const step = <Value>(ask: (engine: Engine) => Promise<Value>): Promise<Value> =>
@@ -94,20 +96,20 @@ async function live(death: Death | null): Promise<number> {
   return calls;
 }
 
-/** Calls after which an engine dies: spread evenly, first and last included. */
-function points(calls: number): readonly number[] {
-  if (WHERE === 'all') return Array.from({ length: calls }, (_, index) => index + 1);
-  if (WHERE !== 'some') return [Number(WHERE)];
-  return Array.from({ length: SOME }, (_, index) => 1 + Math.round((index * (calls - 1)) / (SOME - 1)));
+/** An engine dies before a call or after it. */
+function deaths(calls: number): readonly Death[] {
+  const at = (call: number): Death[] => [
+    { call, when: 'before' },
+    { call, when: 'after' },
+  ];
+  if (WHERE !== undefined) return at(Number(WHERE));
+  return sampleOf(Array.from({ length: calls }, (_, index) => at(index + 1)).flat(), SOME);
 }
 
 const calls = await live(null);
 
-// Each waits for slots most of the time.
-describe.concurrent(`an engine that dies at one of its ${calls} calls`, () => {
-  it.each(
-    points(calls).flatMap((call) => [{ call, when: 'before' } as const, { call, when: 'after' } as const]),
-  )(
+describe(`an engine that dies at one of its ${calls} calls`, () => {
+  it.each(deaths(calls))(
     'leaves what another one brings to its end: $when call $call',
     async (death) => {
       await live(death);

@@ -14,15 +14,15 @@ import {
   type TestEngine,
   type TestProject,
 } from '../support/engine.js';
-import { openPostgresStoreIn, type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../support/postgres.js';
 import { aBurn, aRequest, LATER, pending, register, type StoreUnderTest, success } from '../support/store.js';
 
-let server: PostgresServer;
+let server: OwnDatabase;
 let database: StoreUnderTest;
 let test: TestEngine;
 const open = openPostgresStoreIn(() => server.url);
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await openDatabase();
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
@@ -202,7 +202,7 @@ it('loses nothing of another process that dies with its transaction open', async
     async (tx) => {
       await tx.requests.insert(aRequest({ id: 'lost', tokenId, keyId: test.project.registration.tokenId }));
       await database.raw(
-        "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
       );
       await tx.requests.get('lost');
     },

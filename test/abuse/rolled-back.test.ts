@@ -1,11 +1,10 @@
 /** A cluster that takes back what it had confirmed: everything happens once all the same, and answers name what stands on chain. */
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExecuteResult, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { address } from '../../src/values/address.js';
-import { aBurn, aPipeline } from '../contract/service/examples.js';
+import { aBurn, aPipeline } from '../support/examples.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../support/service.js';
 
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
@@ -13,7 +12,8 @@ type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
 const UNIT = 1_000_000n;
 /** Slots until a block is final: time for a whole batch on a fork. */
 const FINALIZED_AFTER = 60;
-const LOOK_MS = 50;
+/** Slots between two looks. */
+const LOOK_SLOTS = 5;
 const CALL = { idempotencyKey: '6f1c2a58-52e3-4b1d-9d50-0b7a3f1f6a11' };
 /** What a batch is refused with while what it rests on is not there. */
 const NOT_YET = [
@@ -41,7 +41,7 @@ async function isSettled({ test }: Cluster): Promise<boolean> {
 /** Lets the engine look again and again. */
 async function untilSettled(under: Cluster): Promise<void> {
   do {
-    await setTimeout(LOOK_MS);
+    under.node.advance(LOOK_SLOTS);
     await under.engine.reconcile();
   } while (!(await isSettled(under)));
 }
@@ -71,7 +71,7 @@ async function executeBatch(
 /** Asks again and again, until nothing of the answer can be taken back. */
 async function again(under: Cluster, ask: () => Promise<ExecuteResult>): Promise<ExecuteResult> {
   for (;;) {
-    await setTimeout(LOOK_MS);
+    under.node.advance(LOOK_SLOTS);
     await under.engine.reconcile();
     try {
       const result = await ask();
@@ -109,7 +109,7 @@ async function expectExecuted(
   expect((await chain.lookUp(hashes)).map((record) => record?.error)).toEqual([null, null]);
 }
 
-describe.concurrent('what a fork has taken back', () => {
+describe('what a fork has taken back', () => {
   it.each([
     ['and comes again', false],
     ['and is forgotten', true],
@@ -178,7 +178,7 @@ describe.concurrent('what a fork has taken back', () => {
     while (!codes.has('ERR_BATCH_NOT_FINALIZED')) {
       const ask = service.issueApproval({ batchId: batch.id }, test.project.call());
       await ask.catch((error: unknown) => codes.add(isFlywheelError(error) ? error.code : String(error)));
-      await setTimeout(LOOK_MS);
+      node.advance();
     }
     expect(codes).toEqual(new Set(['ERR_UNAVAILABLE', 'ERR_BATCH_NOT_FINALIZED']));
     await under.dispose();

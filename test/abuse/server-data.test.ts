@@ -2,10 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { EXIT } from '../../src/errors/exit-codes.js';
-import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ask,
+  besides,
+  copyHome,
+  initHome,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
+import { sampleOf } from '../support/long.js';
 
+const EXIT_UNAVAILABLE = 6;
 const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
 
 const burn = (server: ServeProcess, { key }: ServedHome): Promise<Response> =>
@@ -24,6 +33,8 @@ function replace(path: string, by?: string): void {
 }
 
 describe('a data directory', () => {
+  let template: ServedHome;
+  let other: ServedHome;
   let home: ServedHome;
   const running: ServeProcess[] = [];
   const started = async (): Promise<ServeProcess> => {
@@ -32,8 +43,12 @@ describe('a data directory', () => {
     return server;
   };
 
-  beforeEach(async () => {
-    home = await initHome();
+  beforeAll(async () => {
+    template = await initHome();
+    other = await initHome();
+  });
+  beforeEach(() => {
+    home = copyHome(template);
   });
   afterEach(async () => {
     for (const server of running.splice(0)) await server.end('SIGKILL');
@@ -43,7 +58,7 @@ describe('a data directory', () => {
     const server = await started();
     const { exit: refused, stderr } = await besides(home, 'local', 'reset', '--yes', '--json');
     expect([refused, JSON.parse(stderr)]).toEqual([
-      EXIT.unavailable,
+      EXIT_UNAVAILABLE,
       expect.objectContaining({
         error: 'ERR_STORE_UNAVAILABLE',
         message: expect.stringContaining('in use by another flywheel process'),
@@ -55,18 +70,18 @@ describe('a data directory', () => {
     expect((await besides(home, 'local', 'reset', '--yes', '--json')).exit).toBe(0);
   });
 
-  it.each([
+  const LOSSES = [
     ['removed as a whole', async () => rmSync(home.dataDir, { recursive: true }), 'store.db'],
     ['moved away', async () => renameSync(home.dataDir, `${home.dataDir}-old`), 'store.db'],
     ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db')), 'ledger.db'],
     [
       'with the ledger of another',
-      async () => replace(join(home.dataDir, 'ledger.db'), join((await initHome()).dataDir, 'ledger.db')),
+      async () => replace(join(home.dataDir, 'ledger.db'), join(other.dataDir, 'ledger.db')),
       'ledger.db',
     ],
     [
       'with the store of another',
-      async () => replace(join(home.dataDir, 'store.db'), join((await initHome()).dataDir, 'store.db')),
+      async () => replace(join(home.dataDir, 'store.db'), join(other.dataDir, 'store.db')),
       'store.db',
     ],
     [
@@ -77,39 +92,44 @@ describe('a data directory', () => {
       },
       'store.db',
     ],
-  ])('%s under a server: 503, the reason, and the end', async (_name, lose, file) => {
-    const server = await started();
-    expect((await burn(server, home)).status).toBe(200);
-    const current = () => ask(`${server.url}/v1/flywheel/batch/current`, home.key);
-    expect((await current()).status).toBe(200);
-    const ended = new Promise<number | null>((resolve) => server.child.once('close', resolve));
-    await lose();
-    // What is asked before the end is refused; after it nobody answers.
-    const statuses = await Promise.all(
-      [burn(server, home), current(), fetch(`${server.url}/readyz`)].map((answer) =>
-        answer.then(
-          ({ status }) => status,
-          () => 'gone',
+  ] as const;
+
+  it.each(sampleOf(LOSSES, 3))(
+    '%s under a server: 503, the reason, and the end',
+    async (_name, lose, file) => {
+      const server = await started();
+      expect((await burn(server, home)).status).toBe(200);
+      const current = () => ask(`${server.url}/v1/flywheel/batch/current`, home.key);
+      expect((await current()).status).toBe(200);
+      const ended = new Promise<number | null>((resolve) => server.child.once('close', resolve));
+      await lose();
+      // What is asked before the end is refused; after it nobody answers.
+      const statuses = await Promise.all(
+        [burn(server, home), current(), fetch(`${server.url}/readyz`)].map((answer) =>
+          answer.then(
+            ({ status }) => status,
+            () => 'gone',
+          ),
         ),
-      ),
-    );
-    for (const status of statuses) expect([503, 'gone']).toContain(status);
-    expect(await ended).toBe(EXIT.unavailable);
-    expect(server.log()).toMatch(
-      new RegExp(`"error":"ERR_STORE_UNAVAILABLE","message":"[^"]*${file} has been removed or replaced`),
-    );
-  });
+      );
+      for (const status of statuses) expect([503, 'gone']).toContain(status);
+      expect(await ended).toBe(EXIT_UNAVAILABLE);
+      expect(server.log()).toMatch(
+        new RegExp(`"error":"ERR_STORE_UNAVAILABLE","message":"[^"]*${file} has been removed or replaced`),
+      );
+    },
+  );
 
   it.each([
     ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db'))],
     ['without its store', async () => replace(join(home.dataDir, 'store.db'))],
     [
       'with the ledger of another',
-      async () => replace(join(home.dataDir, 'ledger.db'), join((await initHome()).dataDir, 'ledger.db')),
+      async () => replace(join(home.dataDir, 'ledger.db'), join(other.dataDir, 'ledger.db')),
     ],
     [
       'with the store of another',
-      async () => replace(join(home.dataDir, 'store.db'), join((await initHome()).dataDir, 'store.db')),
+      async () => replace(join(home.dataDir, 'store.db'), join(other.dataDir, 'store.db')),
     ],
   ])('%s is not served', async (_name, lose) => {
     await lose();

@@ -6,6 +6,7 @@ import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js'
 import { startServer } from '../support/http.js';
 import { canConnect, parseAnswers } from '../support/http-raw.js';
 import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { isLong, sampleOf } from '../support/long.js';
 
 const PATH = '/v1/tokenomics/burn';
 const BURN = { type: 'PRODUCT_BUY', proof: { load: true }, burnAmount: 1, persistOnchain: false };
@@ -109,6 +110,13 @@ function cutAnswer(text: string): { status: number; isLast: boolean; rest: strin
   };
 }
 
+const LOADS = [
+  ['one connection a request', { ahead: 1, keepAlive: false }],
+  ['on connections that stay open', { ahead: 1, keepAlive: true }],
+  ['several requests at once on a connection', { ahead: 3, keepAlive: true }],
+] as const;
+const CLIENTS = isLong ? 12 : 6;
+
 describe('flywheel serve under load', () => {
   let home: ServedHome;
   const running: ServeProcess[] = [];
@@ -135,15 +143,11 @@ describe('flywheel serve under load', () => {
     }
   };
 
-  it.each([
-    ['on connections that stay open', { ahead: 1, keepAlive: true }],
-    ['one connection a request', { ahead: 1, keepAlive: false }],
-    ['several requests at once on a connection', { ahead: 3, keepAlive: true }],
-  ])('answers what was sent before a SIGTERM, %s', async (_name, options) => {
+  it.each(sampleOf(LOADS, 2))('answers what was sent before a SIGTERM, %s', async (_name, options) => {
     const before = await burned();
     const server = await start('--shutdown-grace', '20');
     const port = Number(new URL(server.url).port);
-    const clients = Array.from({ length: 12 }, () => new LoadClient(port, home.key, options));
+    const clients = Array.from({ length: CLIENTS }, () => new LoadClient(port, home.key, options));
     const load = clients.map((client) => client.run());
     while (clients.some(({ sent }) => sent.filter(({ outcome }) => outcome === 200).length < 3)) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -18,7 +18,15 @@ const filesIn = (folder: string): string[] =>
 
 const read = (path: string): Source => {
   const text = readFileSync(join(ROOT, path), 'utf8');
-  return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
+  let tree: ts.SourceFile | undefined;
+  return {
+    path,
+    text,
+    get tree() {
+      tree ??= ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+      return tree;
+    },
+  };
 };
 
 export const sources: readonly Source[] = filesIn('src').map(read);

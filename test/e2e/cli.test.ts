@@ -1,8 +1,9 @@
 /** What the built program promises of its streams, its exit numbers and its signals. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -13,6 +14,19 @@ const SOMEBODY = 'So11111111111111111111111111111111111111112';
 const REGISTER = ['--mint', SOMEBODY, '--owner', SOMEBODY, '--operator-keypair', 'none.json'];
 
 const command = (words: string): string => `'${process.execPath}' '${BIN}' ${words}`;
+
+const template = emptyDirectory();
+let made: { readonly apiKey: { readonly id: string; readonly key: string } };
+beforeAll(async () => {
+  made = JSON.parse((await flywheel({ home: template }, 'local', 'init')).stdout);
+});
+
+/** A home with a flywheel, as `local init` makes it. */
+function homeWithFlywheel(): string {
+  const home = emptyDirectory();
+  cpSync(template, home, { recursive: true });
+  return home;
+}
 
 describe('flywheel', () => {
   it('tells its version and help without making a file', async () => {
@@ -35,7 +49,7 @@ describe('flywheel', () => {
     expect((await flywheel({ home }, 'local', 'status')).stderr).not.toContain('.ts:');
   });
 
-  it.each([60, 80, 120])(
+  it.each(sampleOf([60, 80, 120], 1))(
     'is as wide as a terminal of %s columns at most, but for what is to be copied',
     async (columns) => {
       const home = emptyDirectory();
@@ -75,8 +89,7 @@ describe('flywheel', () => {
   });
 
   it('asks before it wipes, takes silence for a no, and says so with 130', async () => {
-    const home = emptyDirectory();
-    expect((await onTerminal(home, command('local init'))).status).toBe(0);
+    const home = homeWithFlywheel();
     const declined = await onTerminal(home, command('local reset'), {}, '');
     expect(declined.status).toBe(130);
     expect(declined.text).toContain('[y/N]');
@@ -97,9 +110,8 @@ describe('flywheel', () => {
   });
 
   it('does not cut what it prints into a pipe', async () => {
-    const home = emptyDirectory();
-    await flywheel({ home }, 'local', 'init');
-    const burns = Array.from({ length: 900 }, (_, id) => ({
+    const home = homeWithFlywheel();
+    const burns = Array.from({ length: 400 }, (_, id) => ({
       type: 'WATCH_AD',
       proof: { id },
       burnAmount: 0.001,
@@ -108,19 +120,19 @@ describe('flywheel', () => {
     const { exit, stdout } = await flywheel({ home, stdin: JSON.stringify(burns) }, 'burn-batch', '-');
     expect(exit).toBe(0);
     expect(stdout.length).toBeGreaterThan(65_536);
-    expect(JSON.parse(stdout).success).toHaveLength(900);
+    expect(JSON.parse(stdout).success).toHaveLength(400);
   });
 
-  it.each([
+  const SIGNALS = [
     ['SIGINT', 130],
     ['SIGTERM', 130],
     ['SIGKILL', null],
-  ] as const)(
+  ] as const;
+  it.each(sampleOf(SIGNALS, 2))(
     'survives %s: the same command then finishes each element exactly once',
     async (signal, code) => {
-      const home = emptyDirectory();
-      await flywheel({ home }, 'local', 'init');
-      const total = 6_000;
+      const home = homeWithFlywheel();
+      const total = isLong ? 6_000 : 2_000;
       const burns = Array.from({ length: total }, (_, id) =>
         JSON.stringify({ type: 'WATCH_AD', proof: { id }, burnAmount: 1, persistOnchain: false }),
       );
@@ -155,8 +167,8 @@ describe('flywheel', () => {
   );
 
   it('reads no data directory where a remote API is meant', async () => {
-    const home = emptyDirectory();
-    const { id } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
+    const home = homeWithFlywheel();
+    const { id } = made.apiKey;
     const live = ['profile', 'add', 'live', '--api-url', 'http://127.0.0.1:9'];
     expect((await flywheel({ home }, ...live)).exit).toBe(0);
     const named = [
@@ -186,14 +198,14 @@ describe('flywheel', () => {
       const { error, message } = JSON.parse(stderr.trim().split('\n').at(-1) || '{}');
       return [words, exit, error, message?.includes('profile live')];
     };
-    for (const words of [...named, ...local])
+    for (const words of [...sampleOf(named, 4), ...sampleOf(local, 2)])
       expect(await refused([...words, '-p', 'live'])).toEqual([
         [...words, '-p', 'live'],
         2,
         'ERR_USAGE',
         true,
       ]);
-    for (const words of named.slice(0, 3))
+    for (const words of named.slice(0, isLong ? 3 : 1))
       expect(await refused(words)).toEqual([words, 2, 'ERR_USAGE', true]);
     const env = { FLYWHEEL_PROFILE: 'live' };
     expect(await refused(['keys', 'create'], env)).toEqual([['keys', 'create'], 2, 'ERR_USAGE', true]);
@@ -234,11 +246,12 @@ describe('flywheel', () => {
 
   it('does not repeat what FLYWHEEL_PROFILE holds, which may be a key', async () => {
     const secret = 'fwk_8Wq3TzKpasted';
-    for (const words of [
+    const commands = [
       ['batch', 'current'],
       ['profile', 'show'],
       ['whoami', '--json'],
-    ]) {
+    ];
+    for (const words of sampleOf(commands, 2)) {
       const env = { FLYWHEEL_PROFILE: secret, FLYWHEEL_DEBUG: '1' };
       const { exit, stdout, stderr } = await flywheel({ home: emptyDirectory(), env }, ...words);
       expect([exit, stderr.includes('ERR_CONFIG_INVALID'), `${stdout}${stderr}`.includes(secret)]).toEqual([
@@ -250,8 +263,8 @@ describe('flywheel', () => {
   });
 
   it('serves until it is told to stop, then exits 0', async () => {
-    const home = emptyDirectory();
-    const { key } = JSON.parse((await flywheel({ home }, 'local', 'init')).stdout).apiKey;
+    const home = homeWithFlywheel();
+    const { key } = made.apiKey;
     const child = startFlywheel({ home }, ['serve', '--port', '0', '--log-level', 'silent']);
     const line = await new Promise<string>((resolve) =>
       child.stdout?.once('data', (chunk) => resolve(String(chunk))),

@@ -7,6 +7,7 @@ import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
 import {
   closeStubs,
@@ -64,7 +65,7 @@ const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<S
   );
 
 const burn = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
-  run(nodes, 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', ...words);
+  run(nodes, 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', '--yes', ...words);
 
 const count = ({ calls }: StubNode, name: string): number =>
   calls.filter(({ method }) => method === name).length;
@@ -87,13 +88,18 @@ async function priceOf(signature: string): Promise<bigint> {
 }
 
 describe('a node that tells neither what a place in a block costs nor when a block was made', () => {
-  it.each([
-    ['429', status(429)],
-    ['429 for half a minute', status(429, { 'retry-after': '30' })],
-    ['503', status(503)],
-    ['an unknown method', stated(-32_601, 'Method not found')],
-    ['nothing, ever', silence],
-  ])('is asked for each once, and a burn pays a price all the same: %s', async (_how, fault) => {
+  it.each(
+    sampleOf(
+      [
+        ['429', status(429)],
+        ['429 for half a minute', status(429, { 'retry-after': '30' })],
+        ['503', status(503)],
+        ['an unknown method', stated(-32_601, 'Method not found')],
+        ['nothing, ever', silence],
+      ] as const,
+      2,
+    ),
+  )('is asked for each once, and a burn pays a price all the same: %s', async (_how, fault) => {
     const stub = await nodeThat(fault, PRICES, TIME);
     const { exit, stdout, stderr } = await burn([stub]);
     expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
@@ -125,11 +131,16 @@ describe('a node that answers nothing', () => {
     return steps.map(({ exit }) => exit);
   }
 
-  it.each([
-    ['silence', silence],
-    ['closed connections', hangUp],
-    ['429 for half a minute', status(429, { 'retry-after': '30' })],
-  ])('is asked once by each command where another one answers: %s', async (_how, fault) => {
+  it.each(
+    sampleOf(
+      [
+        ['silence', silence],
+        ['closed connections', hangUp],
+        ['429 for half a minute', status(429, { 'retry-after': '30' })],
+      ] as const,
+      1,
+    ),
+  )('is asked once by each command where another one answers: %s', async (_how, fault) => {
     const bad = await nodeThat(fault);
     const good = await nodeThat(passOn(node.url));
     expect(await all(emptyDirectory(), [bad, good])).toEqual([0, 0, 0, 0]);
@@ -178,7 +189,6 @@ describe('doctor', () => {
       return checks.find(({ name }) => name === 'node');
     };
     for (const [version, ok] of [
-      ['v18.20.8', false],
       ['v20.17.0', false],
       ['v20.18.0', true],
     ] as const) {

@@ -1,5 +1,5 @@
 /** One node of two that have to agree, and that tells of a past that has not been: nothing is proven by it. */
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import {
   batchTransactionAddress,
@@ -19,9 +19,6 @@ import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.
 const REFUSED = 9;
 
 let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate();
-});
 afterEach(closeStubs);
 
 interface Found {
@@ -43,11 +40,11 @@ interface Two {
 async function two(): Promise<Two> {
   const operator = await anOperator('remote', template);
   const node = await startRpcNode(operator.dataDir);
-  const liar = await stubNode();
   return {
     operator,
     node,
-    ask: (lie, ...words) => {
+    ask: async (lie, ...words) => {
+      const liar = await stubNode();
       liar.always = passOn(node.url, ({ result, ...rest }: { result: Result }, call) => ({
         ...rest,
         result: lie(result, call),
@@ -73,9 +70,16 @@ async function said<Said>({ url }: RpcNode, method: string, ...params: readonly 
 
 const truth: Lie = (result) => result;
 
+let shared: Two;
+beforeAll(async () => {
+  template = await makeTemplate();
+  shared = await two();
+});
+afterAll(() => shared.close());
+
 describe('a node that has the agreement of no other', () => {
   it('does not hide what a batch did beside what was expected', async () => {
-    const { operator, node, ask, close } = await two();
+    const { operator, node, ask } = shared;
     const [first, ...others] = pipelinesOf('three');
     operator.write('three.json', [first, ...others]);
     operator.write('first.json', [first]);
@@ -98,15 +102,14 @@ describe('a node that has the agreement of no other', () => {
     const ended = await ask(hiding, ...verify, 'first.json');
     expect([ended.exit, problemOf(ended).error]).toEqual([REFUSED, 'ERR_NOT_VERIFIED']);
     expect((await ask(hiding, ...verify, 'three.json')).exit).toBe(0);
-    await close();
   });
 
   it('does not let a batch that waits have been executed', async () => {
-    const { operator, ask, close } = await two();
-    await initiated(operator, 'three');
+    const { operator, ask } = shared;
+    await initiated(operator, 'waits');
     const multisig = address(template.made.multisig);
-    const batch = transactionAddress(multisig, 1n).address;
-    const transactions = [1, 2, 3].map((number) => batchTransactionAddress(multisig, 1n, number).address);
+    const batch = transactionAddress(multisig, 2n).address;
+    const transactions = [1, 2, 3].map((number) => batchTransactionAddress(multisig, 2n, number).address);
     const data = base58Encode(encodeInstruction('batchExecuteTransaction', {}));
     const inventing: Lie = (result, { method }) => {
       if (method !== 'getTransaction') return result;
@@ -118,18 +121,17 @@ describe('a node that has the agreement of no other', () => {
       const meta = { ...result.meta, loadedAddresses, innerInstructions: [{ index: 0, instructions }] };
       return { ...result, meta };
     };
-    const verify = ['batch', 'verify', '--batch-index', '1', '--expect', 'three.json'];
+    const verify = ['batch', 'verify', '--batch-index', '2', '--expect', 'waits.json'];
     expect((await ask(truth, ...verify)).exit).toBe(REFUSED);
     const ended = await ask(inventing, ...verify);
     expect([ended.exit, problemOf(ended).message]).toEqual([
       REFUSED,
       expect.stringContaining('do not agree'),
     ]);
-    await close();
   });
 
   it('does not put the hash of a proof where it is not', async () => {
-    const { operator, ask, close } = await two();
+    const { operator, ask } = shared;
     const proof = { orderId: 'A-1' };
     const hash = proofHash(proof);
     operator.write('proof.json', proof);
@@ -153,6 +155,5 @@ describe('a node that has the agreement of no other', () => {
       REFUSED,
       expect.stringContaining('do not agree'),
     ]);
-    await close();
   });
 });

@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
+import { isLong } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
 import { flywheel, type Spawned } from '../support/spawn.js';
 
@@ -33,7 +34,7 @@ describe('a node that is a little behind the service', () => {
     await operator.leave();
   });
 
-  it('is waited for by one command after the other', async () => {
+  const oneAfterTheOther = async () => {
     const { operator, run } = await behind();
     const { owner } = operator;
     operator.write('three.json', pipelinesOf('three'));
@@ -49,5 +50,6 @@ describe('a node that is a little behind the service', () => {
       { burned: '3', batches: ['EXECUTED', 'CANCELLED'] },
     ]);
     await operator.leave();
-  });
+  };
+  if (isLong) it('is waited for by one command after the other', oneAfterTheOther);
 });

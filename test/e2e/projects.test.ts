@@ -6,7 +6,8 @@ import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { isLong } from '../support/long.js';
+import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import {
   addTokens,
   SQUADS_FEE,
@@ -22,13 +23,13 @@ import { emptyDirectory, flywheel } from '../support/spawn.js';
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const HOOK = resolve('test/support/kill-points.cjs');
 /** So many of the things by which a registration leaves a trace, spread over all of them. */
-const POINTS = Number(process.env['KILL_POINTS'] ?? 7);
+const POINTS = isLong ? 7 : 1;
 
 let project: TestProject;
 let tokens: { readonly shop: TestToken; readonly game: TestToken; readonly third: TestToken };
 let killed: readonly TestToken[];
 let node: TestNode;
-let postgres: PostgresServer;
+let postgres: OwnDatabase;
 let home: string;
 let server: ServeProcess | undefined;
 
@@ -47,7 +48,7 @@ beforeAll(async () => {
   tokens = { shop: project.token, game, third };
   killed = others;
   node = await startTestNode({ directory: project.directory, ...SLOTS });
-  postgres = await startPostgres();
+  postgres = await openDatabase();
   home = emptyDirectory();
 });
 afterAll(async () => {

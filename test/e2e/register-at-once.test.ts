@@ -12,7 +12,7 @@ import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { type DatabaseWay, openDatabaseWay } from '../support/database-way.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import {
   addTokens,
   SQUADS_FEE,
@@ -31,7 +31,7 @@ const RACES = 3;
 let project: TestProject;
 const tokens: TestToken[] = [];
 let node: TestNode;
-let postgres: PostgresServer;
+let postgres: OwnDatabase;
 let way: DatabaseWay;
 beforeAll(async () => {
   project = await testProject({ lamports: 5_000_000_000n });
@@ -42,7 +42,7 @@ beforeAll(async () => {
     )),
   );
   node = await startTestNode({ directory: project.directory, ...SLOTS });
-  postgres = await startPostgres();
+  postgres = await openDatabase();
   way = await openDatabaseWay(postgres.url);
 }, 120_000);
 afterAll(async () => {

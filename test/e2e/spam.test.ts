@@ -12,6 +12,7 @@ import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { isLong } from '../support/long.js';
 import { problemOf } from '../support/operator.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { closeStubs, passOn, type RpcCall, result, type StubNode, stubNode } from '../support/rpc-stub.js';
@@ -63,7 +64,7 @@ const burn = (dataDir: string, ...words: readonly string[]): Promise<Spawned> =>
       home: emptyDirectory(),
       env: { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal() },
     },
-    ...['burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', '--json', ...words],
+    ...['burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', '--yes', '--json', ...words],
   );
 
 /** A burn that lands. @returns its signature */
@@ -156,7 +157,7 @@ const slotNow = (): Promise<number> => rpcResult<number>(node.url, 'getSlot');
 
 describe('transactions that name the accounts of a project, and not its signers', () => {
   it('are not read by a command whose store is whole', async () => {
-    const stub = await spammed({ rows: madeUp(await slotNow(), 5_000) }, false);
+    const stub = await spammed({ rows: madeUp(await slotNow(), isLong ? 5_000 : 1_500) }, false);
     await burned(whole, '--rpc-url', stub.url);
     expect(count(stub, READ)).toBe(0);
     const listed = count(stub, LIST);
@@ -169,7 +170,7 @@ describe('transactions that name the accounts of a project, and not its signers'
 
   it('hide no burn of which the store does not know, however many they are', async () => {
     const failed = { err: { InstructionError: [0, { Custom: 1 }] } };
-    const rows = madeUp(await slotNow(), 21_000).map((row) => ({ ...row, ...failed }));
+    const rows = madeUp(await slotNow(), isLong ? 21_000 : 3_000).map((row) => ({ ...row, ...failed }));
     const stub = await spammed({ rows }, false);
     const refused = await burn(copyOf(older), '--rpc-url', stub.url);
     expect([refused.exit, problemOf(refused).error]).toEqual([6, 'ERR_STORE_BEHIND']);
@@ -178,14 +179,15 @@ describe('transactions that name the accounts of a project, and not its signers'
 });
 
 describe('transactions that name the signers of a project too', () => {
-  it('are read a few hundred at a time, and then a store that is whole is written', async () => {
-    const stub = await spammed({ rows: signed(await slotNow(), 520) }, true);
-    const refused = await burn(whole, '--rpc-url', stub.url);
-    expect([refused.exit, problemOf(refused).error]).toEqual([6, 'ERR_UNAVAILABLE']);
-    expect(count(stub, READ)).toBe(MAX_READ);
-    await burned(whole, '--rpc-url', stub.url);
-    expect(count(stub, READ)).toBeLessThan(530);
-  });
+  if (isLong)
+    it('are read a few hundred at a time, and then a store that is whole is written', async () => {
+      const stub = await spammed({ rows: signed(await slotNow(), 520) }, true);
+      const refused = await burn(whole, '--rpc-url', stub.url);
+      expect([refused.exit, problemOf(refused).error]).toEqual([6, 'ERR_UNAVAILABLE']);
+      expect(count(stub, READ)).toBe(MAX_READ);
+      await burned(whole, '--rpc-url', stub.url);
+      expect(count(stub, READ)).toBeLessThan(530);
+    });
 
   it('hide no burn of which the store does not know', async () => {
     const dataDir = copyOf(older);

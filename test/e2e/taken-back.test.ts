@@ -7,10 +7,7 @@ import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint } from '../../src/chain/tokens/accounts.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
-import type { Store } from '../../src/store/store.js';
-import { exportStore } from '../../src/store/transfer/export.js';
-import { linesOf } from '../../src/store/transfer/format.js';
-import { importStore } from '../../src/store/transfer/import.js';
+import { copyStore } from '../../src/store/transfer/copy.js';
 import { address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { removeDirectories } from '../support/chain.js';
@@ -18,7 +15,7 @@ import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { untilExpired } from '../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { startPostgres } from '../support/postgres.js';
+import { openDatabase } from '../support/postgres.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
@@ -79,19 +76,6 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   expect((await run('pending')).stdout.trim()).toBe('[]');
 }, 60_000);
 
-async function copyStore(from: Store, to: Store): Promise<void> {
-  const texts: string[] = [];
-  await exportStore(from, async (text) => void texts.push(text));
-  await importStore(
-    to,
-    linesOf(
-      (async function* () {
-        yield* texts;
-      })(),
-    ),
-  );
-}
-
 it('of two projects of a database each hears only of its own, and carries on only that', async () => {
   const home = emptyDirectory();
   const dataDir = join(home, 'machine');
@@ -100,7 +84,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
     ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 50 },
     ...{ clock: systemClock, sleep: (ms) => setTimeout(ms), maxPriorityFeeLamports: 0n },
   });
-  const postgres = await startPostgres();
+  const postgres = await openDatabase();
   const store = await openPostgresStore({ url: postgres.url });
   try {
     await copyStore(test.store, store);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sampleOf } from '../support/long.js';
 import {
   anOperator as anyOperator,
   type Mode,
@@ -50,7 +51,7 @@ async function executed(mode: Mode): Promise<{ operator: Operator; id: string; b
   return { operator, id, batchIndex };
 }
 
-describe.each(['embedded', 'remote'] as const)('a batch that was executed (%s)', (mode) => {
+describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was executed (%s)', (mode) => {
   it('is read from its transactions, and proven to be what the file says', async () => {
     const { operator, id, batchIndex } = await executed(mode);
     const inspected = json(await operator.run('batch', 'inspect', id, '--json'));

@@ -13,12 +13,26 @@ const vitest = (project) => [
 
 /** What each part runs; `usual` words stand where none are given. */
 const PARTS = {
+  // All tests of `npm run test:all`, without samples.
+  tests: {
+    words: ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'],
+    env: { LONG: '1' },
+  },
   torture: { words: script('test/torture/run.ts'), usual: ['--minutes', '40'] },
   fuzz: { words: script('test/fuzz/squads.ts'), env: { FUZZ_SECONDS: '1200' } },
   simulation: { words: script('test/simulation/run.ts'), usual: ['--minutes', '30'] },
   mutants: { words: ['test/mutants/run.mjs'] },
   // The recorded vectors and cases on the real program, which SQUADS_PROGRAM names.
   squads: { words: vitest('squads') },
+  // All points of which `npm run ci` takes samples.
+  e2e: {
+    words: [
+      ...['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'],
+      ...['--project', 'e2e', '--project', 'abuse'],
+    ],
+    env: { LONG: '1' },
+  },
+  programs: { words: vitest('programs') },
   nodes: { words: vitest('nodes') },
   // On a validator with the Squads program, which VALIDATOR_URL names.
   validator: { words: vitest('validator') },

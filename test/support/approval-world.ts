@@ -40,7 +40,6 @@ import {
 } from './token-accounts.js';
 
 export type TokenKind = keyof typeof TOKEN_PROGRAMS;
-export const TOKEN_KINDS = Object.keys(TOKEN_PROGRAMS) as readonly TokenKind[];
 
 const DECIMALS = 6;
 export const mint = namedAddress('mint');

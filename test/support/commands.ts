@@ -24,9 +24,12 @@ export interface Complaint {
   readonly idempotencyKey?: string;
 }
 
-/** The error on standard error, which is its last line there. */
-export const complaint = (stderr: string): Complaint =>
-  JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Complaint;
+/** The error on standard error: its last line there, or, where it is text, the one that says so. */
+export function complaint(stderr: string): Complaint {
+  const last = stderr.trim().split('\n').at(-1) ?? '';
+  const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
+  return error === '' ? (JSON.parse(last) as Complaint) : { error, message };
+}
 
 /** What came of words that are not taken: exit number, code and message. */
 export async function refusal(

@@ -37,7 +37,7 @@ const errors = (): string =>
 
 /** A page without what is the same on all of them. */
 const ownText = ({ text }: HelpPage): string =>
-  text.replace(/\nSettings of all commands: .*\n/, '').trimEnd();
+  text.replace(/\nSettings of all commands: .*\nExit codes: .*\n/, '').trimEnd();
 
 /** `flywheel batch init --help` is headed by the words that one types to run it. */
 const section = (page: HelpPage): string =>

@@ -1,6 +1,6 @@
 /** `flywheel serve` of the present build as a process of its own, on a free port of loopback. */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyDirectory, flywheel, startFlywheel } from './spawn.js';
 
@@ -41,6 +41,14 @@ export async function initHome(...words: string[]): Promise<ServedHome> {
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
   const made = JSON.parse(stdout) as { apiKey: { id: string; key: string }; burnWallet: string };
   return { home, dataDir, key: made.apiKey.key, keyId: made.apiKey.id, burnWallet: made.burnWallet };
+}
+
+/** A copy of a home that no server has open. */
+export function copyHome(of: ServedHome): ServedHome {
+  const home = emptyDirectory();
+  const dataDir = join(home, 'data');
+  cpSync(of.dataDir, dataDir, { recursive: true });
+  return { ...of, home, dataDir };
 }
 
 /** Runs a local command on the same data directory, beside the server. */

@@ -1,7 +1,7 @@
 /** A server on a free port of loopback with what it wrote to its log, and a client to it. */
 import { createRemoteService } from '../../src/client/remote-service.js';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
-import { OPERATIONS } from '../../src/contract/operations.js';
+import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
 import type { Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
@@ -9,6 +9,8 @@ import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
+
+export { OPERATION_LIST };
 
 export interface RunningServer extends HttpServer {
   readonly url: string;

@@ -4,12 +4,15 @@ import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import type { Journal } from '../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
+import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
 import { asScript, emptyDirectory } from './spawn.js';
+
+export { openRemoteService };
 
 /** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');

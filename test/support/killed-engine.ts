@@ -1,13 +1,12 @@
 /** Engines on a cluster in this process that die at any one of their calls over the network, before it or after it. */
-import { setTimeout } from 'node:timers/promises';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
-import { systemClock } from '../../src/values/time.js';
 import { replacing } from './doubles.js';
 import type { TestEngine } from './engine.js';
-import { nodeAt } from './rpc-chain.js';
+import type { TestNode } from './local-rpc.js';
+import { wayTo } from './service.js';
 
 /** The call that is the last. */
 export interface Death {
@@ -20,13 +19,13 @@ export interface Death {
 /** Engines one after the other, over one store and one node. */
 export class Lives {
   readonly #test: TestEngine;
-  readonly #url: string;
+  readonly #node: TestNode;
   readonly #death: Death | null;
   #calls = 0;
 
-  constructor(test: TestEngine, url: string, death: Death | null) {
+  constructor(test: TestEngine, node: TestNode, death: Death | null) {
     this.#test = test;
-    this.#url = url;
+    this.#node = node;
     this.#death = death;
   }
 
@@ -45,7 +44,7 @@ export class Lives {
       instances.release();
       throw new Error('killed');
     };
-    const node = nodeAt(this.#url);
+    const { node, times } = wayTo(this.#node);
     const mortal: RpcNode = {
       address: node.address,
       post: async (body, terms) => {
@@ -60,8 +59,7 @@ export class Lives {
     };
     const { chain } = createRpcChain({
       nodes: [mortal],
-      ...{ timeoutMs: 5_000, maxWaitMs: 5_000, pollMs: 20, clock: systemClock, random: Math.random },
-      sleep: (ms) => setTimeout(ms),
+      ...{ timeoutMs: 5_000, maxWaitMs: 5_000, ...times },
     });
     const live = <Result>(work: () => Promise<Result>): Promise<Result> =>
       isDead ? Promise.reject(new Error('killed')) : work();

@@ -1,7 +1,25 @@
 /** Judges answers by the OpenAPI document alone: is this status, body and header written there? */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { OpenApiDocument } from '../../src/contract/openapi.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface OpenApiOperation {
+  readonly summary: string;
+  readonly description: string;
+  readonly deprecated?: boolean;
+  readonly security: readonly Json[];
+  readonly parameters: readonly Json[];
+  readonly requestBody?: Json;
+  readonly responses: Readonly<Record<string, Json>>;
+}
+
+/** What of an OpenAPI document is looked at here. */
+export interface OpenApiDocument {
+  readonly security: readonly Json[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: Json;
+}
 
 export interface SeenAnswer {
   readonly status: number;

@@ -25,8 +25,8 @@ export interface Template {
   readonly dataDir: string;
   /** What `local init` said. */
   readonly made: Registered;
-  /** API keys beside the first. */
-  readonly keys: readonly string[];
+  /** API keys beside the first, once an operator behind a service was made of it. */
+  readonly keys: string[];
 }
 
 interface Registered {
@@ -88,12 +88,16 @@ export async function makeTemplate(...words: readonly string[]): Promise<Templat
   const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
   const { stdout, stderr } = await flywheel({ home: directory }, ...init);
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
+  return { dataDir, made: JSON.parse(stdout) as Registered, keys: [] };
+}
+
+/** Gives the template its spare keys, which only operators behind a service need. */
+async function addKeys({ dataDir, keys }: Template): Promise<void> {
+  if (keys.length > 0) return;
   const { engine, close } = await openDirectory(dataDir);
   const terms = { scopes: ['burn', 'airdrop'], proofTypes: null } as const;
-  const keys: string[] = [];
   for (let count = 0; count < SPARE_KEYS; count += 1) keys.push((await engine.createKey(terms)).key);
   await close();
-  return { dataDir, made: JSON.parse(stdout) as Registered, keys };
 }
 
 /** Collects what a child says until it is gone. */
@@ -153,6 +157,7 @@ export async function anOperator(
   template: Template,
   { pinned = true }: { readonly pinned?: boolean } = {},
 ): Promise<Operator> {
+  if (mode === 'remote') await addKeys(template);
   const directory = emptyDirectory();
   const dataDir =
     mode === 'embedded' ? join(directory, '.local/share/flywheel') : join(directory, 'server/data');

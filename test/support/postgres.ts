@@ -1,4 +1,4 @@
-/** A real PostgreSQL of its own for the tests of a file: started when first asked for, gone with the process. */
+/** A real PostgreSQL for tests: a database a file on the server of the run, or a server that a file may kill. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
-import type { OpenAgainOptions, OpenStore } from './store.js';
+import { serverOfRun } from './server-of-run.js';
+import type { OpenAgainOptions, OpenStore, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
 const NOBODY = 65_534;
@@ -188,6 +189,47 @@ async function copyRunning(url: string, data: string, { directory, user }: Machi
   if (uid === undefined || gid === undefined) return;
   chownSync(copy, uid, gid);
   for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
+}
+
+/** A database of its own on the server of the run; without such a run, on a server of its own. */
+export interface OwnDatabase {
+  readonly url: string;
+  /** Drops it. */
+  stop(): Promise<void>;
+}
+
+let databases = 0;
+
+/** Opens an empty database for one file of tests. */
+export async function openDatabase(): Promise<OwnDatabase> {
+  const shared = await serverOfRun();
+  if (shared === undefined) return startPostgres();
+  databases += 1;
+  const name = `test_${process.pid}_${databases}`;
+  await runOn(shared, `create database ${name}`);
+  const url = new URL(shared);
+  url.pathname = `/${name}`;
+  return { url: url.href, stop: () => runOn(shared, `drop database ${name} with (force)`) };
+}
+
+async function runOn(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
+/** A store in a database of its own. */
+export async function openDatabaseStore(): Promise<StoreUnderTest> {
+  const database = await openDatabase();
+  const under = await openPostgresStoreIn(() => database.url)();
+  return {
+    ...under,
+    async dispose() {
+      await under.dispose();
+      await database.stop();
+    },
+  };
 }
 
 let schemas = 0;

@@ -3,26 +3,26 @@
 import { setTimeout } from 'node:timers/promises';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
+import { nodeAddress } from '../../src/chain/node-address.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-chain.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { createTransport } from '../../src/client/transport.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
-import { callOperation, eachOperation, type Service } from '../../src/contract/service.js';
+import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
-import { engineBeside, openTestEngine, type TestEngine, type TestProject } from './engine.js';
-import { remoteClient, startServer } from './http.js';
+import { type Clock, systemClock } from '../../src/values/time.js';
+import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
+import { startServer } from './http.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
-import { nodeAt } from './rpc-chain.js';
-import type { StoreUnderTest } from './store.js';
 
 export interface ServiceUnderTest {
   readonly service: Service;
@@ -47,59 +47,6 @@ export const openInProcess: OpenService = async () => {
   };
 };
 
-/** The same on a store in a database, with its ledger in a directory. */
-export async function openInDatabase(database: StoreUnderTest): Promise<ServiceUnderTest> {
-  const test = await openTestEngine({}, { store: database.store });
-  return {
-    service: test.engine,
-    test,
-    bundleSize: test.chain.bundleSize,
-    register: (input) => test.register(input),
-    async dispose() {
-      await test.destroy();
-      await database.dispose();
-    },
-  };
-}
-
-/**
- * Two servers on one database, by turns: as behind what shares requests out among them. Neither keeps an answer that the other
- * may have made old.
- */
-export async function openServersOnDatabase(database: StoreUnderTest): Promise<ServiceUnderTest> {
-  const under = await openInDatabase(database);
-  const { test } = under;
-  const beside = engineBeside(test, { store: await database.openAgain() });
-  const servers = await Promise.all(
-    [test.engine, beside].map((engine) =>
-      startServer(
-        { service: engine, authenticate: (credential) => engine.authenticate(credential) },
-        { basePath: '/api' },
-      ),
-    ),
-  );
-  const clients = servers.map(({ url }) => remoteClient(url).service);
-  let turn = 0;
-  const service = eachOperation((id, input, call) => {
-    turn += 1;
-    return callOperation(clients[turn % clients.length] as Service, id, input, call);
-  });
-  return {
-    ...under,
-    service: {
-      ...service,
-      async close() {
-        for (const client of clients) await client.close();
-      },
-    },
-    async dispose() {
-      for (const client of clients) await client.close();
-      for (const server of servers) await server.closeGracefully(5_000);
-      await under.dispose();
-    },
-  };
-}
-
 /** The HTTP server over an engine. */
 export async function serveEngine(
   engine: Engine,
@@ -115,24 +62,6 @@ export async function serveEngine(
   };
 }
 
-/** The engine behind the HTTP server, reached by the client over a socket of loopback. */
-export const openOverHttp: OpenService = async () => {
-  const test = await openTestEngine();
-  const server = await serveEngine(test.engine, { basePath: '/api' });
-  const { service } = remoteClient(server.url);
-  return {
-    service,
-    test,
-    bundleSize: test.chain.bundleSize,
-    register: (input) => test.register(input),
-    async dispose() {
-      await service.close();
-      await server.close();
-      await test.destroy();
-    },
-  };
-};
-
 /** A node where others have paid this price for a compute unit of late. */
 export const nodeWithPrice =
   (microLamports: number) =>
@@ -147,16 +76,41 @@ export const nodeWithPrice =
     },
   });
 
-/** A node, and the method of every call to it. */
-function countedNode(url: string, calls: string[]): RpcNode {
-  const node = nodeAt(url);
-  return {
-    ...node,
+/** What a caller asks again and again while a transaction is on its way. */
+const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
+/** What a slot takes as far as the engine knows. */
+const SLOT_MS = 400;
+const CLOCK_TIMES = {
+  ...{ pollMs: 20, random: Math.random, clock: systemClock },
+  sleep: (ms: number) => setTimeout(ms),
+};
+
+/**
+ * A way to a test node on demand, over sockets that stay open, and the method of every call. A slot goes by with each poll and
+ * each wait, so that nothing waits for a clock.
+ */
+export function wayTo(testNode: TestNode, calls: string[] = [], pace: 'clock' | 'on-demand' = 'on-demand') {
+  const target = nodeAddress(testNode.url, 'the test');
+  const transport = createTransport(target.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
+  let aheadMs = 0;
+  const goOn = (ms: number): void => {
+    aheadMs += ms;
+    testNode.advance();
+  };
+  const node: RpcNode = {
+    address: target,
     post: (body, terms) => {
-      calls.push(JSON.parse(body).method);
-      return node.post(body, terms);
+      const { method } = JSON.parse(body) as { method: string };
+      calls.push(method);
+      if (pace === 'on-demand' && POLLS.includes(method)) goOn(SLOT_MS);
+      const headers = { 'content-type': 'application/json' };
+      const request = { method: 'POST', url: target.reveal(), headers, body } as const;
+      return transport.exchange(request, { ...terms, era: transport.era });
     },
   };
+  const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };
+  const times = { pollMs: 1, random: Math.random, clock, sleep: async (ms: number) => goOn(ms) };
+  return { node, times, close: () => transport.close() };
 }
 
 /** The engine on a cluster: a test node over the ledger of its own directory, reached through RPC. */
@@ -167,6 +121,7 @@ export async function openOnCluster(
   finalizedAfter = 4,
   more: (node: TestNode, test: TestEngine) => Promise<Partial<RpcChainOptions>> = async () => ({}),
   store?: Store,
+  pace: 'clock' | 'on-demand' = 'on-demand',
 ): Promise<
   ServiceUnderTest & {
     readonly node: TestNode;
@@ -177,19 +132,21 @@ export async function openOnCluster(
 > {
   const test = await openTestEngine({}, store === undefined ? {} : { store });
   const node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock', seed },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter },
+    ...{ directory: test.dataDir, isDataDirectory: true, seed },
+    // On demand short slots: as many as a test needs take less time than it does.
+    ...{ pace, slotMs: pace === 'clock' ? 50 : 2, confirmedAfter: 1, finalizedAfter },
   });
   const calls: string[] = [];
+  const way = wayTo(node, calls, pace);
   const { chain } = createRpcChain({
-    nodes: [wrap(countedNode(node.url, calls))],
-    ...{ timeoutMs: 5_000, maxWaitMs: 20_000, pollMs: 20, clock: systemClock, random: Math.random },
-    sleep: (ms) => setTimeout(ms),
+    ...{ nodes: [wrap(way.node)], timeoutMs: 5_000, maxWaitMs: 20_000 },
+    ...(pace === 'clock' ? CLOCK_TIMES : way.times),
     ...(await more(node, test)),
   });
   const engine = createEngine({ ...test.deps, chain });
   const seen = async (wallet: Address): Promise<void> => {
-    while ((await chain.getAccounts([wallet]))[0] === null) await setTimeout(10);
+    do node.advance();
+    while ((await chain.getAccounts([wallet]))[0] === null);
   };
   await seen(address(test.project.registration.operator));
   node.faults.set(faults);
@@ -208,6 +165,7 @@ export async function openOnCluster(
       return project;
     },
     async dispose() {
+      await way.close();
       await node.close(100);
       await test.destroy();
     },

@@ -7,9 +7,6 @@ import { join, resolve } from 'node:path';
 /** Tests and programs run in it; a bundled program lies elsewhere. */
 const ROOT = process.cwd();
 
-/** Sentences that a terminal shows on several lines, on one each. */
-export const unwrapped = (text: string): string => text.replace(/\n {3}(?=\S)/g, ' ');
-
 /** An empty directory that goes away with the machine's temporary files. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
 

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { relative, sep } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
 const SLOWEST = 10;
@@ -14,16 +14,19 @@ function timeOf(module: TestModule): number {
 
 function times(modules: ReadonlyArray<TestModule>): string {
   const files = modules
-    .map((module) => ({ ms: timeOf(module), suite: module.project.name, path: module.moduleId }))
+    .map((module) => ({ ms: timeOf(module), path: relative(process.cwd(), module.moduleId) }))
     .sort((a, b) => b.ms - a.ms);
   const suites = new Map<string, number>();
-  for (const { suite, ms } of files) suites.set(suite, (suites.get(suite) ?? 0) + ms);
+  for (const { path, ms } of files) {
+    const suite = path.split(sep).slice(0, 2).join('/');
+    suites.set(suite, (suites.get(suite) ?? 0) + ms);
+  }
   const line = ([name, ms]: readonly [string, number]) => `${seconds(ms)}  ${name}`;
   return [
     'Time by suite, all workers together:',
     ...[...suites].sort(([, a], [, b]) => b - a).map(line),
     `The ${SLOWEST} slowest files:`,
-    ...files.slice(0, SLOWEST).map(({ path, ms }) => line([relative(process.cwd(), path), ms])),
+    ...files.slice(0, SLOWEST).map(({ path, ms }) => line([path, ms])),
   ].join('\n');
 }
 

@@ -45,9 +45,9 @@ import { isoTime, systemClock } from '../../src/values/time.js';
 import { parseTokenAmount } from '../../src/values/token-amount.js';
 import { temporaryDirectory } from './chain.js';
 import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from './engine.js';
+import type { TestCluster } from './open-cluster.js';
 import { rpcResult } from './rpc-call.js';
 import { nodeAt } from './rpc-chain.js';
-import type { ServiceUnderTest } from './service.js';
 
 const SOL = 1_000_000_000n;
 const AIRDROP_LAMPORTS = 40n * SOL;
@@ -182,8 +182,11 @@ export const chainOf = (url: string): Chain =>
     sleep: (ms) => setTimeout(ms),
   }).chain;
 
-/** The engine on the validator at this address. */
-export async function openOnValidator(url: string): Promise<ServiceUnderTest> {
+/** An engine on the validator at this address, with a project of an owner. */
+export async function openOnValidator(
+  url: string,
+  owner: string,
+): Promise<{ readonly test: TestEngine; readonly cluster: TestCluster; close(): Promise<void> }> {
   const dataDir = temporaryDirectory();
   const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
   const chain = chainOf(url);
@@ -202,19 +205,23 @@ export async function openOnValidator(url: string): Promise<ServiceUnderTest> {
   };
   const engine = createEngine(deps);
   const register = (input: Partial<RegisterInput> = {}) => registerOn(url, deps, input);
-  const project = await register();
+  const project = await register({ owner });
   const test = { engine, chain, store, dataDir, project, deps, register };
+  const expire = async (): Promise<void> => {
+    const { blockhash } = await chain.latestBlockhash();
+    while (await chain.isBlockhashValid(blockhash)) await setTimeout(1_000);
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const close = async (): Promise<void> => {
+    await chain.close();
+    instances.release();
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
   return {
-    service: engine,
     // What only a ledger of its own has is not asked of it here.
     test: test as Partial<TestEngine> as TestEngine,
-    bundleSize: chain.bundleSize,
-    register,
-    async dispose() {
-      await chain.close();
-      instances.release();
-      await store.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    cluster: { chain, seen: nothing, settle: nothing, expire, close: nothing },
+    close,
   };
 }

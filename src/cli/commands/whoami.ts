@@ -7,6 +7,7 @@ import { Secret } from '../../values/secret.js';
 import { isNotOffered } from '../batch/landed-pipelines.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { Setting, Settings } from '../config/settings.js';
+import { SETTINGS_TABLE } from '../config/settings-table.js';
 import { solanaCliSetting } from '../config/solana-config.js';
 import { fieldLines } from '../output/table.js';
 import { callWith } from '../send.js';
@@ -22,45 +23,31 @@ interface Row {
 /** What is shown of pins. */
 type PinnedAddresses = Readonly<Record<'multisig' | 'mint' | 'owner', string>>;
 
-/** A program by its command; of a keypair only that it is there. */
-const keeper = ({ value, source }: Settings['signers']['operator']): Row => ({
-  value: value === null ? null : 'command' in value ? value.command : 'a keypair',
-  source,
-});
+/** The value of a setting as it may be shown: of a key only that it is there. */
+function shown(value: unknown): Row['value'] {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (value instanceof Secret) return 'set';
+  if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
+  return typeof value === 'object' && 'command' in value ? String(value.command) : 'a keypair';
+}
 
-/** Each setting with its source; of the key only that it is there. */
-function describe(settings: Settings, pins: Readonly<Record<string, Row>>): Readonly<Record<string, Row>> {
-  const { apiKey, ...rest } = settings;
-  const plain = (setting: Setting<string | number | null>): Row => ({
-    value: setting.value,
-    source: setting.source,
-  });
-  return {
-    target: { value: settings.apiUrl.value === null ? 'embedded' : 'remote', source: settings.apiUrl.source },
-    profile: plain(rest.profile),
-    apiUrl: plain(rest.apiUrl),
-    apiKeyHeader: plain(rest.apiKeyHeader),
-    apiKey: { value: apiKey.value === null ? null : 'set', source: apiKey.source },
-    configDir: plain(rest.configDir),
-    dataDir: plain(rest.dataDir),
-    rpcUrl: {
-      value: rest.rpcUrl.value.length === 0 ? null : rest.rpcUrl.value.join(', '),
-      source: rest.rpcUrl.source,
-    },
-    rpcQuorum: plain(rest.rpcQuorum),
-    maxPriorityFee: plain(rest.maxPriorityFee),
-    commitment: plain(rest.commitment),
-    keypair: {
-      value: rest.keypair.value instanceof Secret ? 'a key, not a file' : rest.keypair.value,
-      source: rest.keypair.source,
-    },
-    ...pins,
-    operatorSigner: keeper(rest.signers.operator),
-    burnSigner: keeper(rest.signers.burnWallet),
-    timeoutSeconds: plain(rest.timeoutSeconds),
-    waitSeconds: plain(rest.waitSeconds),
-    maxWaitSeconds: plain(rest.maxWaitSeconds),
+/** Each setting of the table that has a value of its own, with its source. */
+function describe(settings: Settings): Readonly<Record<string, Row>> {
+  const { signers, keypair, database: _, databasePool: __, project: ___, ...rest } = settings;
+  const named: Readonly<Record<string, unknown>> = {
+    ...rest,
+    apiKey: settings.apiKey,
+    ...{ operatorSigner: signers.operator, burnSigner: signers.burnWallet },
+    keypair: keypair.value instanceof Secret ? { ...keypair, value: 'a key, not a file' } : keypair,
   };
+  const isSetting = (value: unknown): value is Setting<unknown> =>
+    typeof value === 'object' && value !== null && 'source' in value;
+  const rows = Object.keys(SETTINGS_TABLE).flatMap((name): readonly (readonly [string, Row])[] => {
+    const setting = named[name];
+    return isSetting(setting) ? [[name, { value: shown(setting.value), source: setting.source }]] : [];
+  });
+  const target = settings.apiUrl.value === null ? 'embedded' : 'remote';
+  return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
 }
 
 /** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
@@ -148,7 +135,7 @@ function keyText(key: KeyDescription | null): string {
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
-  const rows = { ...describe(settings, await pinsOf(session, settings)), ...databaseRows(settings) };
+  const rows = { ...describe(settings), ...(await pinsOf(session, settings)), ...databaseRows(settings) };
   const { limits } = settings;
   const owner = await ownerOf(session, settings);
   const isAsked = settings.database.value === null || check === true;

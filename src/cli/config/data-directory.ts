@@ -2,7 +2,7 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Settings } from './settings.js';
 
-const READS_DIRECTORY = /^flywheel (?:audit|db|export|import|keys|register|vault)\b/;
+const READS_DIRECTORY = /^flywheel (?:audit|db|keys|register|vault)\b/;
 
 /** Their names say where they work: only an API that is named on the command line contradicts that. */
 const LOCAL = /^flywheel (?:local|serve)\b/;

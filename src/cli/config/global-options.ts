@@ -3,9 +3,9 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { collect } from '../options/amounts.js';
 import type { GlobalFlags } from './resolve.js';
-import { SETTINGS_TABLE, type SettingRow, type Use } from './settings-table.js';
+import { SETTING_ROWS, type Use } from './settings-table.js';
 
-const ROWS: readonly SettingRow[] = SETTINGS_TABLE;
+const ROWS = Object.values(SETTING_ROWS);
 
 /** Declares them, and hides them from help: they have a page of their own. */
 export function addGlobalOptions(program: CommandUnknownOpts): void {

@@ -10,6 +10,7 @@ import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import type { PinnedFlywheel } from './settings.js';
+import { SETTING_ROWS } from './settings-table.js';
 
 /** What one profile may set; everything is optional. */
 export interface Profile extends StoredSending {
@@ -44,19 +45,13 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** Text fields of a profile. */
-export const PROFILE_FIELDS = [
-  'apiUrl',
-  'apiKeyHeader',
-  'dataDir',
-  'databaseUrl',
-  'databaseUrlFile',
-  'project',
-  'keypair',
-  'operatorSigner',
-  'burnSigner',
-  'commitment',
-] as const;
+/** Fields that the table of settings knows, by what they have to be. */
+const NUMBERS: ReadonlySet<string> = new Set(['rpcQuorum', 'maxPriorityFee']);
+const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList }) =>
+  profile === undefined || isList === true
+    ? []
+    : [[profile, NUMBERS.has(profile) ? 'number' : 'text'] as const],
+);
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
 const refuse = (file: string, reason: string, cause?: unknown): never => {
@@ -129,16 +124,12 @@ const isTextOrList = (value: unknown): boolean =>
 
 function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isRecord(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
-  for (const field of PROFILE_FIELDS) {
-    if (value[field] !== undefined && typeof value[field] !== 'string')
-      refuse(file, `profiles.${name}.${field} must be text`);
+  for (const [field, kind] of FIELDS) {
+    const type = kind === 'text' ? 'string' : kind;
+    if (!['undefined', type].includes(typeof value[field]))
+      refuse(file, `profiles.${name}.${field} must be ${kind === 'text' ? 'text' : 'a number'}`);
   }
   if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
-  if (!['undefined', 'number'].includes(typeof value['rpcQuorum']))
-    refuse(file, `profiles.${name}.rpcQuorum must be a number`);
-  for (const field of ['maxPriorityFee'])
-    if (!['undefined', 'number'].includes(typeof value[field]))
-      refuse(file, `profiles.${name}.${field} must be a number`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
   readLimits(value['limits'], `profiles.${name}.limits`, file);
   return value as Profile;

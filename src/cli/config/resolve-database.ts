@@ -7,38 +7,13 @@ import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
 import type { Ambient } from '../context.js';
 import { shellLine } from '../shell-line.js';
 import { DatabaseAddress } from './database-address.js';
-import type { Profile } from './profile-file.js';
-import type { GlobalFlags } from './resolve.js';
-import type { Setting, Settings, Source } from './settings.js';
+import { findSetting, type Places, type Reading, setting } from './find-setting.js';
+import type { Settings, Source } from './settings.js';
 
 /** Permission bits of others than owner and group: files that a container is given often have a group. */
 const WORLD = 0o007;
 
-/** Where an address may stand. */
-interface Place {
-  readonly source: Source;
-  readonly name: string;
-  readonly text: string | undefined;
-  readonly isFile?: true;
-  readonly isOwn?: false;
-}
-
-function placesOf({ env }: Ambient, flags: GlobalFlags, profile: Profile): readonly Place[] {
-  const variable = (name: string): Pick<Place, 'source' | 'name' | 'text'> => ({
-    ...{ source: 'environment', name, text: env[name] },
-  });
-  return [
-    { source: 'flag', name: '--database-url-file', text: flags.databaseUrlFile, isFile: true },
-    variable('FLYWHEEL_DATABASE_URL'),
-    { ...variable('FLYWHEEL_DATABASE_URL_FILE'), isFile: true },
-    {
-      ...{ source: 'profile', name: 'databaseUrlFile of the profile', text: profile.databaseUrlFile },
-      isFile: true,
-    },
-    { source: 'profile', name: 'databaseUrl of the profile', text: profile.databaseUrl },
-    { ...variable('DATABASE_URL'), isOwn: false },
-  ];
-}
+const STRENGTH: readonly Source[] = ['flag', 'environment', 'profile'];
 
 /** @throws `ERR_CONFIG_INVALID` for a file that is not there, or that everybody can read. */
 function readSecretFile(path: string, name: string, platform: string): string {
@@ -63,33 +38,27 @@ function readSecretFile(path: string, name: string, platform: string): string {
   return text;
 }
 
-function findDatabase(ambient: Ambient, flags: GlobalFlags, profile: Profile): Settings['database'] {
-  const place = placesOf(ambient, flags, profile).find(({ text }) => text !== undefined && text !== '');
-  const { text } = place ?? {};
-  if (place === undefined || text === undefined) return { value: null, source: 'default' };
-  const { source, name, isFile = false, isOwn = true } = place;
-  const file = isFile ? resolve(ambient.cwd, text) : null;
-  const read = (): string => (file === null ? text : readSecretFile(file, name, ambient.platform));
-  return { value: new DatabaseAddress(name, read, { isOwn, file }), source };
-}
-
-/** @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for what is no name of a project. */
-function checkedProject(text: string, source: Source, name: string): Setting<string> {
-  if (isProjectName(text)) return { value: text, source };
-  throw new FlywheelError(
-    source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',
-    `${name} takes ${PROJECT_NAME_RULE}, got ${JSON.stringify(text.slice(0, 80))}.`,
-  );
-}
-
-function findProject({ env }: Ambient, flags: GlobalFlags, profile: Profile): Setting<string | null> {
-  if (flags.project !== undefined) return checkedProject(flags.project, 'flag', '--project');
-  const variable = env['FLYWHEEL_PROJECT'];
-  if (variable !== undefined && variable !== '')
-    return checkedProject(variable, 'environment', 'FLYWHEEL_PROJECT');
-  return profile.project === undefined
-    ? { value: null, source: 'default' }
-    : checkedProject(profile.project, 'profile', 'project of the profile');
+function findDatabase(
+  { cwd, platform }: Pick<Ambient, 'cwd' | 'platform'>,
+  places: Places,
+): Settings['database'] {
+  // An address comes before a file in the same place; the variable of all programs comes last.
+  const [file, address] = [findSetting('databaseUrlFile', places), findSetting('databaseUrl', places)];
+  const isAddress =
+    address !== undefined &&
+    (file === undefined || STRENGTH.indexOf(address.source) <= STRENGTH.indexOf(file.source));
+  const found = isAddress ? address : file;
+  const shared = places.env['DATABASE_URL'] ?? '';
+  if (found === undefined) {
+    if (shared === '') return { value: null, source: 'default' };
+    const value = new DatabaseAddress('DATABASE_URL', () => shared, { isOwn: false });
+    return { value, source: 'environment' };
+  }
+  const { text, source, where } = found;
+  if (isAddress) return { value: new DatabaseAddress(where, () => text), source };
+  const path = resolve(cwd, text);
+  const read = (): string => readSecretFile(path, where, platform);
+  return { value: new DatabaseAddress(where, read, { file: path }), source };
 }
 
 /** What a server takes: as many that write as that read, one for counts of the rate limits and one for numbers. */
@@ -97,29 +66,28 @@ const DEFAULT_POOL = 10;
 const LEAST_POOL = 4;
 const MOST_POOL = 1_000;
 
-/** @throws `ERR_CONFIG_INVALID` */
-function findPool({ env }: Ambient): Setting<number> {
-  const text = env['FLYWHEEL_DATABASE_POOL'];
-  if (text === undefined || text === '') return { value: DEFAULT_POOL, source: 'default' };
-  const value = Number(text);
-  if (/^\d{1,4}$/.test(text) && value >= LEAST_POOL && value <= MOST_POOL)
-    return { value, source: 'environment' };
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    `FLYWHEEL_DATABASE_POOL takes connections from ${LEAST_POOL} to ${MOST_POOL}, got ${JSON.stringify(text.slice(0, 20))}.`,
-  );
-}
+const POOL: Reading<number> = {
+  takes: `connections from ${LEAST_POOL} to ${MOST_POOL}`,
+  fallback: DEFAULT_POOL,
+  read: (text) =>
+    /^\d{1,4}$/.test(text) && Number(text) >= LEAST_POOL && Number(text) <= MOST_POOL
+      ? Number(text)
+      : undefined,
+};
+
+const PROJECT: Reading<string | null> = {
+  takes: PROJECT_NAME_RULE,
+  fallback: null,
+  read: (text) => (isProjectName(text) ? text : undefined),
+};
 
 /** All of it; a service elsewhere has its own database. Nothing is read before it is needed. */
-export function resolveDatabase(
-  ambient: Ambient,
-  flags: GlobalFlags,
-  profile: Profile,
+export const resolveDatabase = (
+  ambient: Pick<Ambient, 'cwd' | 'platform'>,
+  places: Places,
   isRemote: boolean,
-): Pick<Settings, 'database' | 'databasePool' | 'project'> {
-  return {
-    database: isRemote ? { value: null, source: 'default' } : findDatabase(ambient, flags, profile),
-    databasePool: findPool(ambient),
-    project: findProject(ambient, flags, profile),
-  };
-}
+): Pick<Settings, 'database' | 'databasePool' | 'project'> => ({
+  database: isRemote ? { value: null, source: 'default' } : findDatabase(ambient, places),
+  databasePool: setting('databasePool', places, POOL),
+  project: setting('project', places, PROJECT),
+});

@@ -2,10 +2,12 @@
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Ambient } from '../context.js';
+import { type Places, type Reading, setting } from './find-setting.js';
 import type { Profile } from './profile-file.js';
-import type { GlobalFlags } from './resolve.js';
 import type { Setting, Settings, Source } from './settings.js';
 import { SOLANA_CONFIG_FILE, solanaCliSetting } from './solana-config.js';
+
+type RpcPlaces = Places & { readonly profile: Profile };
 
 /** More nodes than anybody has to name. */
 const MAX_NODES = 16;
@@ -45,41 +47,28 @@ export function environmentNodes({ env }: Pick<Ambient, 'env'>): Settings['rpcUr
   return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
 }
 
+const QUORUM: Reading<number> = {
+  takes: `a number of nodes from 1 to ${MAX_NODES}`,
+  fallback: 1,
+  read: (text) =>
+    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_NODES ? Number(text) : undefined,
+};
+
 /** The quorum that the environment asks for, or `null`. @throws `ERR_CONFIG_INVALID` */
 export function environmentQuorum({ env }: Pick<Ambient, 'env'>): Setting<number> | null {
-  const variable = env['FLYWHEEL_RPC_QUORUM'];
-  if (variable === undefined || variable === '') return null;
-  return { value: quorumOf(variable, 'FLYWHEEL_RPC_QUORUM', 'ERR_CONFIG_INVALID'), source: 'environment' };
+  const found = setting('rpcQuorum', { env, flags: {}, profile: {} }, QUORUM);
+  return found.source === 'default' ? null : found;
 }
 
-function findNodes(ambient: Ambient, flags: GlobalFlags, profile: Profile): Settings['rpcUrl'] {
+function findNodes(home: string, { flags, env, profile }: RpcPlaces): Settings['rpcUrl'] {
   const { rpcUrl: typed = [] } = flags;
   const stored = rpcUrlsOf(profile);
   if (typed.length > 0) return addresses(typed, 'flag', (text) => nodeAddress(text, '--rpc-url'));
-  const variable = environmentNodes(ambient);
+  const variable = environmentNodes({ env });
   if (variable !== null) return variable;
   if (stored.length > 0)
     return addresses(stored, 'profile', (text) => nodeAddress(text, 'rpcUrl of the profile'));
-  return solanaRpc(ambient.home);
-}
-
-function findQuorum(ambient: Ambient, flags: GlobalFlags, profile: Profile): Setting<number> {
-  if (flags.quorum !== undefined)
-    return { value: quorumOf(flags.quorum, '--quorum', 'ERR_USAGE'), source: 'flag' };
-  const variable = environmentQuorum(ambient);
-  if (variable !== null) return variable;
-  if (profile.rpcQuorum === undefined) return { value: 1, source: 'default' };
-  const stored = quorumOf(String(profile.rpcQuorum), 'rpcQuorum of the profile', 'ERR_CONFIG_INVALID');
-  return { value: stored, source: 'profile' };
-}
-
-function quorumOf(text: string, where: string, code: 'ERR_USAGE' | 'ERR_CONFIG_INVALID'): number {
-  const value = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= MAX_NODES) return value;
-  throw new FlywheelError(
-    code,
-    `${where} takes a number of nodes from 1 to ${MAX_NODES}, got ${JSON.stringify(text)}.`,
-  );
+  return solanaRpc(home);
 }
 
 /**
@@ -87,14 +76,13 @@ function quorumOf(text: string, where: string, code: 'ERR_USAGE' | 'ERR_CONFIG_I
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming where the value came from, and never the address.
  */
 export function resolveRpc(
-  ambient: Ambient,
-  flags: GlobalFlags,
-  profile: Profile,
+  home: string,
+  places: RpcPlaces,
   isRemote: boolean,
 ): Pick<Settings, 'rpcUrl' | 'rpcQuorum'> {
-  const isTyped = flags.rpcUrl !== undefined || flags.quorum !== undefined;
+  const isTyped = places.flags.rpcUrl !== undefined || places.flags.quorum !== undefined;
   try {
-    return { rpcUrl: findNodes(ambient, flags, profile), rpcQuorum: findQuorum(ambient, flags, profile) };
+    return { rpcUrl: findNodes(home, places), rpcQuorum: setting('rpcQuorum', places, QUORUM) };
   } catch (error) {
     if (isRemote || isTyped) throw error;
     return { rpcUrl: NONE, rpcQuorum: { value: 1, source: 'default' } };

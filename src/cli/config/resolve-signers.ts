@@ -1,63 +1,46 @@
-/** Who keeps the keys of the operator and the burn wallet: flag > environment > profile; then it is for the data directory to say. */
+/** Who keeps the keys of the operator and the burn wallet: option > environment > profile; then it is for the data directory to say. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Ambient } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
-import type { Profile } from './profile-file.js';
-import type { GlobalFlags } from './resolve.js';
+import { findSetting, longFlag, type Places } from './find-setting.js';
 import type { KeyKeeper, Setting, SignerSettings } from './settings.js';
+import { SETTINGS_TABLE } from './settings-table.js';
 
 /** The names under which a key's keeper can be given. */
 export interface SignerNames {
-  readonly field: 'operatorSigner' | 'burnSigner';
+  readonly setting: 'operatorSigner' | 'burnSigner';
   readonly flag: string;
-  readonly command: string;
+  /** The variable of its keypair. */
   readonly keypair: string;
 }
 
-export const SIGNER_NAMES = {
+export const SIGNER_NAMES: Readonly<Record<keyof SignerSettings, SignerNames>> = {
   operator: {
-    field: 'operatorSigner',
-    flag: '--operator-signer',
-    command: 'FLYWHEEL_OPERATOR_SIGNER',
+    setting: 'operatorSigner',
+    flag: longFlag(SETTINGS_TABLE.operatorSigner.flags),
     keypair: 'FLYWHEEL_OPERATOR_KEYPAIR',
   },
   burnWallet: {
-    field: 'burnSigner',
-    flag: '--burn-signer',
-    command: 'FLYWHEEL_BURN_SIGNER',
+    setting: 'burnSigner',
+    flag: longFlag(SETTINGS_TABLE.burnSigner.flags),
     keypair: 'FLYWHEEL_BURN_KEYPAIR',
   },
-} as const satisfies Readonly<Record<keyof SignerSettings, SignerNames>>;
+};
 
-const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
-
-function resolveOne(
-  { env }: Pick<Ambient, 'env'>,
-  flags: GlobalFlags,
-  profile: Profile,
-  names: SignerNames,
-): Setting<KeyKeeper | null> {
-  const [typed, stored] = [flags[names.field], profile[names.field]];
-  if (typed !== undefined) return { value: { command: typed }, source: 'flag' };
-  const [command, keypair] = [filled(env[names.command]), filled(env[names.keypair])];
-  if (command !== undefined && keypair !== undefined) {
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      `${names.command} and ${names.keypair} exclude each other.`,
-    );
+function resolveOne(places: Places, names: SignerNames): Setting<KeyKeeper | null> {
+  const found = findSetting(names.setting, places);
+  const keypair = places.env[names.keypair];
+  if (found?.source !== 'flag' && keypair !== undefined && keypair !== '') {
+    if (found?.source !== 'environment')
+      return { value: { keypair: fromEnvironment(keypair) }, source: 'environment' };
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${names.keypair} exclude each other.`);
   }
-  if (command !== undefined) return { value: { command }, source: 'environment' };
-  if (keypair !== undefined) return { value: { keypair: fromEnvironment(keypair) }, source: 'environment' };
-  if (stored !== undefined) return { value: { command: stored }, source: 'profile' };
-  return { value: null, source: 'default' };
+  return found === undefined
+    ? { value: null, source: 'default' }
+    : { value: { command: found.text }, source: found.source };
 }
 
 /** @throws `ERR_CONFIG_INVALID` where the environment names two keepers of one key. */
-export const resolveSigners = (
-  ambient: Pick<Ambient, 'env'>,
-  flags: GlobalFlags,
-  profile: Profile,
-): SignerSettings => ({
-  operator: resolveOne(ambient, flags, profile, SIGNER_NAMES.operator),
-  burnWallet: resolveOne(ambient, flags, profile, SIGNER_NAMES.burnWallet),
+export const resolveSigners = (places: Places): SignerSettings => ({
+  operator: resolveOne(places, SIGNER_NAMES.operator),
+  burnWallet: resolveOne(places, SIGNER_NAMES.burnWallet),
 });

@@ -6,11 +6,12 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { Ambient } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
+import { findSetting, type Places, type Reading, readFound, setting } from './find-setting.js';
 import { messageForm, outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveDatabase } from './resolve-database.js';
-import { requireQuorum, resolveRpc } from './resolve-rpc.js';
+import { resolveRpc } from './resolve-rpc.js';
 import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
 import type { LimitSetting, Setting, Settings } from './settings.js';
@@ -43,39 +44,18 @@ export interface GlobalFlags {
   readonly commitment?: string;
 }
 
-const filled = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+const MOST_SECONDS = 86_400;
 
-function pick<Default>(
-  flag: string | undefined,
-  environment: string | undefined,
-  profile: string | undefined,
-  fallback: Default,
-): Setting<string | Default> {
-  if (flag !== undefined) return { value: flag, source: 'flag' };
-  if (environment !== undefined) return { value: environment, source: 'environment' };
-  if (profile !== undefined) return { value: profile, source: 'profile' };
-  return { value: fallback, source: 'default' };
-}
+const secondsOr = <Default>(fallback: Default): Reading<number | Default> => ({
+  takes: `seconds from 0 to ${MOST_SECONDS}`,
+  fallback,
+  read: (text) =>
+    /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) <= MOST_SECONDS ? Number(text) : undefined,
+});
 
-function seconds<Default>(
-  text: string | undefined,
-  name: string,
-  fallback: Default,
-): Setting<number | Default> {
-  if (text === undefined) return { value: fallback, source: 'default' };
-  const value = Number(text);
-  if (!/^[0-9]+(\.[0-9]+)?$/.test(text) || !(value <= 86_400)) {
-    throw new FlywheelError(
-      'ERR_USAGE',
-      `${name} takes seconds from 0 to 86400, got ${JSON.stringify(text)}.`,
-    );
-  }
-  return { value, source: 'flag' };
-}
-
-/** Where a wrong value came from, for the message. */
-const sourceName = (source: string, flag: string, variable: string): string =>
-  source === 'flag' ? flag : source === 'environment' ? variable : 'The profile';
+const text = <Default>(fallback: Default): Reading<string | Default> => ({
+  ...{ takes: 'text', fallback, read: (given) => given },
+});
 
 /**
  * The base address of an API, without a trailing slash.
@@ -101,14 +81,13 @@ export function checkApiUrl(text: string, where: string): string {
 
 type ChosenProfile = Setting<string | null> & { readonly profile: Profile };
 
-function chooseProfile(ambient: Ambient, flags: GlobalFlags, dir: string): ChosenProfile {
+function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): ChosenProfile {
   const file = readProfiles(dir);
-  const chosen = pick(
-    flags.profile,
-    filled(ambient.env['FLYWHEEL_PROFILE']),
-    file.current ?? undefined,
-    null,
-  );
+  const named = findSetting('profile', { flags, env, profile: {} });
+  const chosen: Setting<string | null> =
+    named === undefined && file.current !== null
+      ? { value: file.current, source: 'profile' }
+      : readFound(named, text(null));
   if (chosen.value === null) return { ...chosen, profile: {} };
   const profile = Object.hasOwn(file.profiles, chosen.value) ? file.profiles[chosen.value] : undefined;
   if (profile === undefined) {
@@ -124,7 +103,8 @@ function chooseProfile(ambient: Ambient, flags: GlobalFlags, dir: string): Chose
   return { ...chosen, profile };
 }
 
-function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): Setting<string | null> {
+function resolveApiUrl(places: Places): Setting<string | null> {
+  const { flags } = places;
   if (flags.local === true) {
     if (flags.apiUrl !== undefined)
       throw new FlywheelError('ERR_USAGE', '--local and --api-url exclude each other.');
@@ -134,10 +114,9 @@ function resolveApiUrl(ambient: Ambient, flags: GlobalFlags, profile: Profile): 
   const namesDirectory =
     flags.dataDir !== undefined && flags.apiUrl === undefined && flags.profile === undefined;
   if (namesDirectory) return { value: null, source: 'flag' };
-  const url = pick(flags.apiUrl, filled(ambient.env['FLYWHEEL_API_URL']), profile.apiUrl, null);
-  if (url.value === null) return url;
-  const where = sourceName(url.source, '--api-url', 'FLYWHEEL_API_URL');
-  return { ...url, value: checkApiUrl(url.value, where) };
+  const found = findSetting('apiUrl', places);
+  if (found === undefined) return { value: null, source: 'default' };
+  return { value: checkApiUrl(found.text, found.where), source: found.source };
 }
 
 /** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
@@ -147,8 +126,8 @@ function resolveApiKey(
   apiUrl: string | null,
   dir: string,
 ): Setting<Secret | null> {
-  const environment = filled(ambient.env['FLYWHEEL_API_KEY']);
-  if (environment !== undefined) return { value: new Secret(environment), source: 'environment' };
+  const environment = findSetting('apiKey', { flags: {}, env: ambient.env, profile: {} });
+  if (environment !== undefined) return { value: new Secret(environment.text), source: 'environment' };
   const own = profile.apiUrl === undefined ? null : checkApiUrl(profile.apiUrl, 'the profile');
   if (name === null || apiUrl === null || apiUrl !== own) return { value: null, source: 'default' };
   const key = readProfileKey(dir, name, ambient.platform);
@@ -175,9 +154,11 @@ function resolvePins(
   };
 }
 
-function resolveKeypair(environment: string | undefined, { keypair }: Profile): Settings['keypair'] {
-  if (environment !== undefined) return { value: fromEnvironment(environment), source: 'environment' };
-  return keypair === undefined ? { value: null, source: 'default' } : { value: keypair, source: 'profile' };
+function resolveKeypair(places: Places): Settings['keypair'] {
+  const found = findSetting('keypair', places);
+  if (found === undefined) return { value: null, source: 'default' };
+  const { text: given, source } = found;
+  return { value: source === 'environment' ? fromEnvironment(given) : given, source };
 }
 
 /**
@@ -185,40 +166,15 @@ function resolveKeypair(environment: string | undefined, { keypair }: Profile): 
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
  */
 export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings {
-  const config = configDir(ambient);
-  return settingsWith(ambient, flags, config, chooseProfile(ambient, flags, config.value));
-}
-
-/**
- * Holds a profile that is not stored yet to what every command would hold it to.
- * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value.
- */
-export function checkProfile(ambient: Ambient, profile: Profile): void {
-  const alone = { ...ambient, env: {} };
-  const { rpcUrl, rpcQuorum, database } = settingsWith(alone, {}, configDir(ambient), {
-    ...{ value: null, source: 'default', profile },
-  });
-  // A file may be there only where the profile is used.
-  if (database.value?.file === null) database.value.reveal();
-  requireQuorum(rpcUrl.value, rpcQuorum);
-}
-
-function settingsWith(
-  ambient: Ambient,
-  flags: GlobalFlags,
-  config: Setting<string>,
-  found: ChosenProfile,
-): Settings {
   const { env, io, cwd } = ambient;
+  const config = configDir(ambient);
+  const found = chooseProfile(env, flags, config.value);
   const { profile, ...chosen } = found;
-  const apiUrl = resolveApiUrl(ambient, flags, profile);
-  const dataDir = pick(
-    flags.dataDir,
-    filled(env['FLYWHEEL_DATA_DIR']),
-    profile.dataDir,
-    defaultDataDir(ambient),
-  );
-  const header = pick(flags.apiKeyHeader, undefined, profile.apiKeyHeader, API_KEY_HEADER);
+  const places = { flags, env, profile };
+  const apiUrl = resolveApiUrl(places);
+  const isRemote = apiUrl.value !== null;
+  const dataDir = setting('dataDir', places, text(defaultDataDir(ambient)));
+  const header = setting('apiKeyHeader', places, text(API_KEY_HEADER));
   if (!/^[A-Za-z0-9-]+$/.test(header.value))
     throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(header.value)} is not a header name.`);
   return {
@@ -226,7 +182,7 @@ function settingsWith(
     messages: messageForm(flags),
     quiet: flags.quiet === true,
     verbose: flags.verbose === true,
-    debug: filled(env['FLYWHEEL_DEBUG']) !== undefined && env['FLYWHEEL_DEBUG'] !== '0',
+    debug: !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? ''),
     noInput: flags.input === false,
     yes: flags.yes === true,
     profile: chosen,
@@ -238,14 +194,14 @@ function settingsWith(
     },
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
-    ...resolveDatabase(ambient, flags, profile, apiUrl.value !== null),
-    ...resolveRpc(ambient, flags, profile, apiUrl.value !== null),
-    ...resolveSending(ambient, flags, profile),
-    timeoutSeconds: seconds(flags.timeout, '--timeout', null),
-    waitSeconds: seconds(flags.wait, '--wait', DEFAULT_WAIT_SECONDS),
-    maxWaitSeconds: seconds(flags.maxWait, '--max-wait', DEFAULT_MAX_WAIT_SECONDS),
-    keypair: resolveKeypair(filled(env['FLYWHEEL_KEYPAIR']), profile),
-    signers: resolveSigners(ambient, flags, profile),
+    ...resolveDatabase(ambient, places, isRemote),
+    ...resolveRpc(ambient.home, places, isRemote),
+    ...resolveSending(places),
+    timeoutSeconds: setting('timeoutSeconds', places, secondsOr(null)),
+    waitSeconds: setting('waitSeconds', places, secondsOr(DEFAULT_WAIT_SECONDS)),
+    maxWaitSeconds: setting('maxWaitSeconds', places, secondsOr(DEFAULT_MAX_WAIT_SECONDS)),
+    keypair: resolveKeypair(places),
+    signers: resolveSigners(places),
     ...resolvePins(cwd, flags.pins, profile),
   };
 }

@@ -16,136 +16,153 @@ export type Use =
 
 /** One setting. */
 export interface SettingRow {
+  readonly use: Use;
   /** As commander takes it; without one it is not an option. */
   readonly flags?: string;
-  /** Variables that hold it. */
+  /** Variables that hold it, the one that counts first. */
   readonly variables?: readonly string[];
   /** Its name in a profile. */
   readonly profile?: string;
   readonly help: string;
-  readonly use: Use;
   /** All values there are. */
   readonly choices?: readonly string[];
   /** May it be given several times? */
   readonly isList?: true;
 }
 
-const option = (
-  flags: string,
-  use: Use,
-  help: string,
-  more: Omit<SettingRow, 'flags' | 'use' | 'help'> = {},
-) => ({ flags, use, help, ...more }) satisfies SettingRow;
-
-/** Every setting, in the order in which help lists them (contract, section 2.2). */
-export const SETTINGS_TABLE = [
-  option('--json', 'output', 'print JSON, also what is said on standard error'),
-  option('--output <mode>', 'output', 'what to print: human on a terminal, else json', {
-    choices: OUTPUT_MODES,
-  }),
-  option('-q, --quiet', 'output', 'no notices and no progress on standard error'),
-  option('-v, --verbose', 'output', 'say more on standard error'),
-  option('--no-color', 'output', 'no colour', { variables: ['NO_COLOR'] }),
-  option('--no-input', 'output', 'never ask'),
-  option('--yes', 'output', 'answer every question with yes'),
-  option('-p, --profile <name>', 'service', 'use this profile', { variables: ['FLYWHEEL_PROFILE'] }),
-  option('--local', 'service', 'use the embedded engine even if an API is configured'),
-  option('--api-url <url>', 'service', 'use the API at this address', {
-    ...{ variables: ['FLYWHEEL_API_URL'], profile: 'apiUrl' },
-  }),
-  option('--api-key-header <name>', 'service', 'header that carries the API key', {
-    profile: 'apiKeyHeader',
-  }),
-  {
-    ...{ use: 'service', variables: ['FLYWHEEL_API_KEY'] },
-    help: 'the API key; wins over the one of the profile and of the data directory',
+/** Every setting by its name, in the order in which help lists them (contract, section 2.2). */
+export const SETTINGS_TABLE = {
+  json: { use: 'output', flags: '--json', help: 'print JSON, also what is said on standard error' },
+  output: {
+    ...{ use: 'output', flags: '--output <mode>', choices: OUTPUT_MODES },
+    help: 'what to print: human on a terminal, else json',
   },
-  option('--data-dir <dir>', 'service', 'where the embedded engine keeps its state', {
-    ...{ variables: ['FLYWHEEL_DATA_DIR'], profile: 'dataDir' },
-  }),
-  {
-    ...{ use: 'service', variables: ['FLYWHEEL_CONFIG_DIR'] },
-    help: 'where profiles and their keys are kept',
+  quiet: {
+    ...{ use: 'output', flags: '-q, --quiet' },
+    help: 'no notices and no progress on standard error',
   },
-  option(
-    '--database-url-file <file>',
-    'service',
-    'file with the address of the PostgreSQL database that holds the flywheels',
-    { variables: ['FLYWHEEL_DATABASE_URL_FILE'], profile: 'databaseUrlFile' },
-  ),
-  {
-    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL'], profile: 'databaseUrl' },
-    help: 'that address itself: postgres://user:password@host/name',
-  },
-  {
-    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
-    help: 'connections to it that a process takes at most, 4 or more (default: 10)',
-  },
-  option('--project <name>', 'service', 'which flywheel of the database', {
-    ...{ variables: ['FLYWHEEL_PROJECT'], profile: 'project' },
-  }),
-  option('--timeout <seconds>', 'request', 'longest time for a request, or to wait with --watch'),
-  option('--wait <seconds>', 'request', 'longest time for all tries and waits of a request (default: 600)'),
-  option('--max-wait <seconds>', 'request', 'longest time to wait before further tries (default: 60)'),
-  option(
-    '--rpc-url <url>',
-    'chain',
-    'RPC node of your own, or mainnet, devnet, testnet, localhost; repeat it for several',
-    {
-      ...{ variables: ['FLYWHEEL_RPC_URL'], profile: 'rpcUrl', isList: true },
-    },
-  ),
-  option('--quorum <n>', 'chain', 'how many of the RPC nodes have to agree (default: 1)', {
-    ...{ variables: ['FLYWHEEL_RPC_QUORUM'], profile: 'rpcQuorum' },
-  }),
-  option(
-    '--operator-signer <command>',
-    'chain',
-    'program that signs for the operator, of the embedded engine',
-    { variables: ['FLYWHEEL_OPERATOR_SIGNER'], profile: 'operatorSigner' },
-  ),
-  option(
-    '--burn-signer <command>',
-    'chain',
-    'program that signs for the burn wallet, of the embedded engine',
-    { variables: ['FLYWHEEL_BURN_SIGNER'], profile: 'burnSigner' },
-  ),
-  {
-    ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
-    help: 'their keypairs in place of programs: a file, or the key itself',
-  },
-  option(
-    '--max-priority-fee <lamports>',
-    'chain',
-    'most that a transaction on a cluster pays beyond its signatures (default: 50000)',
-    { variables: ['FLYWHEEL_MAX_PRIORITY_FEE'], profile: 'maxPriorityFee' },
-  ),
-  option(
-    '--commitment <level>',
-    'chain',
-    'when it counts as landed: confirmed or finalized (default: confirmed)',
-    { variables: ['FLYWHEEL_COMMITMENT'], profile: 'commitment' },
-  ),
-  option('--pins <file>', 'approval', 'hold approvals against this flywheel (from `profile pin --out`)'),
-  {
-    ...{ use: 'approval', variables: ['FLYWHEEL_KEYPAIR'], profile: 'keypair' },
-    help: "the owner's keypair: a file, or in the environment the key itself; --keypair of a command wins",
-  },
-  {
-    ...{ use: 'output', variables: ['FLYWHEEL_METRICS_TOKEN'] },
-    help: 'bearer token that opens /metrics of `serve` to others than this machine',
-  },
-  { ...{ use: 'output', variables: ['FLYWHEEL_DEBUG'] }, help: '1 prints stack traces with errors' },
-  {
+  verbose: { use: 'output', flags: '-v, --verbose', help: 'say more on standard error' },
+  color: { use: 'output', flags: '--no-color', variables: ['NO_COLOR'], help: 'no colour' },
+  forceColor: {
     ...{ use: 'output', variables: ['FORCE_COLOR', 'CLICOLOR_FORCE'] },
     help: 'colour although it is not a terminal',
   },
-  {
+  input: { use: 'output', flags: '--no-input', help: 'never ask' },
+  yes: { use: 'output', flags: '--yes', help: 'answer every question with yes' },
+  debug: { use: 'output', variables: ['FLYWHEEL_DEBUG'], help: '1 prints stack traces with errors' },
+  profile: {
+    ...{ use: 'service', flags: '-p, --profile <name>', variables: ['FLYWHEEL_PROFILE'] },
+    help: 'use this profile',
+  },
+  local: {
+    ...{ use: 'service', flags: '--local' },
+    help: 'use the embedded engine even if an API is configured',
+  },
+  apiUrl: {
+    ...{ use: 'service', flags: '--api-url <url>', variables: ['FLYWHEEL_API_URL'], profile: 'apiUrl' },
+    help: 'use the API at this address',
+  },
+  apiKeyHeader: {
+    ...{ use: 'service', flags: '--api-key-header <name>', profile: 'apiKeyHeader' },
+    help: 'header that carries the API key',
+  },
+  apiKey: {
+    ...{ use: 'service', variables: ['FLYWHEEL_API_KEY'] },
+    help: 'the API key; wins over the one of the profile and of the data directory',
+  },
+  configDir: {
+    ...{ use: 'service', variables: ['FLYWHEEL_CONFIG_DIR'] },
+    help: 'where profiles and their keys are kept',
+  },
+  dataDir: {
+    ...{ use: 'service', flags: '--data-dir <dir>', variables: ['FLYWHEEL_DATA_DIR'], profile: 'dataDir' },
+    help: 'where the embedded engine keeps its state',
+  },
+  databaseUrlFile: {
+    ...{ use: 'service', flags: '--database-url-file <file>', profile: 'databaseUrlFile' },
+    variables: ['FLYWHEEL_DATABASE_URL_FILE'],
+    help: 'file with the address of the PostgreSQL database that holds the flywheels',
+  },
+  databaseUrl: {
+    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL'], profile: 'databaseUrl' },
+    help: 'that address itself: postgres://user:password@host/name',
+  },
+  databasePool: {
+    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
+    help: 'connections to it that a process takes at most, 4 or more (default: 10)',
+  },
+  project: {
+    ...{ use: 'service', flags: '--project <name>', variables: ['FLYWHEEL_PROJECT'], profile: 'project' },
+    help: 'which flywheel of the database',
+  },
+  metricsToken: {
+    ...{ use: 'service', variables: ['FLYWHEEL_METRICS_TOKEN'] },
+    help: 'bearer token that opens /metrics of `serve` to others than this machine',
+  },
+  timeoutSeconds: {
+    ...{ use: 'request', flags: '--timeout <seconds>' },
+    help: 'longest time for a request, or to wait with --watch',
+  },
+  waitSeconds: {
+    ...{ use: 'request', flags: '--wait <seconds>' },
+    help: 'longest time for all tries and waits of a request (default: 600)',
+  },
+  maxWaitSeconds: {
+    ...{ use: 'request', flags: '--max-wait <seconds>' },
+    help: 'longest time to wait before further tries (default: 60)',
+  },
+  proxy: {
     ...{ use: 'request', variables: ['HTTPS_PROXY', 'NO_PROXY'] },
     help: 'proxy for the remote API: http://[user:password@]host:port, and hosts that need none',
   },
-  {
+  authorities: {
     ...{ use: 'request', variables: ['NODE_EXTRA_CA_CERTS'] },
     help: 'file of authorities (PEM) that are trusted besides the built-in ones',
   },
-] as const satisfies readonly SettingRow[];
+  rpcUrl: {
+    ...{ use: 'chain', flags: '--rpc-url <url>', variables: ['FLYWHEEL_RPC_URL'], profile: 'rpcUrl' },
+    isList: true,
+    help: 'RPC node of your own, or mainnet, devnet, testnet, localhost; repeat it for several',
+  },
+  rpcQuorum: {
+    ...{ use: 'chain', flags: '--quorum <n>', variables: ['FLYWHEEL_RPC_QUORUM'], profile: 'rpcQuorum' },
+    help: 'how many of the RPC nodes have to agree (default: 1)',
+  },
+  operatorSigner: {
+    ...{ use: 'chain', flags: '--operator-signer <command>', profile: 'operatorSigner' },
+    variables: ['FLYWHEEL_OPERATOR_SIGNER'],
+    help: 'program that signs for the operator, of the embedded engine',
+  },
+  burnSigner: {
+    ...{ use: 'chain', flags: '--burn-signer <command>', profile: 'burnSigner' },
+    variables: ['FLYWHEEL_BURN_SIGNER'],
+    help: 'program that signs for the burn wallet, of the embedded engine',
+  },
+  signerKeypairs: {
+    ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
+    help: 'their keypairs in place of programs: a file, or the key itself',
+  },
+  maxPriorityFee: {
+    ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
+    variables: ['FLYWHEEL_MAX_PRIORITY_FEE'],
+    help: 'most that a transaction on a cluster pays beyond its signatures (default: 50000)',
+  },
+  commitment: {
+    ...{ use: 'chain', flags: '--commitment <level>', profile: 'commitment' },
+    variables: ['FLYWHEEL_COMMITMENT'],
+    help: 'when it counts as landed: confirmed or finalized (default: confirmed)',
+  },
+  pins: {
+    ...{ use: 'approval', flags: '--pins <file>' },
+    help: 'hold approvals against this flywheel (from `profile pin --out`)',
+  },
+  keypair: {
+    ...{ use: 'approval', variables: ['FLYWHEEL_KEYPAIR'], profile: 'keypair' },
+    help: "the owner's keypair: a file, or in the environment the key itself; --keypair of a command wins",
+  },
+} as const satisfies Readonly<Record<string, SettingRow>>;
+
+export type SettingName = keyof typeof SETTINGS_TABLE;
+
+/** The rows as such, without the types of each. */
+export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = SETTINGS_TABLE;

@@ -48,12 +48,12 @@ function valuesOf({ long, flags, argChoices, required, optional }: Option): read
 }
 
 function argumentsOf(command: CommandUnknownOpts): readonly Values[] {
-  const group = command.parent?.name();
+  const isProfile = command.parent?.name() === 'profile';
   return command.registeredArguments.flatMap((argument): readonly Values[] => {
     const name = argument.name();
     if (argument.argChoices !== undefined) return [argument.argChoices];
-    if (name === 'name' && group === 'profile') return ['profiles'];
-    if (name === 'id' && group === 'pending') return ['operations'];
+    if (name === 'name' && isProfile) return ['profiles'];
+    if (name === 'id' && command.name() === 'pending') return ['operations'];
     return BY_PLACEHOLDER[name] ?? [null];
   });
 }

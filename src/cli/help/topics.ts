@@ -1,7 +1,7 @@
 /** The topics of `flywheel help`: what is not about one command. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
-import { SETTINGS_TABLE, type SettingRow, type Use } from '../config/settings-table.js';
+import { SETTING_ROWS, type SettingRow, type Use } from '../config/settings-table.js';
 import { type Field, fieldLines, indented, wrapText } from '../output/table.js';
 
 /** A part of a topic: prose, which fills the lines, a point of it, a line to be copied, or names with what they mean. */
@@ -45,7 +45,7 @@ const settingField = ({ flags, variables = [], profile, choices, help }: Setting
 };
 
 function settings(): readonly Part[] {
-  const rows: readonly SettingRow[] = SETTINGS_TABLE;
+  const rows = Object.values(SETTING_ROWS);
   return [
     'A setting is taken from the option, else the environment, else the profile, else the default; in brackets stands where else than in the first place it may be.',
     '`flywheel whoami` shows each value and where it came from. An option that a command has no use for is refused.',

@@ -1,5 +1,5 @@
 /** A database as people read of it. */
-import type { DatabaseFinding, DatabaseMigration, DatabaseStatus } from '../database-admin.js';
+import type { DatabaseCopy, DatabaseFinding, DatabaseMigration, DatabaseStatus } from '../database-admin.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 
@@ -65,3 +65,10 @@ export function viewDatabase(status: DatabaseStatus, style: Style): readonly str
 
 export const viewFindings = (checks: readonly DatabaseFinding[], style: Style): readonly string[] =>
   checks.map(({ name, ok, detail }) => `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`);
+
+/** What was copied. */
+export const viewCopy = ({ database, project, rows, wasThere }: DatabaseCopy): readonly string[] => [
+  wasThere
+    ? `All of it was there already, as project ${project}: ${rows} rows. Nothing was written.`
+    : `Copied ${rows} rows into ${database} as project ${project}, and found them again as they were.`,
+];

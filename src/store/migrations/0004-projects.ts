@@ -12,7 +12,7 @@ const lineage = ({ integer, text }: Pick<SchemaDialect, 'integer' | 'text'>): re
 
 const AUDIT_ACTIONS = [
   ...['register', 'keys.create', 'keys.rotate', 'keys.revoke'],
-  ...['gap.accept', 'import', 'migrate'],
+  ...['gap.accept', 'copy', 'migrate'],
 ];
 
 export const projectsSchema: Migration = {

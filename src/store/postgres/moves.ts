@@ -1,7 +1,7 @@
 /** How a store in a PostgreSQL database is moved as a whole. */
 import { sql } from 'kysely';
 import type { MoveTerms } from '../transfer/rows.js';
-import { MOVED_TABLES } from '../transfer/tables.js';
+import { COPIED_TABLES } from '../transfer/tables.js';
 
 /** A transaction that waits for a file or a pipe is given so long. */
 const MAX_IDLE_MS = 3_600_000;
@@ -15,7 +15,7 @@ export const POSTGRES_MOVES: MoveTerms = {
 
   async suspendTriggers({ db }) {
     const each = async (verb: 'disable' | 'enable'): Promise<void> => {
-      for (const { name } of MOVED_TABLES)
+      for (const { name } of COPIED_TABLES)
         await sql`alter table ${sql.table(name)} ${sql.raw(verb)} trigger user`.execute(db);
     };
     await each('disable');

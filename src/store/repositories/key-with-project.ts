@@ -6,7 +6,7 @@ import { fromJson } from '../column-values.js';
 import { compileOnce, type Session } from '../session.js';
 import type { KeyWithProject } from '../store.js';
 import type { Tables } from '../tables.js';
-import { MOVED_TABLES } from '../transfer/tables.js';
+import { COPIED_TABLES } from '../transfer/tables.js';
 import { toApiKey } from './api-keys.js';
 import { toFlywheel } from './flywheels.js';
 import { toToken } from './tokens.js';
@@ -19,7 +19,7 @@ interface Row {
 type Rows = { readonly [Name in Part]: Selectable<Tables[Name]> | undefined };
 
 function columnsOf(part: Part): readonly string[] {
-  const table = MOVED_TABLES.find(({ name }) => name === part);
+  const table = COPIED_TABLES.find(({ name }) => name === part);
   invariant(table !== undefined, `The columns of ${part} are listed.`);
   return Object.keys(table.columns);
 }

@@ -5,7 +5,7 @@ import { MIXED_ROWS } from '../one-project.js';
 import { readProgress, restoreProgress } from '../progress.js';
 import { countOn, executeInPieces, type Session } from '../session.js';
 import type { StoreProgress } from '../store.js';
-import { AUDIT_LOG, type MovedTable } from './tables.js';
+import { AUDIT_LOG, type CopiedTable } from './tables.js';
 
 /** A value of a column, as every driver gives and takes it. */
 export type Cell = string | number | Uint8Array | null;
@@ -26,12 +26,12 @@ export interface RowRepository {
   bePatient(): Promise<void>;
   /** Within this transaction only. @returns what brings them back */
   suspendTriggers(): Promise<() => Promise<void>>;
-  count(table: MovedTable): Promise<number>;
-  isEmpty(table: MovedTable): Promise<boolean>;
+  count(table: CopiedTable): Promise<number>;
+  isEmpty(table: CopiedTable): Promise<boolean>;
   /** All rows in the order of the key, of which never more than a page is in memory. */
-  pages(table: MovedTable): AsyncGenerator<readonly Cells[]>;
-  insert(table: MovedTable, rows: readonly Cells[]): Promise<void>;
-  clear(table: MovedTable): Promise<void>;
+  pages(table: CopiedTable): AsyncGenerator<readonly Cells[]>;
+  insert(table: CopiedTable, rows: readonly Cells[]): Promise<void>;
+  clear(table: CopiedTable): Promise<void>;
   /** Writes a row of the audit log behind those that are there, under a number of its own. */
   appendAudit(cells: Cells): Promise<void>;
   progress(): Promise<StoreProgress>;
@@ -41,13 +41,13 @@ export interface RowRepository {
   restoreProgress(progress: StoreProgress): Promise<void>;
 }
 
-const columnsOf = (table: MovedTable): readonly string[] => Object.keys(table.columns);
+const columnsOf = (table: CopiedTable): readonly string[] => Object.keys(table.columns);
 
 const keyName = (index: number): string => `key_${index}`;
 
 async function readPage(
   { db }: Session,
-  table: MovedTable,
+  table: CopiedTable,
   after: Cells | undefined,
 ): Promise<readonly { readonly cells: Cells; readonly key: Cells }[]> {
   const names = columnsOf(table);
@@ -68,7 +68,7 @@ async function readPage(
   }));
 }
 
-const insertInto = (session: Session, table: MovedTable, rows: readonly Cells[]): Promise<number> => {
+const insertInto = (session: Session, table: CopiedTable, rows: readonly Cells[]): Promise<number> => {
   const columns = sql.join(columnsOf(table).map((name) => sql.ref(name)));
   return executeInPieces(session, {
     name: `move into ${table.name}`,

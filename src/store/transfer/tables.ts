@@ -4,7 +4,7 @@ import type { Tables } from '../tables.js';
 /** How a value is written: as text, as a number, or as base64 of bytes; or `null`. */
 export type ColumnKind = 'text' | 'integer' | 'bytes';
 
-export interface MovedTable {
+export interface CopiedTable {
   readonly name: keyof Tables;
   readonly columns: Readonly<Record<string, ColumnKind>>;
   /** SQL of what the rows are in order of; no two rows have the same. */
@@ -28,14 +28,14 @@ const moved = <Name extends keyof Tables>(
   name: Name,
   key: readonly string[],
   columns: Columns<Name>,
-  { instead = {}, rowsPerPage = 500, ofFresh = 'empty' }: Partial<MovedTable> = {},
-): MovedTable => ({ name, columns, key, instead, rowsPerPage, ofFresh });
+  { instead = {}, rowsPerPage = 500, ofFresh = 'empty' }: Partial<CopiedTable> = {},
+): CopiedTable => ({ name, columns, key, instead, rowsPerPage, ofFresh });
 
 const text = 'text';
 const integer = 'integer';
 const bytes = 'bytes';
 
-const registration: readonly MovedTable[] = [
+const registration: readonly CopiedTable[] = [
   moved('tokens', ['id'], {
     id: text,
     name: text,
@@ -77,7 +77,7 @@ const registration: readonly MovedTable[] = [
   }),
 ];
 
-const batches: readonly MovedTable[] = [
+const batches: readonly CopiedTable[] = [
   moved(
     'batches',
     ['id'],
@@ -144,7 +144,7 @@ const batches: readonly MovedTable[] = [
   }),
 ];
 
-const burns: readonly MovedTable[] = [
+const burns: readonly CopiedTable[] = [
   moved(
     'requests',
     ['id'],
@@ -217,7 +217,7 @@ export const AUDIT_LOG = moved(
   { ofFresh: 'kept' },
 );
 
-const administration: readonly MovedTable[] = [
+const administration: readonly CopiedTable[] = [
   moved('gaps', ['id'], {
     id: text,
     token_id: text,
@@ -247,7 +247,12 @@ const administration: readonly MovedTable[] = [
 ];
 
 /** In the order in which their rows are written. */
-export const MOVED_TABLES: readonly MovedTable[] = [...registration, ...batches, ...burns, ...administration];
+export const COPIED_TABLES: readonly CopiedTable[] = [
+  ...registration,
+  ...batches,
+  ...burns,
+  ...administration,
+];
 
 /**
  * `progress` stands in the header, what brings a store up to date writes its own, rates are counted again, and what has begun

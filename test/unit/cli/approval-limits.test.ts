@@ -48,25 +48,6 @@ async function asked(pipelines: readonly SourcePipeline[], home: string, limits?
 const approveHonest = (options: { home?: string; limits?: Limits; answer?: string }): Promise<Approved> =>
   approve(honestWorld('token'), options);
 
-describe('a limit of the profile', () => {
-  it('refuses before anything is asked', async () => {
-    const limits = { batchTokens: '12345681.5' };
-    expect(await approveHonest({ limits })).toMatchObject({ exit: REFUSED, stdout: '' });
-    expect(await approveHonest({ limits, answer: 'y' })).toMatchObject({ exit: REFUSED, questions: [] });
-  });
-
-  it('counts what was approved earlier on the day; the same batch once, what was declined not at all', async () => {
-    const home = emptyDirectory();
-    const limits = { dayTokens: '13000000' };
-    expect((await approveHonest({ home, limits, answer: 'n' })).exit).toBe(DECLINED);
-    expect((await approveHonest({ home, limits })).exit).toBe(0);
-    expect((await approveHonest({ home, limits })).exit).toBe(0);
-    const { exit, said } = await asked(airdropTo(alice, 3), home, limits);
-    expect(exit).toBe(REFUSED);
-    expect(said).toContain(`and ${TOTAL} of 2026-01-31 (UTC) are used`);
-  });
-});
-
 describe('above the amount for which the digest is asked', () => {
   const limits = { digestAbove: '12345681.5' };
 

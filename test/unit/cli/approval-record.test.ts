@@ -2,204 +2,149 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Outflow } from '../../../src/approval/outflow.js';
 import {
   type ApprovalRecord,
   openApprovalRecord,
   type RecordedBatch,
-  type UsedOfDay,
 } from '../../../src/cli/approvals/approval-record.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 const NOON = Date.parse('2026-01-31T12:00:00.000Z');
-const DAY_MS = 86_400_000;
+const TOMORROW = NOON + 86_400_000;
 const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
 const outflow = (burned: bigint, recipients: Outflow['recipients'] = new Map()): Outflow => ({
-  burned,
+  ...{ burned, recipients },
   airdropped: [...recipients.values()].reduce((sum, amount) => sum + amount, 0n),
-  recipients,
 });
-
-const batch = (batchIndex: bigint, given: Outflow): RecordedBatch => ({
-  multisig: namedAddress('multisig'),
-  mint: namedAddress('mint'),
-  owner: namedAddress('owner'),
-  batchIndex,
-  digest: sha256(`batch ${batchIndex}`),
-  batchId: `batch ${batchIndex}`,
-  profile: 'main',
+const batch = (batchIndex: bigint, given = outflow(0n)): RecordedBatch => ({
+  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint'), owner: namedAddress('owner') },
+  ...{ batchIndex, digest: sha256(`batch ${batchIndex}`), batchId: `batch ${batchIndex}`, profile: 'main' },
   outflow: given,
 });
 
-interface Process {
-  readonly name?: string;
-  readonly running?: readonly string[];
-  readonly nowMs?: number;
-}
-
-const open = (directory: string, { name = 'one', running = ['one', 'two'], nowMs = NOON }: Process = {}) =>
-  openApprovalRecord({
-    directory,
+let directory = '';
+let opened: ApprovalRecord[] = [];
+beforeEach(() => {
+  directory = emptyDirectory();
+});
+afterEach(() => {
+  for (const record of opened.splice(0)) record.close();
+});
+async function open(name = 'one', { running = ['one', 'two'], nowMs = NOON } = {}): Promise<ApprovalRecord> {
+  const record = await openApprovalRecord({
+    ...{ directory, clock: { nowMs: () => nowMs } },
     processes: { self: () => name, isRunning: (other) => running.includes(other) },
-    clock: { nowMs: () => nowMs },
   });
-
+  opened = [...opened, record];
+  return record;
+}
+const used = (record: ApprovalRecord): bigint => record.usedToday(batch(99n)).used;
 /** Reserves, and says what the others had used by then. */
 function reserve(record: ApprovalRecord, one: RecordedBatch) {
-  let seen: UsedOfDay | undefined;
-  const reservation = record.reserve(one, (used) => {
-    seen = used;
+  let seen: bigint | undefined;
+  const reservation = record.reserve(one, (day) => {
+    seen = day.used;
   });
-  return { reservation, used: seen?.used };
+  return { reservation, used: seen };
 }
 
 describe('a reservation', () => {
   it('counts for another process at once, and no longer once it is released', async () => {
-    const directory = emptyDirectory();
-    const [first, second] = [await open(directory), await open(directory, { name: 'two' })];
+    const [first, second] = [await open(), await open('two')];
     const { reservation } = reserve(first, batch(1n, outflow(70n)));
-    expect(reserve(second, batch(2n, outflow(5n))).used).toBe(70n);
-    expect(second.usedToday(batch(3n, outflow(0n))).used).toBe(75n);
+    expect([reserve(second, batch(2n, outflow(5n))).used, used(second)]).toEqual([70n, 75n]);
     reservation.release();
-    expect(second.usedToday(batch(3n, outflow(0n))).used).toBe(5n);
-    first.close();
-    second.close();
+    expect(used(second)).toBe(5n);
   });
 
-  it('that is refused leaves nothing behind', async () => {
-    const record = await open(emptyDirectory());
+  it('leaves nothing behind that is refused, or whose process is gone', async () => {
+    const record = await open('gone');
     const refuse = (): never => {
       throw new TypeError('more than is left');
     };
     expect(() => record.reserve(batch(1n, outflow(70n)), refuse)).toThrow('more than is left');
-    expect(record.usedToday(batch(2n, outflow(0n))).used).toBe(0n);
-    record.close();
+    expect(used(record)).toBe(0n);
+    reserve(record, batch(1n, outflow(70n)));
+    expect(used(await open('two', { running: ['two'] }))).toBe(0n);
   });
 
-  it('of a process that is gone is let go of', async () => {
-    const directory = emptyDirectory();
-    const first = await open(directory, { name: 'gone' });
-    reserve(first, batch(1n, outflow(70n)));
-    first.close();
-    const second = await open(directory, { name: 'two', running: ['two'] });
-    expect(second.usedToday(batch(2n, outflow(0n))).used).toBe(0n);
-    second.close();
-  });
-
-  it('once signed counts for the day, beyond 64 bits, also after a release', async () => {
-    const directory = emptyDirectory();
-    const record = await open(directory);
+  it('counts for the day once signed, beyond 64 bits, also after a release', async () => {
+    const record = await open();
     for (const index of [1n, 2n]) {
       const { reservation } = reserve(record, batch(index, outflow(2n ** 64n - 1n)));
       reservation.signed();
       reservation.release();
     }
-    expect(record.usedToday(batch(3n, outflow(0n))).used).toBe(2n ** 65n - 2n);
-    record.close();
-    const tomorrow = await open(directory, { nowMs: NOON + DAY_MS });
-    expect(tomorrow.usedToday(batch(3n, outflow(0n)))).toEqual({ day: '2026-02-01', used: 0n });
-    tomorrow.close();
+    expect(used(record)).toBe(2n ** 65n - 2n);
+    expect((await open('one', { nowMs: TOMORROW })).usedToday(batch(3n))).toEqual({
+      day: '2026-02-01',
+      used: 0n,
+    });
   });
 
   it('counts a batch that is signed once more as one, for the later day', async () => {
-    const directory = emptyDirectory();
-    const first = await open(directory);
-    reserve(first, batch(1n, outflow(70n))).reservation.signed();
-    const again = reserve(first, batch(1n, outflow(70n)));
-    expect(again.used).toBe(0n);
-    again.reservation.signed();
-    expect(first.usedToday(batch(2n, outflow(0n))).used).toBe(70n);
-    first.close();
-    const next = await open(directory, { nowMs: NOON + DAY_MS });
-    reserve(next, batch(1n, outflow(70n))).reservation.signed();
-    expect(next.usedToday(batch(2n, outflow(0n))).used).toBe(70n);
-    next.close();
+    const [first, next] = [await open(), await open('one', { nowMs: TOMORROW })];
+    for (const record of [first, first, next]) {
+      const again = reserve(record, batch(1n, outflow(70n)));
+      expect(again.used).toBe(0n);
+      again.reservation.signed();
+      expect(used(record)).toBe(70n);
+    }
   });
 
   it('of another flywheel is nothing to this one', async () => {
-    const record = await open(emptyDirectory());
+    const record = await open();
     reserve(record, batch(1n, outflow(70n))).reservation.signed();
-    const other = { ...batch(1n, outflow(1n)), multisig: namedAddress('another multisig') };
-    const { reservation, used } = reserve(record, other);
-    expect([used, reservation.known.count]).toEqual([0n, 0]);
-    record.close();
+    const other = reserve(record, { ...batch(1n, outflow(1n)), multisig: namedAddress('another') });
+    expect([other.used, other.reservation.known.count]).toEqual([0n, 0]);
   });
 });
 
 describe('what is known', () => {
-  it('comes from what was signed, not from what was only asked', async () => {
-    const record = await open(emptyDirectory());
-    const both = batch(
-      2n,
-      outflow(
-        0n,
-        new Map([
-          [alice, 5n],
-          [bob, 6n],
-        ]),
-      ),
-    );
-    const { reservation } = reserve(record, batch(1n, outflow(3n, new Map([[alice, 4n]]))));
-    const first = reserve(record, both).reservation;
-    expect(first.known).toEqual({ twin: null, count: 0, largest: null, unseen: [alice, bob], alike: [] });
+  it('of recipients comes from what was signed, not from what was only asked', async () => {
+    const record = await open();
+    const to = (...names: [typeof alice, bigint][]) => outflow(3n, new Map(names));
+    const both = batch(2n, to([alice, 5n], [bob, 6n]));
+    const { reservation } = reserve(record, batch(1n, to([alice, 4n])));
+    const none = { twin: null, count: 0, largest: null, unseen: [alice, bob], alike: [] };
+    expect(reserve(record, both).reservation.known).toEqual(none);
     reservation.signed();
-    expect(reserve(record, both).reservation.known).toEqual({
-      twin: null,
-      count: 1,
-      largest: 7n,
-      unseen: [bob],
-      alike: [alice],
-    });
-    record.close();
+    const some = { twin: null, count: 1, largest: 7n, unseen: [bob], alike: [alice] };
+    expect(reserve(record, both).reservation.known).toEqual(some);
   });
-});
 
-describe('a batch under another number', () => {
-  it('is told when its name was approved before, and when its content was', async () => {
-    const record = await open(emptyDirectory());
+  it('of a batch is that its name, or its content, was approved before under another number', async () => {
+    const record = await open();
     const first = batch(1n, outflow(3n));
     reserve(record, first).reservation.signed();
     const before = { batchId: 'batch 1', batchIndex: '1', date: new Date(NOON).toISOString() };
     const seen: unknown[] = [];
-    const known = (one: RecordedBatch) =>
+    const twin = (one: RecordedBatch) =>
       record.reserve(one, (_used, renamed) => void seen.push(renamed)).known.twin;
-    expect(known(first)).toBe(null);
-    expect(known({ ...first, batchIndex: 2n })).toEqual(before);
-    expect(known({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toEqual(before);
-    expect(known({ ...batch(3n, outflow(3n)), batchId: 'BATCH 1' })).toBe(null);
-    expect(known({ ...first, batchIndex: 2n, multisig: namedAddress('other') })).toBe(null);
+    expect(twin(first)).toBe(null);
+    expect(twin({ ...first, batchIndex: 2n })).toEqual(before);
+    expect(twin({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toEqual(before);
+    expect(twin({ ...batch(3n, outflow(3n)), batchId: 'BATCH 1' })).toBe(null);
+    expect(twin({ ...first, batchIndex: 2n, multisig: namedAddress('other') })).toBe(null);
     expect(seen).toEqual([null, before, null, before, null]);
-    record.close();
   });
 });
 
 describe('the file', () => {
-  it('is for the user alone', async () => {
-    const directory = emptyDirectory();
-    (await open(directory)).close();
-    expect(statSync(join(directory, 'approvals.db')).mode & 0o777).toBe(0o600);
-  });
-
-  it('of a newer version, or of something else, is not touched', async () => {
-    const directory = emptyDirectory();
-    (await open(directory)).close();
-    const change = (sql: string): void => {
-      const database = new Database(join(directory, 'approvals.db'));
+  it('is for the user alone, and not touched where it is of a newer version or of something else', async () => {
+    await open();
+    const path = join(directory, 'approvals.db');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    for (const sql of ['PRAGMA user_version = 2', 'PRAGMA user_version = 1; PRAGMA application_id = 7']) {
+      const database = new Database(path);
       database.exec(sql);
       database.close();
-    };
-    change('PRAGMA user_version = 2');
-    await expect(open(directory)).rejects.toMatchObject({
-      code: 'ERR_STORE_UNAVAILABLE',
-      message: expect.stringContaining('was written by a newer flywheel (schema 2, this one knows 1)'),
-    });
-    change('PRAGMA user_version = 1; PRAGMA application_id = 7');
-    await expect(open(directory)).rejects.toMatchObject({
-      message: expect.stringContaining('is not a record of approvals'),
-    });
+      await expect(open()).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    }
   });
 });

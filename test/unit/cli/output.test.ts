@@ -1,8 +1,7 @@
-/** Colour, tables and safe text. */
+/** Colour and safe text. */
 import { describe, expect, it } from 'vitest';
 import { colorLevel, createStyle } from '../../../src/cli/output/color.js';
 import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
-import { tableLines } from '../../../src/cli/output/table.js';
 import { shellLine } from '../../../src/cli/shell-line.js';
 
 describe('colorLevel', () => {
@@ -18,45 +17,14 @@ describe('colorLevel', () => {
     [{ FORCE_COLOR: '0', TERM: 'xterm' }, true, 0],
     [{ CLICOLOR_FORCE: '1' }, false, 1],
     [{ CLICOLOR_FORCE: '0' }, false, 0],
-  ] as const)('is for %j and a terminal %s: %i', (env, isTTY, level) => {
-    expect(colorLevel(env, isTTY, false)).toBe(level);
-  });
-
-  it('is none with --no-color whatever else is set', () => {
-    expect(colorLevel({ FORCE_COLOR: '3' }, true, true)).toBe(0);
+  ] as const)('is for %j and a terminal %s: %i, and none with --no-color', (env, isTTY, level) => {
+    expect([colorLevel(env, isTTY, false), colorLevel(env, isTTY, true)]).toEqual([level, 0]);
   });
 });
 
-describe('tableLines', () => {
-  const columns = [
-    { title: 'index', align: 'right' },
-    { title: 'reason', wraps: true },
-  ] as const;
-  it('wraps the one column that may be wrapped', () => {
-    expect(tableLines(columns, [['7', 'one two three four five six seven']], 30)).toEqual([
-      'index  reason',
-      '    7  one two three four five',
-      '       six seven',
-    ]);
-  });
-
-  it('turns into records rather than shorten anything', () => {
-    const address = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T';
-    const lines = tableLines([{ title: 'address' }, { title: 'balance' }], [[address, '12']], 40);
-    expect(lines).toEqual(['address', address, 'balance  12']);
-  });
-});
-
-describe('safeText', () => {
-  it('removes what a terminal would obey and keeps the rest', () => {
+describe('safe text', () => {
+  it('is without what a terminal would obey, or hides', () => {
     expect(safeText('a\u001b[31mb\u0000\u009b\u202ec\td\né')).toBe('a[31mbc\td\né');
-    expect(JSON.parse(safeJson({ text: '\u009b\u2028' }))).toEqual({ text: '\u009b\u2028' });
-    expect(safeJson('\u009b')).toBe('"\\u009b"');
-  });
-});
-
-describe('safeLine', () => {
-  it('is one line of visible text', () => {
     expect(safeLine('a\r\nb\u2028c\td')).toBe('a b c d');
     expect(safeLine('x\u00ad\u061c\u200b\u200f\u2066\ufeff\ufff9\u{e0041}y')).toBe('xy');
     expect(safeLine('Größe 12 € 漢字 \u{1f600} e\u0301')).toBe('Größe 12 € 漢字 \u{1f600} e\u0301');
@@ -71,9 +39,6 @@ describe('safeLine', () => {
       (code >= 0x20 && code < 0x7f) || (code >= 0xa0 && code !== 0xad);
     expect(kept).toEqual(Array.from({ length: 256 }, (_, code) => code).filter(isShown));
   });
-});
-
-describe('safeJson', () => {
   it('escapes what is hidden, also beyond the basic plane, and reads back the same', () => {
     const value = { '\u200bname': ['\u{e0041}', '\u0085\u2029', 'é\u{1f600}'] };
     for (const indent of [undefined, 2]) {
@@ -84,9 +49,6 @@ describe('safeJson', () => {
     }
     expect(safeJson('\u{e0041}')).toBe('"\\udb40\\udc41"');
   });
-});
-
-describe('printableLine', () => {
   it('lets the colours of every style through, and no other escape', async () => {
     for (const level of [1, 2, 3] as const) {
       const style = await createStyle(level, 80);
@@ -101,15 +63,9 @@ describe('printableLine', () => {
 });
 
 describe('shellLine', () => {
-  it('writes hidden characters so that they can be read and pasted', () => {
-    expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
-  });
-
-  it('writes them so at the beginning of a word, too', () => {
-    expect(shellLine(['\u200ba'])).toBe("$'\\U0000200ba'");
-  });
-
-  it('can be pasted into a shell', () => {
+  it('can be pasted into a shell, and hides no character', () => {
     expect(shellLine(['a', "it's", '$x', '--k=v'])).toBe("a 'it'\\''s' '$x' --k=v");
+    expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
+    expect(shellLine(['\u200ba'])).toBe("$'\\U0000200ba'");
   });
 });

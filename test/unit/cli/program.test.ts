@@ -1,87 +1,68 @@
-/** A small tree of words, in which one word is a command and leads to others as well. */
+/** Words that lead to a command, help for all of them, and the mode in which errors are told. */
 import { describe, expect, it } from 'vitest';
 import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js';
 import { executeRequest } from '../../../src/cli/execute-request.js';
-import { completionScript, SHELLS } from '../../../src/cli/help/completion.js';
-import { completionNodes } from '../../../src/cli/help/completion-table.js';
-import { allCommands, helpPage, helpPages } from '../../../src/cli/help/pages.js';
+import { SHELLS } from '../../../src/cli/help/completion.js';
+import { helpPages } from '../../../src/cli/help/pages.js';
 import { runProgram } from '../../../src/cli/program.js';
-import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import { shownWords } from '../../../src/cli/shown-words.js';
+import { ERRORS } from '../../../src/errors/codes.js';
+import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
+import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { complaint, person, READER } from '../../support/commands.js';
+import { fakeService } from '../../support/fake-service.js';
 import { testCli } from '../../support/in-process.js';
 
-const VERSION = '0.0.0-test';
-const texts = { output: ['{}'], errors: ['ERR_USAGE'], examples: ['flywheel mint'] } as const;
-
-/** What ran, with what it was given. */
-let ran: unknown[] = [];
-
-const mint = defineCommand({
-  ...texts,
-  details: ['More about minting.'],
-  configure: (command) =>
-    command
-      .argument('[note]', 'a note')
-      .requiredOption('--amount <n>', 'how much')
-      .option('--dry-run', 'do nothing'),
-  run: async (_session, [note], { amount, dryRun }) => {
-    ran.push(['mint', note, amount, dryRun]);
-    return undefined;
-  },
-});
-
-const mintList = defineCommand({
-  ...texts,
-  configure: (command) =>
-    command.option('--limit <n>', 'how many').option('--dry-run', 'another option of the same name'),
-  run: async (_session, _args, { limit, dryRun }) => {
-    ran.push(['mint list', limit, dryRun]);
-    return undefined;
-  },
-});
-
-const CATALOGUE: readonly CatalogueEntry[] = [
-  {
-    name: 'mint',
-    summary: 'Mint tokens.',
-    load: async () => ({ command: mint }),
-    entries: [
-      { name: 'list', summary: 'List what was minted.', load: async () => ({ command: mintList }) },
-      { name: 'undo', summary: 'Words below.', entries: [] },
-    ],
-  },
-];
-
-/** Runs words; what was run, or the error. */
-async function run(...words: string[]): Promise<unknown> {
-  const { context } = testCli();
-  ran = [];
-  let written = '';
-  const options = {
-    version: VERSION,
-    width: 80,
-    catalogue: CATALOGUE,
-    write: (text: string) => {
-      written += text;
-    },
-    execute: async (request: Parameters<typeof executeRequest>[1]) => {
-      await executeRequest(context, request, words, async () => 0);
-    },
-  };
-  try {
-    await runProgram(options, words);
-  } catch (error) {
-    return isFlywheelError(error) ? error.message : error;
-  }
-  return written === '' ? ran : written;
-}
-
 describe('a word that is a command and leads to others', () => {
-  it('is run by itself, with its own arguments and options', async () => {
+  const texts = { output: ['{}'], examples: ['flywheel mint'] } as const;
+  let ran: unknown[] = [];
+  const mint = defineCommand({
+    ...texts,
+    configure: (command) =>
+      command
+        .argument('[note]', 'a note')
+        .requiredOption('--amount <n>', 'how much')
+        .option('--dry-run', 'do nothing'),
+    run: async (_session, [note], { amount, dryRun }) => {
+      ran.push(['mint', note, amount, dryRun]);
+      return undefined;
+    },
+  });
+  const mintList = defineCommand({
+    ...texts,
+    configure: (command) => command.option('--limit <n>', 'how many').option('--dry-run', 'of the same name'),
+    run: async (_session, _args, { limit, dryRun }) => {
+      ran.push(['mint list', limit, dryRun]);
+      return undefined;
+    },
+  });
+  const entries = [
+    { name: 'list', summary: 'List what was minted.', load: async () => ({ command: mintList }) },
+    { name: 'undo', summary: 'Words below.', entries: [] },
+  ];
+  const catalogue: readonly CatalogueEntry[] = [
+    { name: 'mint', summary: 'Mint tokens.', load: async () => ({ command: mint }), entries },
+  ];
+
+  /** Runs words; what was run, or the error. */
+  async function run(...words: string[]): Promise<unknown> {
+    const { context } = testCli();
+    ran = [];
+    const execute = async (request: Parameters<typeof executeRequest>[1]): Promise<void> => {
+      await executeRequest(context, request, words, async () => 0);
+    };
+    try {
+      await runProgram({ version: '0', width: 80, catalogue, write: () => undefined, execute }, words);
+    } catch (error) {
+      return isFlywheelError(error) ? error.message : error;
+    }
+    return ran;
+  }
+
+  it('is run by itself, or leads on, each with its own arguments and options', async () => {
     expect(await run('mint', '--amount', '5')).toEqual([['mint', undefined, '5', undefined]]);
     expect(await run('mint', 'gift', '--dry-run', '--amount', '5')).toEqual([['mint', 'gift', '5', true]]);
-  });
-
-  it('leads on, without asking for its own options and without taking those of the other', async () => {
     expect(await run('mint', 'list')).toEqual([['mint list', undefined, undefined]]);
     expect(await run('--quiet', 'mint', 'list', '--limit', '3', '--dry-run')).toEqual([
       ['mint list', '3', true],
@@ -89,46 +70,153 @@ describe('a word that is a command and leads to others', () => {
     expect(await run('mint', '--json', 'list')).toEqual([['mint list', undefined, undefined]]);
   });
 
-  it('refuses options between the words, which would be nobody’s', async () => {
-    expect(await run('mint', '--amount', '5', 'list')).toBe('`list` has to follow `flywheel mint` directly.');
+  it('refuses options between the words, and what neither it nor the other knows', async () => {
+    expect(await run('mint', '--amount', '5', 'list')).toContain('`list`');
+    expect(await run('mint', '--amount', '5', '--limit', '3')).toContain("'--limit'");
+    expect(await run('mint', 'list', '--amount', '5')).toContain("'--amount'");
+    expect(await run('mint')).toContain("'--amount <n>'");
     expect(ran).toEqual([]);
   });
+});
 
-  it('refuses what neither it nor the other knows', async () => {
-    expect(await run('mint', '--amount', '5', '--limit', '3')).toMatch(/^Unknown option '--limit'/);
-    expect(await run('mint', 'list', '--amount', '5')).toMatch(/^Unknown option '--amount'/);
-    expect(await run('mint')).toMatch(/^Required option '--amount <n>'/);
+describe('completion', () => {
+  it.each(SHELLS)('of %s asks the program what may follow', async (shell) => {
+    const { exit, stdout } = await testCli().run('completion', shell);
+    expect([exit, stdout]).toEqual([0, expect.stringContaining('flywheel __complete --')]);
   });
 
-  it('has a help page with its options, its sections, and the words below it', async () => {
-    const page = await helpPage(['mint'], VERSION, 80, CATALOGUE);
-    expect(page).toMatch(/More about minting\.[\s\S]*--amount <n>[\s\S]*list +List what was[\s\S]*Output:/);
-    expect(await run('mint', '--help', '--all')).toBe(page);
-    expect(await run('mint', 'list', '--help', '--all')).toBe(
-      await helpPage(['mint', 'list'], VERSION, 80, CATALOGUE),
+  const follows = async (...words: string[]): Promise<readonly string[]> => {
+    const { exit, stdout } = await testCli(READER).run('__complete', '--', ...words);
+    expect(exit).toBe(0);
+    return stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => line.split('\t')[0] ?? '');
+  };
+
+  it('has words, options and values, and tells a value from a word that leads on', async () => {
+    expect(await follows('ba')).toEqual(['batch']);
+    expect(await follows('batch', 'ap')).toEqual(['approve']);
+    expect(await follows('batch', 'approve', 'x.json', '--wal')).toEqual(['--wallet']);
+    for (const words of [
+      ['--output', 'js'],
+      ['--output', '=', 'js'],
+      ['batch', 'list', '--output', 'js'],
+    ])
+      expect(await follows(...words)).toEqual(['json']);
+    expect(await follows('--output=js')).toEqual(['--output=json']);
+    expect(await follows('batch', 'list', '--status', 'F')).toEqual(['FINALIZED', 'FAILED']);
+    expect(await follows('burn', '--type', 'list', '--persist')).toEqual(['--persist-onchain']);
+    expect(await follows('--data-dir', 'p')).toEqual(['@directories']);
+    expect(await follows('batch', 'run', 'pi')).toEqual(['@files']);
+    expect(await follows('__com')).toEqual([]);
+  });
+
+  it('names profiles, and batches and operations of the journal, the newest first', async () => {
+    const cli = testCli();
+    const words = { profiles: ['-p'], batches: ['batch', 'status'], operations: ['pending', 'forget'] };
+    const named = async (kind: keyof typeof words) =>
+      (await cli.run('__complete', '--data-dir', cli.home, '--', ...words[kind], '')).stdout;
+    expect(await named('profiles')).toBe('');
+    await cli.run('profile', 'add', 'staging', '--api-url', 'https://api.example.com');
+    expect(await named('profiles')).toMatch(/^staging\thttps:\/\/api\.example\.com\n$/);
+    const journal = await cli.journal();
+    const ids = ['a', 'b'].map((content) => {
+      const batchId = `${content.repeat(8)}-0000-4000-8000-000000000000`;
+      const begun = journal.begin({
+        ...{ kind: 'batch', content: sha256(content), origin: { from: 'content' }, again: false },
+        ...{ body: () => '{}', notes: () => ({}), command: [], elements: [] },
+      });
+      if (begun.status !== 'taken') throw new Error('It is new.');
+      begun.entry.note({ stages: [{ batchId }] });
+      begun.entry.release();
+      return batchId;
+    });
+    journal.close();
+    const first = (text: string) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => line.split('\t')[0]);
+    expect(first(await named('batches'))).toEqual(ids.reverse());
+    expect(first(await named('operations')).slice(3)).toEqual(
+      [...Array(2)].map(() => expect.stringMatching(/^[0-9a-f]{8}$/)),
     );
   });
+});
 
-  it('is a page of the documents, and so is each word below it', async () => {
-    const pages = await helpPages(VERSION, 80, CATALOGUE);
-    expect(pages.map(({ command }) => command).filter((command) => command.includes('mint'))).toEqual([
-      'flywheel mint --help --all',
-      'flywheel mint list --help --all',
-      'flywheel mint undo --help --all',
+describe('help', () => {
+  it('shows of a command what --help does, and every error and exit number', async () => {
+    for (const words of [[], ['batch'], ['batch', 'init'], ['keys', 'create']]) {
+      const { exit, stdout } = await testCli(READER).run('help', ...words);
+      expect([exit, stdout]).toEqual([0, (await testCli(READER).run(...words, '--help')).stdout]);
+      expect(stdout).toContain(`Usage: ${['flywheel', ...words].join(' ')}`);
+    }
+    expect((await testCli().run()).stdout).toContain('Usage: flywheel');
+    const { stdout } = await testCli().run('help', 'exit-codes');
+    for (const [code, { exit }] of Object.entries(ERRORS))
+      expect(stdout).toMatch(new RegExp(`^${code} +${exit} `, 'm'));
+    for (const { code, meaning } of EXIT_CODES)
+      expect(stdout).toContain(`\n${String(code).padEnd(5)}${meaning}\n`);
+  });
+
+  it('has output and an example on the page of every command', async () => {
+    const pages = await helpPages('0.0.0', 80);
+    expect(pages.length).toBeGreaterThan(50);
+    for (const { command, text } of pages.filter((page) => page.text.includes('Examples:'))) {
+      expect(text, command).toMatch(/\nOutput:\n {2}\S/);
+      expect(text, command).toMatch(/\nExamples:\n {2}\$ \S/);
+    }
+  });
+
+  it('names what was meant where a word is none', async () => {
+    for (const [words, meant] of [
+      [['brun'], 'burn'],
+      [['keys', 'lst'], 'list'],
+      [['burn', '--tpye', 'T'], '--type'],
+      [['help', 'batch', 'nothing'], 'init'],
+    ] as const)
+      expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
+  });
+});
+
+describe('an error', () => {
+  it('is one line of JSON for programs and two lines for people, with what to do', async () => {
+    const { stderr } = await testCli(READER).run('brun');
+    expect(stderr).toMatch(/^error: .*brun.*\(ERR_USAGE\)\nhint: .*burn.*\n$/);
+    expect(complaint((await testCli().run('brun')).stderr).error).toBe('ERR_USAGE');
+  });
+
+  it('that is over after a while says until when for people, after how long for programs', async () => {
+    const limited = (options = {}) => {
+      const service = fakeService();
+      service.answer('currentBatch', () => {
+        throw new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Over the limit.', { retryAfterSeconds: 11.2 });
+      });
+      return testCli({ ...options, service }).run('batch', 'current');
+    };
+    for (const who of [READER, person()])
+      expect((await limited(who)).stderr).toMatch(/12 s.*2026-01-31T12:00:12/);
+    expect(complaint((await limited()).stderr)).toMatchObject({ retryAfterSeconds: 11.2 });
+  });
+});
+
+describe('a command line that is kept', () => {
+  it('has no key in it, and is otherwise as it was typed', () => {
+    const secret = [
+      ...['burn', '--rpc-url', 'https://user:secret@rpc.example/', '--rpc-url=https://rpc.example/secret'],
+      ...['--rpc-url', 'HTTPS://rpc.example?api-key=secret'],
+      ...['--operator-signer', 'node sign.mjs --token=secret', '--burn-signer=./sign secret'],
+    ];
+    expect(shownWords(secret)).toEqual([
+      ...['burn', '--rpc-url', 'https://rpc.example/***', '--rpc-url=https://rpc.example/***'],
+      ...['--rpc-url', 'https://rpc.example/***'],
+      ...['--operator-signer', 'node ***', '--burn-signer=./sign ***'],
     ]);
-    expect(pages.find(({ command }) => command.includes('mint --help --all'))?.text).toBe(
-      await helpPage(['mint'], VERSION, 80, CATALOGUE),
-    );
-  });
-
-  it('is completed with the words below it and its own options', async () => {
-    const nodes = completionNodes(await allCommands(VERSION, CATALOGUE));
-    expect(nodes.map(({ path }) => path)).toEqual(['', 'mint', 'mint list', 'mint undo']);
-    const flags = nodes.map((node) => node.flags.map(({ candidate: [flag] }) => flag));
-    expect(nodes[1]?.words.map(([word]) => word)).toEqual(['list', 'undo']);
-    expect(flags[0]).toEqual(expect.arrayContaining(['--json', '--help']));
-    expect(flags[1]).toEqual(expect.arrayContaining(['--amount', '--dry-run']));
-    expect(flags[2]).not.toContain('--amount');
-    for (const shell of SHELLS) expect(completionScript(shell, nodes)).toContain("'mint list'");
+    const plain = [
+      ...['burn', '--rpc-url', 'http://127.0.0.1:8899', '--rpc-url', 'devnet', '--operator-signer', './sign'],
+      ...['--proof', '{"at":"https://shop.example/order/1"}', '--amount', '1'],
+    ];
+    expect(shownWords(plain)).toEqual(plain);
   });
 });

@@ -1,153 +1,272 @@
-/** Settings and profiles: precedence, sources, files and their permissions. */
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+/** Settings: flag over environment over profile over what is usual, each with its source, and no secret of them shown. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { testCli } from '../../support/in-process.js';
+import { EXAMPLES } from '../../../src/contract/examples.js';
+import { refusal, refuse } from '../../support/commands.js';
+import { fakeService } from '../../support/fake-service.js';
+import { type TestCli, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const API = 'https://api.example.com/base';
 
-async function withProfile(env: Record<string, string> = {}) {
-  const first = testCli({ stdin: 'fk_profile_key\n' });
-  const added = await first.run('profile', 'add', 'staging', '--api-url', `${API}/`, '--api-key-stdin');
-  return { added, cli: testCli({ home: first.home, env }), home: first.home };
+async function withProfile(env: Record<string, string> = {}): Promise<TestCli> {
+  const { home, run } = testCli({ stdin: 'fk_profile_key\n' });
+  await run('profile', 'add', 'staging', '--api-url', `${API}/`, '--api-key-stdin');
+  return testCli({ home, env });
+}
+function withSolanaConfig(text: string, home = emptyDirectory()): string {
+  mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
+  writeFileSync(join(home, '.config/solana/cli/config.yml'), text);
+  return home;
 }
 
-const row = async (cli: ReturnType<typeof testCli>, ...words: string[]) =>
-  JSON.parse((await cli.run('whoami', ...words)).stdout);
+/** The settings, or the error. */
+async function row(cli: TestCli, ...words: string[]) {
+  const { exit, stdout, stderr } = await cli.run('whoami', ...words);
+  return JSON.parse(exit === 0 ? stdout : stderr);
+}
 
-describe('profile', () => {
-  it('keeps settings and key in two files that only the user can read', async () => {
-    const { added, home } = await withProfile();
-    expect(added).toMatchObject({ exit: 0, stderr: '' });
-    expect(JSON.parse(added.stdout)).toEqual({
-      name: 'staging',
-      current: true,
-      hasApiKey: true,
-      apiUrl: API,
+describe('the service', () => {
+  it('is that of flag, environment, profile, or the embedded engine', async () => {
+    const cli = await withProfile();
+    const rows = await row(cli);
+    expect(rows).toMatchObject({
+      target: { value: 'remote', source: 'profile' },
+      apiUrl: { value: API, source: 'profile' },
+      apiKey: { value: 'set', source: 'profile' },
+      maxWaitSeconds: { value: 60, source: 'default' },
+      limits: [],
     });
-    const directory = join(home, '.config/flywheel');
-    expect(statSync(directory).mode & 0o777).toBe(0o700);
-    for (const file of ['profiles.json', 'api-keys.json'])
-      expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
-    expect(readFileSync(join(directory, 'profiles.json'), 'utf8')).not.toContain('fk_profile_key');
-  });
-
-  it('does not send elsewhere what names a data directory', async () => {
-    const { cli } = await withProfile({ FLYWHEEL_API_URL: API });
-    expect((await row(cli)).target.value).toBe('remote');
-    expect((await row(cli, '--data-dir', 'd2')).target.value).not.toBe('remote');
-    expect((await row(cli, '--data-dir', 'd2', '-p', 'staging')).target.value).toBe('remote');
-    expect((await row(cli, '--data-dir', 'd2', '--api-url', API)).target.value).toBe('remote');
-  });
-
-  it('changes only what is given, and is gone with its key after remove', async () => {
-    const { cli, home } = await withProfile();
-    await cli.run('profile', 'add', 'staging', '--rpc-url', 'https://rpc.example.com');
-    expect(JSON.parse((await cli.run('profile', 'show')).stdout)).toMatchObject({
-      apiUrl: API,
-      rpcUrl: 'https://rpc.example.com',
-      hasApiKey: true,
+    expect(JSON.stringify(rows)).not.toContain('fk_profile_key');
+    const env = { FLYWHEEL_API_URL: 'https://env.example', FLYWHEEL_API_KEY: 'fk_env' };
+    const changed = testCli({ home: cli.home, env });
+    expect(await row(changed)).toMatchObject({
+      apiUrl: { value: 'https://env.example', source: 'environment' },
+      apiKey: { value: 'set', source: 'environment' },
     });
-    expect((await cli.run('profile', 'remove', 'staging')).exit).toBe(0);
-    expect(readFileSync(join(home, '.config/flywheel/api-keys.json'), 'utf8')).not.toContain(
-      'fk_profile_key',
-    );
-    expect(JSON.parse((await cli.run('profile', 'list')).stdout)).toEqual([]);
-    expect((await cli.run('profile', 'use', 'staging')).exit).toBe(2);
+    expect(await row(changed, '--api-url', 'http://127.0.0.1:1', '--timeout', '5')).toMatchObject({
+      apiUrl: { value: 'http://127.0.0.1:1', source: 'flag' },
+      timeoutSeconds: { value: 5, source: 'flag' },
+    });
+    expect(await row(changed, '--local')).toMatchObject({ target: { value: 'embedded', source: 'flag' } });
   });
 
-  it('is shown with all that is pinned, in plain words', async () => {
-    const { home } = await withProfile();
-    const [multisig, owner, operator, mint] = ['multisig', 'owner', 'operator', 'mint'].map(namedAddress);
-    const facts = { timeLockSeconds: '60', [`member ${owner}`]: 'vote', 'mint.freezeAuthority': 'none' };
-    const file = join(home, '.config/flywheel/profiles.json');
-    const stored = JSON.parse(readFileSync(file, 'utf8'));
-    stored.profiles.staging.pinned = { multisig, owner, operator, vaultIndex: 0, mint, facts };
-    writeFileSync(file, JSON.stringify(stored));
-    const { stdout } = await testCli({ home, env: { NO_COLOR: '1' }, tty: { stdout: true } }).run(
-      'profile',
-      'show',
-    );
-    expect(stdout).toMatch(/time lock +60 s\n/);
-    expect(stdout).toMatch(new RegExp(`member +${owner}\n +vote\nmint +${mint}\n +freeze authority +none`));
-    expect(stdout).not.toContain('[object');
-  });
-
-  it('says which profile is in use', async () => {
-    const { home } = await withProfile();
-    const cli = testCli({ home, tty: { stdout: true }, env: { NO_COLOR: '1' } });
-    expect((await cli.run('profile', 'add', 'other', '--api-url', API)).exit).toBe(0);
-    expect((await cli.run('profile', 'show', 'staging')).stdout).toMatch(/^staging \(current\)\n/);
-    expect((await cli.run('profile', 'show', 'other')).stdout).toMatch(/^other\n/);
-  });
-
-  it.each(['', '../x', '__proto__', 'a b'])('refuses the name %j', async (name) => {
-    expect((await testCli().run('profile', 'add', name)).exit).toBe(2);
-  });
-
-  it('refuses a damaged file, naming it', async () => {
-    const { cli, home } = await withProfile();
-    const file = join(home, '.config/flywheel/profiles.json');
-    writeFileSync(file, '{"current":');
-    const { exit, stderr } = await cli.run('whoami');
-    expect(exit).toBe(2);
-    expect(JSON.parse(stderr)).toMatchObject({
-      error: 'ERR_CONFIG_INVALID',
-      message: `${file}: is not JSON.`,
+  it('gets the key of a profile at its own address only, whoever names that', async () => {
+    const cli = await withProfile();
+    expect((await row(cli, '--api-url', 'https://other.example')).apiKey.value).toBe(null);
+    expect((await row(cli, '--local')).apiKey.value).toBe(null);
+    expect(await row(cli, '--api-url', API)).toMatchObject({
+      apiUrl: { source: 'flag' },
+      apiKey: { value: 'set', source: 'profile' },
     });
   });
 
-  it('changes nothing when the file of the keys is damaged, and names it', async () => {
-    const { home } = await withProfile();
-    const cli = testCli({ home, stdin: 'fk_another_key' });
-    const [profiles, keys] = ['profiles', 'api-keys'].map((name) =>
-      join(home, `.config/flywheel/${name}.json`),
-    ) as [string, string];
-    const before = readFileSync(profiles, 'utf8');
-    writeFileSync(keys, '{');
-    for (const words of [
-      ['add', 'another', '--api-key-stdin'],
-      ['remove', 'staging'],
-    ]) {
-      const { exit, stderr } = await cli.run('--local', 'profile', ...words);
-      expect(exit).toBe(2);
-      expect(JSON.parse(stderr).message).toBe(`${keys}: is not JSON.`);
-    }
-    expect(readFileSync(profiles, 'utf8')).toBe(before);
+  it('is not used where a data directory is named, unless it is named itself', async () => {
+    const cli = await withProfile({ FLYWHEEL_API_URL: API });
+    const target = async (...words: string[]) => (await row(cli, ...words)).target.value;
+    expect(await target()).toBe('remote');
+    expect(await target('--data-dir', 'd2')).toBe('embedded');
+    expect(await target('--data-dir', 'd2', '-p', 'staging')).toBe('remote');
+    expect(await target('--data-dir', 'd2', '--api-url', API)).toBe('remote');
   });
 
-  it('keeps in the file what it does not know', async () => {
-    const { cli, home } = await withProfile();
-    const file = join(home, '.config/flywheel/profiles.json');
-    const { profiles, ...rest } = JSON.parse(readFileSync(file, 'utf8'));
-    const added = { ...rest, profiles: { staging: { ...profiles.staging, later: 1 } }, later: [2] };
-    writeFileSync(file, JSON.stringify(added));
-    expect((await cli.run('profile', 'add', 'staging', '--rpc-url', 'https://r.example')).exit).toBe(0);
-    expect((await cli.run('profile', 'add', 'other')).exit).toBe(0);
-    expect((await cli.run('profile', 'remove', 'other')).exit).toBe(0);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-      later: [2],
-      profiles: { staging: { later: 1, rpcUrl: 'https://r.example' } },
+  it.each([
+    ...['ftp://a.example', 'https://user:secret@a.example', 'https://user@a.example', 'not a url'],
+    ...['https://:secret@a.example', 'https://a.example/?key=secret', 'https://a.example/#secret'],
+  ])('is not at %s', async (url) => {
+    const [exit, code, message] = await refusal(testCli(), 'whoami', '--api-url', url);
+    expect([exit, code]).toEqual([2, 'ERR_CONFIG_INVALID']);
+    expect(message).not.toContain('secret');
+  });
+
+  it('says which key it is only when that is to be asked, and nothing else where it refuses the key', async () => {
+    const service = fakeService();
+    const openers = { dataChain: async () => ({ kind: 'ledger', name: null, genesisHash: 'hash' }) as const };
+    expect(await row(testCli({ openers, service }))).not.toHaveProperty('key');
+    expect(service.calls).toEqual([]);
+    expect(await row(testCli({ openers, service }), '--check')).toMatchObject({
+      ...{ chain: { genesisHash: 'hash' }, key: EXAMPLES.describeKey.response },
     });
-  });
-
-  it('does not use a key that others can read', async () => {
-    const { cli, home } = await withProfile();
-    chmodSync(join(home, '.config/flywheel/api-keys.json'), 0o644);
-    const { exit, stderr } = await cli.run('whoami');
-    expect(exit).toBe(2);
-    expect(JSON.parse(stderr).hint).toContain('chmod 600');
+    service.answer('describeKey', () => refuse('ERR_NOT_FOUND', 'There is nothing here.'));
+    expect((await row(testCli({ service }), '--check')).key).toBeNull();
+    service.answer('describeKey', () => refuse('ERR_UNAUTHORIZED', 'No such key.'));
+    expect((await row(testCli({ service }), '--check')).error).toBe('ERR_UNAUTHORIZED');
   });
 });
 
-describe('resolveSettings', () => {
-  it('follows FLYWHEEL_ and XDG variables to its directories', () => {
+describe('the owner', () => {
+  it('is that of the keypair that a command would take, which is never shown itself', async () => {
+    const key = '5'.repeat(88);
+    const { stdout } = await testCli({ env: { FLYWHEEL_KEYPAIR: key } }).run('whoami');
+    expect(stdout).not.toContain(key);
+    const home = emptyDirectory();
+    const keypair = generateKeypair();
+    const file = join(home, 'id.json');
+    writeFileSync(file, JSON.stringify([...keypair]), { mode: 0o600 });
+    const cli = testCli({ home: withSolanaConfig(`keypair_path: ${file}\n`, home) });
+    const source = 'solana config';
+    expect(await row(cli)).toMatchObject({
+      keypair: { value: file, source },
+      owner: { value: createKeypairSigner(keypair).address, source },
+    });
+    chmodSync(file, 0o644);
+    expect((await row(cli)).owner).toEqual({ value: null, source, problem: expect.stringContaining(file) });
+  });
+
+  it('is pinned with the flywheel of the data directory, or that cannot be told', async () => {
+    const [multisig, owner, operator] = ['multisig', 'owner', 'operator'].map((name) => namedAddress(name));
+    const pins = {
+      multisig,
+      owner,
+      operator,
+      vaultIndex: 0,
+      mint: namedAddress('mint'),
+      facts: null,
+    } as never;
+    const source = 'data directory';
+    expect(await row(testCli({ openers: { dataPins: async () => pins } }))).toMatchObject({
+      multisig: { value: multisig, source },
+      pinnedOwner: { value: owner, source },
+    });
+    const openers = { dataPins: async () => refuse('ERR_STORE_UNAVAILABLE', 'The store is damaged.') };
+    expect((await row(testCli({ openers }))).multisig).toMatchObject({ value: null, source, problem: /./ });
+  });
+});
+
+describe('the RPC nodes', () => {
+  it('are those of the flag, else the environment, else the profile, else the Solana CLI', async () => {
+    const home = withSolanaConfig(
+      "---\njson_rpc_url: 'https://solana.example.com' # mine\nkeypair_path: x\n",
+    );
+    const rpcUrl = async (env = {}, ...words: string[]) =>
+      (await row(testCli({ home, env }), ...words)).rpcUrl;
+    const source = 'solana config';
+    expect(await rpcUrl()).toEqual({ value: 'https://solana.example.com', source });
+    await testCli({ home }).run('profile', 'add', 'p', '--api-url', API);
+    expect(JSON.parse((await testCli({ home }).run('profile', 'show')).stdout)).toMatchObject({
+      ...{ rpcUrl: 'https://solana.example.com', rpcSource: source },
+    });
+    await testCli({ home }).run(
+      'profile',
+      'add',
+      'p',
+      '--update',
+      '--rpc-url',
+      'https://profile.example.com',
+    );
+    expect(await rpcUrl()).toEqual({ value: 'https://profile.example.com', source: 'profile' });
+    const env = { FLYWHEEL_RPC_URL: 'devnet, https://b.example.com\n testnet', FLYWHEEL_RPC_QUORUM: '2' };
+    expect(await row(testCli({ home, env }))).toMatchObject({
+      rpcUrl: {
+        value: 'https://api.devnet.solana.com, https://b.example.com, https://api.testnet.solana.com',
+        source: 'environment',
+      },
+      rpcQuorum: { value: 2, source: 'environment' },
+    });
+    const flags = ['--rpc-url', 'mainnet', '--rpc-url', 'localhost', '--quorum', '1'];
+    expect(await row(testCli({ home, env }), ...flags)).toMatchObject({
+      rpcUrl: { value: 'https://api.mainnet-beta.solana.com, http://localhost:8899', source: 'flag' },
+      rpcQuorum: { value: 1, source: 'flag' },
+    });
+  });
+
+  it.each([
+    ['json_rpc_url: d', 'https://api.devnet.solana.com'],
+    ['json_rpc_url: "mainnet-beta"', 'https://api.mainnet-beta.solana.com'],
+    ['json_rpc_url:   http://localhost:8899   ', 'http://localhost:8899'],
+    ['json_rpc_url: ""\nwebsocket_url: x', null],
+    ['websocket_url: https://json_rpc_url: x', null],
+    ['json_rpc_url: sekret-nonsense', null],
+  ])('of the Solana CLI are read from %j', async (text, value) => {
+    expect((await row(testCli({ home: withSolanaConfig(text) }))).rpcUrl.value).toBe(value);
+  });
+
+  it('of the Solana CLI that are none are refused, and not shown, where a chain would be read through them', async () => {
+    const home = withSolanaConfig('json_rpc_url: sekret-nonsense');
+    const refused = await row(testCli({ home }), '--api-url', API);
+    expect(refused.error).toBe('ERR_CONFIG_INVALID');
+    expect(JSON.stringify(refused)).not.toContain('sekret');
+  });
+
+  it('are sixteen at most', async () => {
+    const words = (count: number) =>
+      Array.from({ length: count }, (_, at) => ['--rpc-url', `https://${at}.example.com`]).flat();
+    expect((await row(testCli(), ...words(16))).rpcUrl).toMatchObject({ source: 'flag' });
+    expect((await row(testCli(), ...words(17))).error).toBe('ERR_CONFIG_INVALID');
+  });
+
+  it('of a profile that are none can be put right, and are no concern of what needs no node', async () => {
+    const home = emptyDirectory();
+    mkdirSync(join(home, '.config/flywheel'), { recursive: true });
+    const profiles = { p: { apiUrl: API, rpcUrl: 'devnett' } };
+    writeFileSync(join(home, '.config/flywheel/profiles.json'), JSON.stringify({ current: 'p', profiles }));
+    expect((await row(testCli({ home }))).error).toBe('ERR_CONFIG_INVALID');
+    expect((await row(testCli({ home }), '--local')).error).toBeUndefined();
+    expect((await testCli({ home }).run('profile', 'add', 'p', '--update', '--rpc-url', 'devnet')).exit).toBe(
+      0,
+    );
+    expect((await row(testCli({ home }))).error).toBeUndefined();
+  });
+});
+
+describe('what is sent to a cluster', () => {
+  it('has the fee and the commitment of the flag, else the environment, else the profile, else as usual', async () => {
+    const { home } = testCli();
+    const at = async (env = {}, ...words: string[]) => {
+      const { maxPriorityFee, commitment } = await row(testCli({ home, env }), ...words);
+      return [maxPriorityFee, commitment].flatMap(({ value, source }) => [value, source]);
+    };
+    expect(await at()).toEqual([50_000, 'default', 'confirmed', 'default']);
+    const typed = ['--max-priority-fee', '0', '--commitment', 'finalized'];
+    await testCli({ home }).run('profile', 'add', 'p', ...typed);
+    expect(await at()).toEqual([0, 'profile', 'finalized', 'profile']);
+    const env = { FLYWHEEL_MAX_PRIORITY_FEE: '10000000', FLYWHEEL_COMMITMENT: 'confirmed' };
+    expect(await at(env)).toEqual([10_000_000, 'environment', 'confirmed', 'environment']);
+    expect(await at(env, '--max-priority-fee', '7')).toEqual([7, 'flag', 'confirmed', 'environment']);
+    expect((await row(testCli({ env: { FLYWHEEL_COMMITMENT: 'max' } }))).error).toBe('ERR_CONFIG_INVALID');
+  });
+});
+
+describe('limits in a file of pins', () => {
+  const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
+  const withPins = (limits: unknown): TestCli => {
+    const cli = testCli();
+    const pins = { multisig: alice, owner: bob, operator: alice, vaultIndex: 0, mint: bob, limits };
+    writeFileSync(join(cli.home, 'pins.json'), JSON.stringify(pins));
+    return cli;
+  };
+
+  it('hold beside those of the profile', async () => {
+    const cli = withPins({ batchTokens: '2000', recipients: [alice] });
+    await cli.run('profile', 'add', 'main', '--api-url', API, '--batch-tokens', '1000');
+    expect((await row(cli, '--pins', 'pins.json')).limits).toEqual([
+      { value: { batchTokens: '1000' }, source: 'profile' },
+      { value: { batchTokens: '2000', recipients: [alice] }, source: 'flag' },
+    ]);
+    expect((await row(withPins(undefined), '--pins', 'pins.json')).limits).toEqual([]);
+  });
+
+  it.each([
+    [{ batchToken: '5' }, 'batchToken'],
+    [{ batchTokens: 5 }, 'batchTokens'],
+    [{ recipients: ['alice'] }, 'recipients'],
+    [[], 'limits'],
+  ])('that are not understood are refused: %j', async (limits, names) => {
+    const answer = await refusal(withPins(limits), 'whoami', '--pins', 'pins.json');
+    expect(answer).toEqual([2, 'ERR_CONFIG_INVALID', expect.stringContaining(names)]);
+  });
+});
+
+describe('directories', () => {
+  it('follow FLYWHEEL_ and XDG variables', () => {
     const { context, home } = testCli();
     const at = (env: Record<string, string>) => {
-      const settings = resolveSettings({ ...context, env }, {});
-      return [settings.configDir.value, settings.dataDir.value];
+      const { configDir, dataDir } = resolveSettings({ ...context, env }, {});
+      return [configDir.value, dataDir.value];
     };
     expect(at({})).toEqual([join(home, '.config/flywheel'), join(home, '.local/share/flywheel')]);
     expect(at({ XDG_CONFIG_HOME: '/c', XDG_DATA_HOME: '/d' })).toEqual(['/c/flywheel', '/d/flywheel']);

@@ -54,6 +54,12 @@ describe('createRemoteService', () => {
     return error as FlywheelError;
   };
 
+  it('makes a key for a POST that comes without one', async () => {
+    const { stub, service } = await serve(json(200, burned));
+    await service.burn(burn, { credential: new Secret(KEY) });
+    expect(stub.requests[0]?.headers['x-idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it('sends the same key and body with every try', async () => {
     const { stub, service } = await serve(inTurn(cutOff, json(503, {}), json(200, burned)));
     expect((await service.burn(burn, call)).value).toEqual(burned);

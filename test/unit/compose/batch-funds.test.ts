@@ -27,6 +27,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const by = <Value>(value: Value) => ({ value, source: 'default' as const });
 const settings = (): Settings => ({
   output: 'json',
+  messages: 'json',
   quiet: true,
   verbose: false,
   debug: false,

@@ -13,6 +13,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../support/engine.js';
+import { sampleOf } from '../../support/long.js';
 
 let test: TestEngine;
 let clock: HandClock;
@@ -178,8 +179,11 @@ const pipelines = [1, 2].map((amount) => aPipeline([burnAction(amount)]));
 const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
 const nothing = { burns: 0, requests: 0, batches: 0 };
 
+/** `interrupted.test.ts` kills an engine anywhere. */
+const DEATHS = [1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent })));
+
 describe('reconcile of batches', () => {
-  it.each([1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent }))))(
+  it.each(sampleOf(DEATHS, 4))(
     'finishes a set-up whose engine died at bundle $count (sent: $isSent), and the same key gets its answer',
     async ({ count, isSent }) => {
       const call = test.project.call({ idempotencyKey: 'key-1' });
@@ -196,7 +200,7 @@ describe('reconcile of batches', () => {
     },
   );
 
-  it.each([1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent }))))(
+  it.each(sampleOf(DEATHS, 4))(
     'finishes an execution whose engine died at bundle $count (sent: $isSent), and closes what it leaves',
     async ({ count, isSent }) => {
       const { value } = await test.engine.initBatch({ pipelines }, test.project.call());

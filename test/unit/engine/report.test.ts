@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReportQuery } from '../../../src/contract/schemas/report.js';
 import { Secret } from '../../../src/values/secret.js';
-import { aPipeline } from '../../contract/service/examples.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
+import { aPipeline } from '../../support/examples.js';
 import { signApproval } from '../../support/service.js';
 
 const DAY_MS = 86_400_000;

@@ -5,6 +5,7 @@ import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, result, says, stubNode, wireAccount } from '../../../support/rpc-stub.js';
@@ -260,7 +261,7 @@ describe('any answer at all', () => {
             throw error;
         });
       }),
-      { numRuns: 400 },
+      { numRuns: isLong ? 1_000 : 100 },
     );
   });
 });

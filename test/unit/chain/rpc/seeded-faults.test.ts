@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import {
@@ -21,7 +22,7 @@ import {
 
 afterEach(closeStubs);
 
-const SEEDS = 20;
+const SEEDS = isLong ? 20 : 8;
 const MAX_WAIT_MS = 20_000;
 
 /** Numbers from 0 up to 1, the same for the same seed (mulberry32). */

@@ -23,6 +23,7 @@ import {
   type TestEngine,
   tokensOf,
 } from '../../../support/engine.js';
+import { isLong } from '../../../support/long.js';
 import { cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
 
 const VAULT = 30n;
@@ -196,7 +197,7 @@ describe('engines that die', () => {
           await test.destroy();
         }
       }),
-      { numRuns: 20 },
+      { numRuns: isLong ? 100 : 8 },
     );
   });
 });

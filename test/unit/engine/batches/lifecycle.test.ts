@@ -15,6 +15,7 @@ import {
   type TestEngine,
   tokensOf,
 } from '../../../support/engine.js';
+import { isLong } from '../../../support/long.js';
 
 const VAULT = 20n;
 const BURN_WALLET = 20n;
@@ -203,7 +204,7 @@ describe('batches', () => {
           await test.destroy();
         }
       }),
-      { numRuns: 25, examples: FAILING.map((list): [Step[]] => [list]) },
+      { numRuns: isLong ? 100 : 10, examples: FAILING.map((list): [Step[]] => [list]) },
     );
   });
 });

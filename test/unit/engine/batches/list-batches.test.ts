@@ -5,8 +5,8 @@ import type { BatchPipelinesQuery, ListBatchesQuery } from '../../../../src/cont
 import type { Address } from '../../../../src/values/address.js';
 import type { Uuid } from '../../../../src/values/ids.js';
 import { Secret } from '../../../../src/values/secret.js';
-import { aPipeline } from '../../../contract/service/examples.js';
 import { openTestEngine, type TestEngine } from '../../../support/engine.js';
+import { aPipeline } from '../../../support/examples.js';
 import { signApproval } from '../../../support/service.js';
 
 const recipient = createKeypairSigner(generateKeypair()).address;

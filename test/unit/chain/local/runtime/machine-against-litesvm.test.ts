@@ -13,6 +13,7 @@ import { memo, unitLimit } from '../../../../fuzz/pieces.js';
 import { Random } from '../../../../fuzz/random.js';
 import { sign } from '../../../../fuzz/transaction.js';
 import { World } from '../../../../fuzz/world.js';
+import { sampleOf } from '../../../../support/long.js';
 import { callNative } from './stage.js';
 
 const TRANSACTIONS = 300;
@@ -57,35 +58,38 @@ const seen = ({ error, landed, changes, feeLamports, logs }: ExecutionResult) =>
 });
 
 describe('running piece by piece', () => {
-  it.each([1, 2, 3])('leaves what LiteSVM leaves when it runs the whole transaction (seed %i)', (seed) => {
-    const random = new Random(seed);
-    const world = new World(random, 10n);
-    const runtime = new LocalRuntime({ nativePrograms: new Map([[SQUADS_PROGRAM, () => {}]]) });
-    let succeeded = 0;
-    for (let count = 0; count < TRANSACTIONS; count += 1) {
-      const some = Array.from({ length: 1 + random.below(4) }, () => anyInstruction(world));
-      const instructions = [
-        unitLimit(900_000),
-        ...some.filter(({ accounts }) => accounts.every(({ address }) => address !== SQUADS_PROGRAM)),
-      ];
-      const at = random.below(instructions.length + 1);
-      const payer = world.wallet().address;
-      const plan = { payer, versioned: random.oneIn(2), table: null, spoiled: null };
-      const plain = sign(world, { ...plan, instructions });
-      const mixed = sign(world, { ...plan, instructions: instructions.toSpliced(at, 0, callNative()) });
-      if (plain === undefined || mixed === undefined) continue;
-      const whole = seen(runtime.execute(plain, world, world.clock));
-      const pieces = runtime.execute(mixed, world, world.clock);
-      const inPieces = seen(pieces);
-      const { error } = inPieces;
-      const shifted =
-        error?.kind === 'instruction' && error.index > at ? { ...error, index: error.index - 1 } : error;
-      expect({ ...inPieces, error: shifted }).toEqual(whole);
-      if (error === null) {
-        succeeded += 1;
-        world.commit(pieces);
+  it.each(sampleOf([1, 2, 3], 1))(
+    'leaves what LiteSVM leaves when it runs the whole transaction (seed %i)',
+    (seed) => {
+      const random = new Random(seed);
+      const world = new World(random, 10n);
+      const runtime = new LocalRuntime({ nativePrograms: new Map([[SQUADS_PROGRAM, () => {}]]) });
+      let succeeded = 0;
+      for (let count = 0; count < TRANSACTIONS; count += 1) {
+        const some = Array.from({ length: 1 + random.below(4) }, () => anyInstruction(world));
+        const instructions = [
+          unitLimit(900_000),
+          ...some.filter(({ accounts }) => accounts.every(({ address }) => address !== SQUADS_PROGRAM)),
+        ];
+        const at = random.below(instructions.length + 1);
+        const payer = world.wallet().address;
+        const plan = { payer, versioned: random.oneIn(2), table: null, spoiled: null };
+        const plain = sign(world, { ...plan, instructions });
+        const mixed = sign(world, { ...plan, instructions: instructions.toSpliced(at, 0, callNative()) });
+        if (plain === undefined || mixed === undefined) continue;
+        const whole = seen(runtime.execute(plain, world, world.clock));
+        const pieces = runtime.execute(mixed, world, world.clock);
+        const inPieces = seen(pieces);
+        const { error } = inPieces;
+        const shifted =
+          error?.kind === 'instruction' && error.index > at ? { ...error, index: error.index - 1 } : error;
+        expect({ ...inPieces, error: shifted }).toEqual(whole);
+        if (error === null) {
+          succeeded += 1;
+          world.commit(pieces);
+        }
       }
-    }
-    expect(succeeded).toBeGreaterThan(TRANSACTIONS / 10);
-  });
+      expect(succeeded).toBeGreaterThan(TRANSACTIONS / 10);
+    },
+  );
 });

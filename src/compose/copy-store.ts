@@ -1,0 +1,72 @@
+/** `flywheel db copy`: all that the store of a data directory holds, and what its configuration says, into a database. */
+import type { DatabaseAddress } from '../cli/config/database-address.js';
+import type { Settings } from '../cli/config/settings.js';
+import type { DatabaseCopy } from '../cli/database-admin.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { placeText } from '../store/repositories/flywheels.js';
+import { openSqliteStore } from '../store/sqlite/open.js';
+import type { Store, StoreTransaction } from '../store/store.js';
+import { copyStore, type ProjectPlace } from '../store/transfer/copy.js';
+import { projectNameOf } from '../values/project-name.js';
+import { isoTime } from '../values/time.js';
+import { processActor } from './actor.js';
+import { chosenFunds } from './batch-funds.js';
+import { ownDataDirectory } from './data-lock.js';
+import { openDatabase } from './database.js';
+import { type ClusterConfig, dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
+
+/** What stands in the configuration of a directory, as a database keeps it with the flywheel. */
+async function placeOf(store: Store, config: ClusterConfig, name: string | null): Promise<ProjectPlace> {
+  const { flywheel, token } = await store.read(async (tx) => {
+    const [only] = await tx.tokens.list();
+    return { token: only, flywheel: only && (await tx.flywheels.ofToken(only.id)) };
+  });
+  if (token === undefined || flywheel === undefined)
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
+  const { squadsProgram, facts } = config.cluster;
+  const { minOperatorSol, maxBatchRent } = chosenFunds(config);
+  return {
+    name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
+    place: placeText({
+      ...{ squadsProgram, facts },
+      ...{ minOperatorSol: minOperatorSol ?? null, maxBatchRent: maxBatchRent ?? null },
+    }),
+  };
+}
+
+const noteCopy = (tx: StoreTransaction): Promise<void> =>
+  tx.audit.append({
+    ...{ tokenId: null, actor: processActor(), action: 'copy', subject: null, detail: {} },
+    dateCreated: isoTime(tx.nowMs),
+  });
+
+/**
+ * Nobody works in the directory meanwhile; what it holds stays as it is.
+ * @throws `ERR_USAGE` for a flywheel on a ledger of its own, which a database cannot hold; `ERR_INPUT_INVALID` where the database
+ *   holds something else; `ERR_STORE_UNAVAILABLE` while another process works in the directory.
+ */
+export async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): Promise<DatabaseCopy> {
+  const dataDir = settings.dataDir.value;
+  const config = requireDataConfig(dataDir);
+  if (!isOnCluster(config))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `The flywheel in ${dataDir} is on a ledger of its own, which a database does not hold.`,
+    );
+  const { lock: lockFile, store: path } = dataFiles(dataDir);
+  const lock = await ownDataDirectory(lockFile);
+  const opened: Store[] = [];
+  try {
+    opened.push(await openSqliteStore({ path, create: false }));
+    opened.push(await openDatabase(address, {}));
+    const [from, to] = opened;
+    invariant(from !== undefined && to !== undefined, 'Both are open.');
+    const place = await placeOf(from, config, settings.project.value);
+    const { tables, wasThere } = await copyStore(from, to, { place, check: noteCopy });
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    return { database: address.shown, project: place.name, rows, tables, wasThere };
+  } finally {
+    for (const store of opened) await store.close();
+    lock.release();
+  }
+}

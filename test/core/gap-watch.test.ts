@@ -1,0 +1,263 @@
+/** An older copy of the store is put back while the chain has gone on: nothing is written until somebody has seen what is missing. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Chain } from '../../src/chain/chain.js';
+import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { transfer } from '../../src/chain/system.js';
+import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { dataFiles } from '../../src/compose/local-config.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { acceptGap, findGap } from '../../src/engine/gaps/accept-gap.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { Store } from '../../src/store/store.js';
+import { copyStore } from '../../src/store/transfer/copy.js';
+import type { Address } from '../../src/values/address.js';
+import type { Uuid } from '../../src/values/ids.js';
+import { systemClock, utcDay } from '../../src/values/time.js';
+import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
+import { chainOver, replacing } from '../support/doubles.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  signApproval,
+  type TestEngine,
+  tokensOf,
+} from '../support/engine.js';
+import { untilExpired } from '../support/in-flight.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { nodeAt } from '../support/rpc-chain.js';
+import { failureOf } from '../support/service.js';
+
+const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 3 } as const;
+
+let test: TestEngine;
+let node: TestNode;
+let chain: Chain;
+let asked: string[];
+let stores: Store[];
+
+beforeEach(async () => {
+  test = await openTestEngine({ dailyBurn: '1000' });
+  node = await startTestNode({ directory: test.dataDir, ...SLOTS });
+  const cluster = createRpcChain({
+    ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 20 },
+    clock: systemClock,
+    sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    maxPriorityFeeLamports: 0n,
+  }).chain;
+  asked = [];
+  const { newestOf } = cluster;
+  chain = chainOver(cluster, {
+    ...(newestOf && {
+      newestOf: (account, page) => {
+        asked.push(account);
+        return newestOf(account, page);
+      },
+    }),
+  });
+  stores = [];
+});
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  await chain.close();
+  await closeTestNodes();
+  await test.destroy();
+  removeDirectories();
+});
+
+/** The store as it is now, in a file of its own. */
+async function copyOf(store: Store): Promise<Store> {
+  const copy = await openSqliteStore({ path: `${temporaryDirectory()}/store.db` });
+  stores.push(copy);
+  await copyStore(store, copy);
+  return copy;
+}
+
+/** On a copy that is written again: all has expired that was sent before. */
+async function engineOnCopy(copy: Store): Promise<Engine> {
+  await untilExpired({ chain, store: copy });
+  return engineOn(copy);
+}
+
+const engineOn = (store: Store): Engine => engineBeside(test, { chain, store });
+const call = (idempotencyKey: string = randomUUID()) => test.project.call({ idempotencyKey });
+const burnOn = async (engine: Engine, amount: number, key?: string) =>
+  (await engine.burn(aBurnRequest(amount), call(key))).value.txHash;
+const tokenId = () => test.project.registration.tokenId;
+const findOn = (store: Store) => findGap({ ...test.deps, chain, store }, tokenId());
+
+describe('a store that is older than the chain', () => {
+  it('writes nothing more for the project until the gap is accepted; reads go on', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    const lost = [await burnOn(before, 2, 'the-lost-one'), await burnOn(before, 3)];
+
+    const engine = await engineOnCopy(copy);
+    const failure = await failureOf(engine.burn(aBurnRequest(9), call()));
+    expect(failure).toMatchObject({
+      code: 'ERR_STORE_BEHIND',
+      status: 503,
+      options: { retryAfterSeconds: 60 },
+    });
+    expect(failure.message).toContain(
+      'The chain knows 2 burns of this project of which the store has no record',
+    );
+    for (const refused of [
+      engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call()),
+      engine.burnBatch([aBurnRequest(1)], call()),
+      engine.executeBatch({ batchId: randomUUID() as Uuid, signedTx: 'AA==' }, call()),
+      engine.cancelBatch({ batchId: randomUUID() }, call()),
+    ])
+      expect(await failureOf(refused)).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    expect((await engine.listBurns({}, call())).value.items).toHaveLength(1);
+
+    const gap = await findOn(copy);
+    expect(gap).toMatchObject({ burns: 2, transactions: 2, burned: 5_000_000n, airdropped: 0n });
+    expect(gap?.lost.map(({ signature }) => signature)).toEqual(lost);
+    const acceptance = { tokenId: tokenId(), actor: 'me' };
+    await expect(acceptGap({ store: copy }, { ...acceptance, transactions: 1 })).rejects.toMatchObject({
+      code: 'ERR_INPUT_INVALID',
+    });
+    expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    await acceptGap({ store: copy }, { ...acceptance, transactions: 2 });
+
+    // What was burned counts: 1 before, 5 lost, 9 now.
+    await burnOn(engine, 9);
+    const day = utcDay(Date.now());
+    expect(await copy.read((tx) => tx.usage.used({ tokenId: tokenId(), day, kind: 'burn' }))).toBe(
+      15_000_000n,
+    );
+    expect(await failureOf(engine.burn(aBurnRequest(986), call()))).toMatchObject({
+      code: 'ERR_DAILY_LIMIT_EXCEEDED',
+    });
+    // A lost request is not known any more: its repeat is a new burn, which is what the operator was shown.
+    expect(lost).not.toContain(await burnOn(engine, 2, 'the-lost-one'));
+    expect(await findOn(copy)).toBeUndefined();
+    expect(await copy.read((tx) => tx.audit.list({ limit: 1 }))).toMatchObject([
+      { action: 'gap.accept', actor: 'me', detail: { burns: 2, burned: '5000000' } },
+    ]);
+  });
+
+  it('is found by a server that goes on meanwhile, and leaves alone what an older copy has pending', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    await burnOn(before, 2);
+    const problems: unknown[] = [];
+    const engine = await engineOnCopy(copy);
+    await engine.reconcile({ onProblem: (_what, error) => problems.push(error) });
+    expect(problems).toMatchObject([{ code: 'ERR_STORE_BEHIND' }]);
+    expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    // Another one on the same store learns of it from there.
+    const other = engineOn(copy);
+    await other.reconcile();
+    asked.length = 0;
+    expect(await failureOf(other.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    expect(asked).toEqual([]);
+  });
+
+  it('is not ready while no project may be written, and is with one that may', async () => {
+    const behind = async () => {
+      const copy = await copyOf(test.store);
+      const gap = { id: randomUUID(), tokenId: tokenId(), dateFound: '2026-01-01T00:00:00.000Z' };
+      const lost = { signature: 'lost', burned: 1n, airdropped: 0n, memo: null, dateLanded: null };
+      await copy.transaction((tx) => tx.gaps.add(gap, [lost]), { tokenId: tokenId() });
+      return copy;
+    };
+    const alone = await behind();
+    const engine = engineOn(alone);
+    await engineOn(test.store).ready();
+    await expect(engine.ready()).rejects.toMatchObject({ code: 'ERR_STORE_BEHIND', status: 503 });
+    await acceptGap({ store: alone }, { tokenId: tokenId(), transactions: 1, actor: 'me' });
+    await engine.ready();
+    await test.register();
+    await engineOn(await behind()).ready();
+  });
+
+  it('executes no batch once more that a lost store has executed', async () => {
+    const before = engineOn(test.store);
+    const started = (
+      await before.initBatch(
+        {
+          pipelines: [
+            aPipeline([
+              burnAction(4),
+              { action: 'AIRDROP', amount: 2, toAddress: test.project.owner.address },
+            ]),
+          ],
+        },
+        call(),
+      )
+    ).value;
+    const copy = await copyOf(test.store);
+    const execution = { batchId: started.batch.id, signedTx: signApproval(test.project.owner, started) };
+    const { value: executed } = await before.executeBatch(execution, call());
+    expect(executed.result.totalSuccessful).toBe(1);
+    const vault = () => tokensOf(test.chain, test.project, test.project.registration.vaultAddress);
+    const left = await vault();
+
+    const engine = await engineOnCopy(copy);
+    expect(await failureOf(engine.executeBatch(execution, call()))).toMatchObject({
+      code: 'ERR_STORE_BEHIND',
+    });
+    const gap = await findOn(copy);
+    expect(gap).toMatchObject({ burns: 1, transactions: 1, burned: 4_000_000n, airdropped: 2_000_000n });
+    await acceptGap({ store: copy }, { tokenId: tokenId(), actor: 'me', transactions: 1 });
+    await engine.executeBatch(execution, call()).catch((error: unknown) => error);
+    await engine.reconcile();
+    expect(await vault()).toBe(left);
+  });
+});
+
+describe('a store that has all', () => {
+  it('asks once, and is not disturbed by what others send to its accounts', async () => {
+    const engine = engineOn(test.store);
+    await burnOn(engine, 1);
+    const accounts = [...asked];
+    const { burnTokenAccount, multisig: own } = test.project.registration;
+    expect(accounts).toEqual(expect.arrayContaining([burnTokenAccount, own]));
+    await burnOn(engine, 2);
+    expect(asked).toEqual(accounts);
+
+    const { burnWallet, multisig } = test.project.registration;
+    const sender = createFileKeyring(dataFiles(test.dataDir).keys).get(test.deps.treasury as Address);
+    for (const to of [burnWallet, multisig] as Address[]) {
+      const { blockhash } = await test.chain.latestBlockhash();
+      const instructions = [transfer({ from: sender.address, to, lamports: 1n })];
+      await test.chain.submit([signedWith(blockhash, [sender], instructions).bytes]);
+    }
+    await engine.reconcile();
+    await burnOn(engineOn(test.store), 3);
+    expect(await findOn(test.store)).toBeUndefined();
+  });
+
+  it('looks at every project once more when another copy may stand in its place', async () => {
+    let name = 'first';
+    const { store } = test;
+    const named = replacing(store, {
+      get copy() {
+        return name;
+      },
+      read: (work) => store.read((tx) => work(replacing(tx, { copy: name }))),
+      transaction: (work, of) => store.transaction((tx) => work(replacing(tx, { copy: name })), of),
+    });
+    const engine = engineOn(named);
+    const projects = [test.project, await test.register(), await test.register()];
+    const burnAll = async (): Promise<void> => {
+      for (const project of projects) await engine.burn(aBurnRequest(1), project.call());
+    };
+    await burnAll();
+    await engine.reconcile();
+    asked.length = 0;
+    await burnAll();
+    expect(asked).toEqual([]);
+    name = 'second';
+    await burnAll();
+    const accounts = projects.map(({ registration }) => registration.multisig);
+    expect(asked).toEqual(expect.arrayContaining(accounts));
+  });
+});

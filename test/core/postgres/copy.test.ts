@@ -1,0 +1,208 @@
+/** Copying all that a store in a file holds into each kind of database: all of it and nothing else, or nothing. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { copyStore } from '../../../src/store/transfer/copy.js';
+import { COPIED_TABLES, LEFT_BEHIND } from '../../../src/store/transfer/tables.js';
+import { sha256 } from '../../../src/values/digest.js';
+import type { UtcDay } from '../../../src/values/time.js';
+import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import {
+  aBatch,
+  aBundle,
+  aBurn,
+  anApiKey,
+  aRequest,
+  aVote,
+  DAY,
+  INIT_RESULT,
+  LATER,
+  type OpenStore,
+  openTemporarySqliteStore,
+  RESULT,
+  register,
+  type StoreUnderTest,
+  success,
+} from '../../support/store.js';
+
+let server: OwnDatabase;
+beforeAll(async () => {
+  server = await openDatabase();
+});
+afterAll(() => server.stop());
+
+const DATABASES: Readonly<Record<string, OpenStore>> = {
+  SQLite: openTemporarySqliteStore,
+  PostgreSQL: openPostgresStoreIn(() => server.url),
+};
+
+const opened: StoreUnderTest[] = [];
+const open = async (database: string): Promise<StoreUnderTest> => {
+  const under = await (DATABASES[database] as OpenStore)();
+  opened.push(under);
+  return under;
+};
+afterEach(async () => {
+  for (const under of opened.splice(0)) await under.dispose();
+});
+
+/** Something of everything, in every state that it can be in. */
+async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
+  await register(store);
+  await store.bind('Genesis1');
+  await store.transaction(async (tx) => {
+    await tx.apiKeys.insert(anApiKey({ id: 'key-0', hash: sha256('key-0'), proofTypes: ['PRODUCT_BUY'] }));
+    await tx.apiKeys.revoke('key-0', LATER);
+    await tx.requests.insert(aRequest({ id: 'request-2', value: 'ключ 🔑 "\\' }));
+    await tx.requests.complete('request-2', '{"success":true}');
+    await tx.burns.reserveSequences(3);
+    await tx.burns.insertMany([1, 2, 3].map((sequence) => aBurn(sequence)));
+    await tx.burns.settleMany([
+      success(1),
+      { ...success(2), status: 'FAILED', errorCode: 'E', errorMessage: 'no', feeLamports: null },
+    ]);
+    await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 18_446_744_073_709_551_615n);
+    for (const [index, id] of ['batch-1', 'batch-2', 'batch-3', 'batch-4'].entries())
+      await tx.batches.insert(
+        aBatch({ id, batchIndex: BigInt(index), instance: 'alive', leaseUntilMs: 9e15 }),
+      );
+    await tx.requests.linkBatch('request-2', 'batch-1');
+    await tx.batches.transition('batch-2', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
+    await tx.batches.transition('batch-3', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
+    await tx.batches.transition('batch-3', 'EXECUTED', { executeResult: RESULT }, LATER);
+    await tx.batches.transition('batch-4', 'FAILED', { executeResult: RESULT }, LATER);
+    await tx.batches.setCancelled('batch-4', LATER);
+    await tx.batches.addVote(aVote('vote 1'));
+    await tx.usage.setHold({
+      ...{ batchId: 'batch-1', tokenId: 'token-1', kind: 'airdrop', amount: 5n, fromDay: DAY, toDay: null },
+    });
+    await tx.bundles.insertMany([
+      aBundle('one'),
+      aBundle('two', { first: 1 }),
+      aBundle('three', { first: 2 }),
+    ]);
+    await tx.bundles.settle(['one'], { status: 'LANDED' });
+    await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 });
+    await tx.landings.add([
+      { slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 1 },
+      { slot: 8n, dateLanded: LATER, feeLamports: 5_000n, bundleId: 'one' },
+    ]);
+    await tx.requests.noteDay(DAY);
+  });
+  await store.transaction(async (tx) => {
+    await tx.gaps.add({ id: 'gap-1', tokenId: 'token-1', dateFound: LATER }, [
+      { signature: 'lost', burned: 7n, airdropped: 0n, memo: 'a memo', dateLanded: null },
+    ]);
+    await tx.gaps.setMark('token-1', 'BurnAccount1', 'newest');
+  });
+  await raw(`insert into audit_log values (1, 'token-1', 'me', 'register', null, '{}', '${LATER}')`);
+  await raw("update counters set value = 1 where name = 'audit'");
+  await raw(`update flywheels set name = 'fly', place = '{"mint":"Mint1"}'`);
+}
+
+describe('what is copied', () => {
+  it.each(Object.keys(DATABASES))('is every table and every column of %s', async (database) => {
+    const { raw } = await open(database);
+    const columns = await raw(
+      database === 'SQLite'
+        ? `select m.name as t, c.name as c from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`
+        : 'select table_name as t, column_name as c from information_schema.columns where table_schema = current_schema()',
+    );
+    const found = columns.filter(({ t }) => !LEFT_BEHIND.includes(String(t))).map(({ t, c }) => `${t}.${c}`);
+    const moved = COPIED_TABLES.flatMap((table) =>
+      Object.keys(table.columns).map((c) => `${table.name}.${c}`),
+    );
+    expect(moved.toSorted()).toEqual(found.toSorted());
+  });
+});
+
+/** All rows of a store, as they stand. */
+async function contentOf({ raw }: StoreUnderTest): Promise<Readonly<Record<string, unknown>>> {
+  const found: Record<string, unknown> = {};
+  for (const { name, key } of COPIED_TABLES)
+    found[name] = (await raw(`select * from ${name} order by ${key.join(', ')}`)).map((row) =>
+      Object.values(row).map((cell) =>
+        cell instanceof Uint8Array ? Buffer.from(cell).toString('hex') : cell,
+      ),
+    );
+  return found;
+}
+
+describe.each(Object.keys(DATABASES))('into %s', (to) => {
+  let source: StoreUnderTest;
+  let target: StoreUnderTest;
+  beforeEach(async () => {
+    source = await open('SQLite');
+    target = await open(to);
+    await furnish(source);
+  });
+
+  it('goes everything, found again as it was', async () => {
+    const copied = await copyStore(source.store, target.store);
+    expect(copied.wasThere).toBe(false);
+    expect(copied.tables.filter(({ rows }) => rows === 0)).toEqual([]);
+    expect(await target.store.progress()).toMatchObject({ genesis: 'Genesis1' });
+    const back = await open('SQLite');
+    expect((await copyStore(target.store, back.store)).tables).toEqual(copied.tables);
+  });
+
+  it('lets go of what was worked on, keeps its rules, and goes on with its numbers', async () => {
+    await copyStore(source.store, target.store);
+    const { store, raw } = target;
+    expect(await store.read((tx) => tx.requests.get('request-1'))).toMatchObject({ leaseUntilMs: 0 });
+    expect(await store.read((tx) => tx.batches.get('batch-2'))).toMatchObject({
+      instance: null,
+      leaseUntilMs: 0,
+    });
+    expect(await store.transaction((tx) => tx.burns.reserveSequences(1))).toBe(4);
+    await store.transaction((tx) => tx.batches.insert(aBatch({ id: 'batch-5', batchIndex: 9n })));
+    expect((await store.read((tx) => tx.batches.current('token-1')))?.id).toBe('batch-5');
+    expect(await store.read((tx) => tx.usage.latestDay('token-1'))).toBe(DAY as UtcDay);
+    const refused = { code: 'ERR_INTERNAL' };
+    await expect(store.transaction((tx) => tx.burns.settleMany([success(1)]))).rejects.toMatchObject(refused);
+    await expect(
+      raw("update burns set status = 'PENDING', date_settled = null where sequence = 2"),
+    ).rejects.toThrow(/settled already/);
+    await expect(raw("update batches set status = 'FINALIZED' where id = 'batch-4'")).rejects.toThrow();
+    await expect(raw("delete from requests where id = 'request-1'")).rejects.toThrow(/is kept/);
+  });
+
+  it('is done once: the same again is found there, something else is refused', async () => {
+    const { tables } = await copyStore(source.store, target.store);
+    expect(await copyStore(source.store, target.store)).toEqual({ tables, wasThere: true });
+    await target.store.transaction((tx) => tx.burns.settleMany([success(3)]));
+    const before = await contentOf(target);
+    await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
+    expect(await contentOf(target)).toEqual(before);
+  });
+
+  it('writes nothing when what stands there then is refused', async () => {
+    const check = (): Promise<never> => Promise.reject(new TypeError('no'));
+    const before = await contentOf(target);
+    await expect(copyStore(source.store, target.store, { check })).rejects.toThrow();
+    expect(await contentOf(target)).toEqual(before);
+    expect((await copyStore(source.store, target.store)).wasThere).toBe(false);
+  });
+
+  it('refuses rows of another project, which rules of the other one alone would have kept out', async () => {
+    for (const { name } of await source.raw("select name from sqlite_master where type = 'trigger'"))
+      await source.raw(`drop trigger ${name}`);
+    await source.raw(
+      "insert into tokens select 'token-2', name, 'T2', 'Mint2', decimals, token_program, generation, supply, 'Wallet2', 'Account2', date_created from tokens",
+    );
+    const before = await contentOf(target);
+    await source.raw("update usage_holds set token_id = 'token-2'");
+    await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
+    expect(await contentOf(target)).toEqual(before);
+  });
+
+  it('keeps what a fresh store was administered, behind what came', async () => {
+    await target.raw(`insert into audit_log values (1, null, 'me', 'migrate', null, '{}', '${LATER}')`);
+    await target.raw("update counters set value = 1 where name = 'audit'");
+    await copyStore(source.store, target.store);
+    const acts = await target.raw('select ordinal, action from audit_log order by ordinal');
+    expect(acts.map(({ ordinal, action }) => [Number(ordinal), action])).toEqual([
+      [1, 'register'],
+      [2, 'migrate'],
+    ]);
+    expect((await copyStore(source.store, target.store)).wasThere).toBe(true);
+  });
+});

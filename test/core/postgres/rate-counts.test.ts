@@ -1,0 +1,91 @@
+/** Counting requests in a database: together with all servers on it, by its clock, and never unlimited. */
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { takeRate } from '../../../src/http/rate-limit.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+
+const HOUR_US = 3_600_000_000;
+const LIMIT = { name: 'burn', points: 10, windowSeconds: 36_000 };
+
+let server: OwnDatabase;
+let admin: pg.Client;
+beforeAll(async () => {
+  server = await openDatabase();
+  await (await openPostgresStore({ url: server.url })).close();
+  admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  await server.stop();
+});
+
+describe('openPostgresRateCounts', () => {
+  const opened: { close(): Promise<void> }[] = [];
+  const open = (url = server.url) => {
+    const counts = openPostgresRateCounts({ url, timeoutMs: 1_000 });
+    opened.push(counts);
+    return counts;
+  };
+  beforeEach(() => admin.query('delete from rate_counts'));
+  afterEach(async () => {
+    for (const counts of opened.splice(0)) await counts.close();
+  });
+
+  type Counts = ReturnType<typeof open>;
+  const allowed = async (counts: Counts, requests = 1): Promise<number> => {
+    const take = { key: 'a', intervalUs: HOUR_US, periodUs: 10 * HOUR_US };
+    const taken = await Promise.all(Array.from({ length: requests }, () => counts.take(take)));
+    return taken.filter((one) => one.allowed).length;
+  };
+
+  it('allows as many as there are points, to however many servers they come', async () => {
+    const servers = [open(), open(), open()] as const;
+    const decisions = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => takeRate(servers[at % 3] ?? servers[0], 'key-1', LIMIT)),
+    );
+    const remaining = decisions.flatMap((one) => (one.allowed ? [one.remaining] : []));
+    expect(remaining.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect((await takeRate(servers[0], 'key-2', LIMIT)).allowed).toBe(true);
+  });
+
+  it('lets points come back with the time of the database', async () => {
+    const counts = open();
+    expect(await allowed(counts, 12)).toBe(10);
+    await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${3 * HOUR_US}`);
+    expect(await allowed(counts, 12)).toBe(3);
+    // A clock that was set back locks nobody out for as long as it went back.
+    await admin.query(`update rate_counts set whole_at_us = whole_at_us + ${1_000 * HOUR_US}`);
+    expect(await allowed(counts)).toBe(0);
+    await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${HOUR_US}`);
+    expect(await allowed(counts)).toBe(1);
+  });
+
+  it('keeps no rows that mean nothing any more', async () => {
+    const counts = open();
+    for (let turn = 0; turn < 1_000; turn += 1)
+      await counts.take({ key: `once-${turn}`, intervalUs: 1, periodUs: 1 });
+    const { rows } = await admin.query('select key from rate_counts');
+    expect(rows.length).toBeLessThanOrEqual(2);
+  });
+
+  it('refuses, saying when to come again, while the database does not answer', async () => {
+    const counts = open('postgres://postgres@127.0.0.1:1/postgres');
+    await expect(takeRate(counts, 'key-1', LIMIT)).rejects.toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+      options: { retryAfterSeconds: 1 },
+    });
+  });
+
+  it('counts again once the database is back', async () => {
+    const counts = open();
+    expect((await takeRate(counts, 'key-1', LIMIT)).remaining).toBe(9);
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'flywheel rate limits'",
+    );
+    await takeRate(counts, 'key-1', LIMIT).catch(() => undefined);
+    expect((await takeRate(counts, 'key-1', LIMIT)).allowed).toBe(true);
+  });
+});

@@ -1,0 +1,61 @@
+/** A database that takes no writes for a while, as a standby does that is reached after a failover. */
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Store } from '../../../src/store/store.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+
+let server: PostgresServer;
+let admin: pg.Client;
+const opened: Store[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+});
+afterAll(async () => {
+  for (const store of opened) await store.close();
+  await admin.end();
+  await server.stop();
+});
+
+async function open(schema: 'update' | 'require'): Promise<Store> {
+  const store = await openPostgresStore({ url: server.url, schema });
+  opened.push(store);
+  return store;
+}
+
+const TAKES_NO_WRITES = {
+  code: 'ERR_STORE_UNAVAILABLE',
+  message: expect.stringContaining('takes no writes'),
+};
+
+/** Settings of sessions that are begun from then on, after all others were ended. */
+async function setReadOnly(to: 'on' | 'off'): Promise<void> {
+  await admin.query(`alter database postgres set default_transaction_read_only = ${to}`);
+}
+const endOthers = () =>
+  admin.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
+
+describe('a database that takes no writes', () => {
+  it('is unavailable to who serves, for reads too, and its connections are left when it does again', async () => {
+    const store = await open('update');
+    await store.progress();
+    await setReadOnly('on');
+    await endOthers();
+    // The first to use a connection that was ended is told so.
+    await store.progress().catch(() => undefined);
+    await expect(store.progress()).rejects.toMatchObject(TAKES_NO_WRITES);
+    await expect(store.bind('genesis')).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    await expect(store.bind('genesis')).rejects.toMatchObject(TAKES_NO_WRITES);
+
+    const reader = await open('require');
+    expect(await reader.progress()).toMatchObject({ genesis: null });
+    await expect(reader.bind('genesis')).rejects.toMatchObject(TAKES_NO_WRITES);
+
+    await setReadOnly('off');
+    await store.bind('genesis');
+    expect(await store.progress()).toMatchObject({ genesis: 'genesis' });
+  });
+});

@@ -1,0 +1,244 @@
+/** The database is replaced by an older copy under a server that goes on: it writes nothing before it has asked the chain. */
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Chain } from '../../../src/chain/chain.js';
+import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
+import { decodeMint } from '../../../src/chain/tokens/accounts.js';
+import type { Engine } from '../../../src/engine/engine.js';
+import { acceptGap, findGap } from '../../../src/engine/gaps/accept-gap.js';
+import { requireExpired } from '../../../src/engine/gaps/in-flight.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Store } from '../../../src/store/store.js';
+import { copyStore } from '../../../src/store/transfer/copy.js';
+import type { Address } from '../../../src/values/address.js';
+import { systemClock } from '../../../src/values/time.js';
+import { removeDirectories } from '../../support/chain.js';
+import { chainOver } from '../../support/doubles.js';
+import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
+import { whenExpired } from '../../support/in-flight.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { nodeAt } from '../../support/rpc-chain.js';
+import { failureOf } from '../../support/service.js';
+
+/** Slots go by as the tests say: by then all has expired. */
+const LIFETIME_SLOTS = 400;
+
+let test: TestEngine;
+let node: TestNode;
+let database: PostgresServer;
+let chain: Chain;
+let store: Store;
+let engine: Engine;
+let asked = 0;
+
+beforeAll(async () => {
+  test = await openTestEngine({ dailyBurn: '1000' });
+  node = await startTestNode({ directory: test.dataDir });
+  const cluster = createRpcChain({
+    ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 20 },
+    clock: systemClock,
+    sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    maxPriorityFeeLamports: 0n,
+  }).chain;
+  const { newestOf } = cluster;
+  chain = chainOver(cluster, {
+    ...(newestOf && {
+      newestOf: (account, page) => {
+        asked += 1;
+        return newestOf(account, page);
+      },
+    }),
+  });
+  // A recovery finds no more than what is there.
+  database = await startPostgres('restore_command=/bin/false');
+  store = await openPostgresStore({ url: database.url });
+  await copyStore(test.store, store);
+  await failureOf(requireExpired({ chain, store }));
+  node.advance(LIFETIME_SLOTS);
+  await whenExpired(() => requireExpired({ chain, store }));
+  engine = engineBeside(test, { chain, store });
+}, 120_000);
+afterAll(async () => {
+  await store.close();
+  await chain.close();
+  await closeTestNodes();
+  await test.destroy();
+  await database.stop();
+  removeDirectories();
+});
+
+const burn = async (key: string = randomUUID()): Promise<string> =>
+  (await engine.burn(aBurnRequest(1), test.project.call({ idempotencyKey: key }))).value.txHash;
+
+/** Somebody with all rights, in another database; nobody else is connected to that of the service meanwhile. */
+async function alone(...statements: readonly string[]): Promise<void> {
+  const url = new URL(database.url);
+  url.pathname = '/template1';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  const allow = (isAllowed: boolean) => `alter database postgres with allow_connections ${isAllowed}`;
+  await client.query(allow(false));
+  await client.query(
+    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = 'postgres'",
+  );
+  for (const statement of statements) await client.query(statement);
+  await client.query(allow(true));
+  await client.end();
+}
+
+async function dataDirectory(): Promise<string> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query<{ data_directory: string }>('show data_directory');
+  await client.end();
+  return rows[0]?.data_directory ?? '';
+}
+
+const supplyNow = async (): Promise<bigint> => {
+  const [account] = await chain.getAccounts([test.project.registration.mintAddress as Address]);
+  return decodeMint(account ?? null)?.supply ?? -1n;
+};
+
+/** Somebody has seen what is missing. */
+async function acceptAll(): Promise<void> {
+  const { tokenId } = test.project.registration;
+  const gap = await findGap({ ...test.deps, chain, store }, tokenId);
+  await acceptGap({ store }, { tokenId, actor: 'me', transactions: gap?.transactions ?? 0 });
+}
+
+/** Its connections were cut, so that it may have to be asked more than once. */
+async function whenThere<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_STORE_UNAVAILABLE') throw error;
+    }
+  }
+}
+
+/** What is done first begins the wait. */
+async function afterExpiry<Result>(work: () => Promise<Result>): Promise<Result> {
+  expect(await failureOf(whenThere(work))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  node.advance(LIFETIME_SLOTS);
+  return whenExpired(() => whenThere(work));
+}
+
+it('asks the chain once more after its database was restarted, and goes on', async () => {
+  await burn();
+  const before = asked;
+  await burn();
+  expect(asked).toBe(before);
+  await database.restart(async () => undefined);
+  await whenThere(() => burn());
+  expect(asked).toBeGreaterThan(before);
+});
+
+it('burns nothing twice on an older copy that takes the place of its database', async () => {
+  await alone('create database older template postgres');
+  const key = randomUUID();
+  await whenThere(() => burn(key));
+  await alone('alter database postgres rename to newer', 'alter database older rename to postgres');
+  const failure = await failureOf(afterExpiry(() => burn(key)));
+  expect(failure).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+  expect(failure.message).toContain('knows 1 burns');
+  await acceptAll();
+});
+
+it('burns nothing twice that was in flight when an older copy took the place of its database', async () => {
+  await alone('create database older template postgres');
+  const supply = await supplyNow();
+  const held: Uint8Array[] = [];
+  const slow = chainOver(chain, {
+    submit: async (transactions) => {
+      held.push(...transactions);
+      return transactions.map(() => null);
+    },
+  });
+  const key = randomUUID();
+  const call = test.project.call({ idempotencyKey: key });
+  const first = failureOf(
+    whenThere(() => engineBeside(test, { chain: slow, store }).burn(aBurnRequest(1), call)),
+  );
+  await expect.poll(() => held.length).toBe(1);
+  await alone(
+    'drop database newer',
+    'alter database postgres rename to newer',
+    'alter database older rename to postgres',
+  );
+
+  const failure = await failureOf(whenThere(() => burn(key)));
+  expect(failure).toMatchObject({ code: 'ERR_UNAVAILABLE', status: 503 });
+  expect(failure.message).toContain('what was sent before that may still land');
+  expect(failure.options.retryAfterSeconds).toBeGreaterThan(1);
+  // No more than others does who administers see what is not there yet.
+  expect(
+    await failureOf(findGap({ ...test.deps, chain, store }, test.project.registration.tokenId)),
+  ).toMatchObject({
+    code: 'ERR_UNAVAILABLE',
+  });
+  expect(await supplyNow()).toBe(supply);
+  await chain.submit(held);
+  expect(await failureOf(afterExpiry(() => burn(key)))).toMatchObject({
+    code: 'ERR_STORE_BEHIND',
+  });
+  expect(await first).toMatchObject({
+    code: expect.stringMatching(/^ERR_(DUPLICATE_IDEMPOTENCY_KEY|STORE_UNAVAILABLE|CREATE_API)/),
+  });
+  await acceptAll();
+  expect(await supplyNow()).toBe(supply - 1_000_000n);
+});
+
+it('waits once where the database is recovered onto another line of history, and not after a restart', async () => {
+  await burn();
+  const signal = join(await dataDirectory(), 'recovery.signal');
+  await database.restart(async () => writeFileSync(signal, ''));
+  expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  await database.restart(async () => undefined);
+  expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  await afterExpiry(() => burn());
+  await database.restart(async () => undefined);
+  await whenThere(() => burn());
+});
+
+it('waits once more where the database that another took the place of is put back as it was', async () => {
+  await burn();
+  await alone(
+    'create database other template postgres',
+    'alter database postgres rename to first',
+    'alter database other rename to postgres',
+  );
+  await afterExpiry(() => burn());
+  await alone('alter database postgres rename to second', 'alter database first rename to postgres');
+  const failure = await failureOf(whenThere(() => burn()));
+  expect(failure.message).toContain('what was sent before that may still land');
+  expect(await failureOf(afterExpiry(() => burn()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+  await acceptAll();
+  await burn();
+});
+
+it('finds all that is missing where what the copy has on its way lands last', async () => {
+  const held: Uint8Array[] = [];
+  const slow = chainOver(chain, {
+    submit: async (transactions) => {
+      held.push(...transactions);
+      return transactions.map(() => null);
+    },
+  });
+  const first = Promise.allSettled([
+    engineBeside(test, { chain: slow, store }).burn(aBurnRequest(1), test.project.call()),
+  ]);
+  await expect.poll(() => held.length).toBe(1);
+  await alone('create database "then" template postgres');
+  for (let count = 0; count < 25; count += 1) await whenThere(() => burn());
+  await chain.submit(held);
+  await first;
+  await alone('alter database postgres rename to lost', 'alter database "then" rename to postgres');
+  const failure = await failureOf(afterExpiry(() => burn()));
+  expect(failure.message).toContain('knows 25 burns');
+  await acceptAll();
+});

@@ -1,0 +1,122 @@
+/** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BURN_BYTES_VERSION } from '../../../src/store/migrations/0005-burn-bytes.js';
+import { STORE_VERSION } from '../../../src/store/migrations/index.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import { upgradeStore } from '../../../src/store/postgres/upgrade.js';
+import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+import { aBurn, LATER, register, success } from '../../support/store.js';
+
+let server: OwnDatabase;
+let count = 0;
+let url: string;
+let admin: pg.Client;
+
+beforeAll(async () => {
+  server = await openDatabase();
+  admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  await server.stop();
+});
+
+async function emptySchema(): Promise<void> {
+  count += 1;
+  await admin.query(`create schema upgrade_${count}; set search_path = upgrade_${count}`);
+  url = `${server.url}?options=${encodeURIComponent(`-c search_path=upgrade_${count}`)}`;
+}
+
+const setVersion = (version: number) =>
+  admin.query(`insert into store_migrations (version, name) values (${version}, 'later')`);
+
+describe('upgradeStore', () => {
+  it('says what it would do, and is done once by many at a time', async () => {
+    await emptySchema();
+    const planned = await upgradeStore({ url, isDryRun: true });
+    expect(planned).toMatchObject({ from: 0, to: STORE_VERSION });
+    expect((await upgradeStore({ url, isDryRun: true })).from).toBe(0);
+    await Promise.all([1, 2, 3, 4].map(() => upgradeStore({ url })));
+    const { rows } = await admin.query('select name from store_migrations order by version');
+    expect(rows.map(({ name }) => name)).toEqual(planned.applied);
+    expect(await upgradeStore({ url })).toEqual({ from: STORE_VERSION, to: STORE_VERSION, applied: [] });
+  });
+
+  it('brings bytes of burns that are beside them no more to where they are dropped', async () => {
+    await emptySchema();
+    const store = await openPostgresStore({ url });
+    await register(store);
+    await store.transaction(async (tx) => {
+      await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
+      await tx.burns.settleMany([success(1), success(2)]);
+      await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 2 }]);
+    });
+    await store.close();
+    await admin.query(`drop table burn_transactions;
+      alter table burns add column signed_transaction bytea;
+      update burns set signed_transaction = convert_to('bytes of ' || sequence, 'UTF8');
+      delete from store_migrations where version >= ${BURN_BYTES_VERSION}`);
+    expect((await upgradeStore({ url })).applied).toEqual(['burn-bytes', 'ended-batches']);
+    const again = await openPostgresStore({ url });
+    const found = await again.read((tx) => tx.burns.ofRequest('request-1'));
+    expect(found.map(({ transaction }) => transaction)).toEqual([
+      null,
+      new TextEncoder().encode('bytes of 2'),
+      new TextEncoder().encode('bytes of 3'),
+    ]);
+    await again.close();
+  });
+
+  it('refuses a schema that is newer than this build', async () => {
+    await emptySchema();
+    await upgradeStore({ url });
+    await setVersion(STORE_VERSION + 1);
+    const refused = { code: 'ERR_STORE_VERSION_MISMATCH' };
+    await expect(upgradeStore({ url })).rejects.toMatchObject(refused);
+    await expect(openPostgresStore({ url })).rejects.toMatchObject(refused);
+    await expect(openPostgresStore({ url, schema: 'require' })).rejects.toMatchObject(refused);
+  });
+});
+
+describe('openPostgresStore', () => {
+  it('makes no schema where it is required', async () => {
+    await emptySchema();
+    await expect(openPostgresStore({ url, schema: 'require' })).rejects.toMatchObject({
+      code: 'ERR_LOCAL_NOT_FOUND',
+    });
+    expect((await upgradeStore({ url, isDryRun: true })).from).toBe(0);
+  });
+
+  it('begins nothing any more once the schema was changed under it', async () => {
+    await emptySchema();
+    const store = await openPostgresStore({ url });
+    await store.read((tx) => tx.tokens.list());
+    await setVersion(STORE_VERSION + 1);
+    const refused = { code: 'ERR_STORE_UNAVAILABLE', message: expect.stringContaining('schema version') };
+    await expect(store.read((tx) => tx.tokens.list())).rejects.toMatchObject(refused);
+    await expect(store.transaction((tx) => tx.tokens.list())).rejects.toMatchObject(refused);
+    await store.close();
+  });
+
+  it('tells an address that is wrong from a server that is away', async () => {
+    const nowhere = new URL(server.url);
+    nowhere.pathname = '/nowhere';
+    await expect(openPostgresStore({ url: nowhere.href })).rejects.toMatchObject({
+      code: 'ERR_CONFIG_INVALID',
+      message: expect.stringContaining('/nowhere'),
+    });
+    await admin.query("create role locked login password 'secret'; create role nobody_here nologin");
+    const refused = new URL(server.url);
+    refused.username = 'nobody_here';
+    await expect(openPostgresStore({ url: refused.href })).rejects.toMatchObject({
+      code: 'ERR_CONFIG_INVALID',
+      message: expect.not.stringContaining('nobody_here'),
+    });
+    nowhere.port = '1';
+    await expect(openPostgresStore({ url: nowhere.href })).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+    });
+  });
+});

@@ -1,0 +1,331 @@
+/** The examples do what they say, as they stand in `examples`, against a server on loopback. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request, type Server } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
+
+const ROOT = process.cwd();
+const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');
+/** Numbers with which the program ends. */
+const EXIT = { usage: 2, partial: 3, auth: 4, unknownOutcome: 7 };
+const BURN_BATCH = '/v1/tokenomics/burn-batch';
+
+/** Stands before the server. */
+interface Front {
+  readonly url: string;
+  /** How many more bursts reach the server while their answers get lost. */
+  lost: number;
+  /** Whether nothing reaches the server. */
+  away: boolean;
+  readonly server: Server;
+}
+
+async function front(url: string): Promise<Front> {
+  const server = createServer((asked, answer) => {
+    if (it.away) {
+      answer.writeHead(503).end();
+      return;
+    }
+    const on = request(
+      new URL(asked.url ?? '/', url),
+      { method: asked.method, headers: asked.headers },
+      (came) => {
+        const loses = asked.url === BURN_BATCH && it.lost > 0;
+        if (!loses) {
+          answer.writeHead(came.statusCode ?? 500, came.headers);
+          came.pipe(answer);
+          return;
+        }
+        it.lost -= 1;
+        came.resume().once('end', () => asked.socket.destroy());
+      },
+    );
+    asked.pipe(on);
+  });
+  await new Promise<void>((listens) => void server.listen(0, '127.0.0.1', listens));
+  const { port } = server.address() as { port: number };
+  const it: Front = { url: `http://127.0.0.1:${port}`, lost: 0, away: false, server };
+  return it;
+}
+
+let home: ServedHome;
+let server: ServeProcess;
+let gate: Front;
+/** Where the installed program would be on the PATH. */
+const bin = join(emptyDirectory(), 'bin');
+
+beforeAll(async () => {
+  mkdirSync(bin);
+  // Short waits between tries: what is tested is what comes after the last one.
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/bin/flywheel.js' "$@" --max-wait 1\n`;
+  writeFileSync(join(bin, 'flywheel'), program, { mode: 0o755 });
+  home = await initHome();
+  server = await serve(home, '--rate', 'burn-batch=1000/s');
+  gate = await front(server.url);
+});
+afterAll(async () => {
+  gate.server.close();
+  await server.end('SIGTERM');
+});
+beforeEach(() => Object.assign(gate, { lost: 0, away: false }));
+
+const burned = async (): Promise<number> =>
+  Number(JSON.parse((await besides(home, 'local', 'status')).stdout).burned);
+
+/** Runs a shell as it is run elsewhere, with nothing of this process's settings. */
+function shell(words: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
+  const child = spawn('bash', [...words], {
+    cwd,
+    env: { HOME: cwd, PATH: `${bin}:${process.env['PATH']}`, ...env },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  return new Promise<{ status: number | null; said: string }>((resolve) => {
+    child.once('close', (status) => resolve({ status, said }));
+  });
+}
+
+let count = 0;
+/** Elements that were not burned before. */
+const burns = (...amounts: readonly number[]): string =>
+  JSON.stringify(
+    amounts.map((burnAmount) => {
+      count += 1;
+      return { type: 'WATCH_AD', proof: { viewId: count }, burnAmount, persistOnchain: false };
+    }),
+  );
+const TOO_MUCH = 1e9;
+
+describe('the GitHub workflow', () => {
+  interface Step {
+    readonly name?: string;
+    readonly uses?: string;
+    readonly run?: string;
+    readonly env?: Readonly<Record<string, string>>;
+  }
+  const text = example('github-actions/burn.yml');
+  const job = parse(text).jobs.burn as { env: Record<string, string>; steps: readonly Step[] };
+
+  /** Runs its steps as a runner does: a shell each, until one fails. */
+  async function runJob(file: string, workspace = emptyDirectory()) {
+    writeFileSync(join(workspace, 'burns.json'), file);
+    const values: Readonly<Record<string, string>> = {
+      'vars.FLYWHEEL_API_URL': gate.url,
+      'secrets.FLYWHEEL_API_KEY': home.key,
+      'github.workspace': workspace,
+    };
+    const filled = (env: Readonly<Record<string, string>> = {}) =>
+      Object.fromEntries(
+        Object.entries(env).map(([name, value]) => [
+          name,
+          value.replace(/\$\{\{ (\S+) \}\}/g, (_, asked: string) => values[asked] ?? `no ${asked}`),
+        ]),
+      );
+    const env = { ...filled(job.env), PAUSES: '0 0' };
+    let ended = { status: 0 as number | null, said: '' };
+    for (const { name, run, env: own } of job.steps) {
+      if (run === undefined || name === 'Install' || ended.status !== 0) continue;
+      const script = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', run];
+      const { status, said } = await shell(script, workspace, { ...env, ...filled(own) });
+      ended = { status, said: `${ended.said}${said}` };
+    }
+    return { ...ended, workspace };
+  }
+
+  it('names actions by their commit, and gives the key to one step only', () => {
+    for (const { uses } of job.steps) if (uses !== undefined) expect(uses).toMatch(/^[\w/-]+@[0-9a-f]{40}$/);
+    for (const line of text.split('\n'))
+      if (line.includes('uses:')) expect(line).toMatch(/ # v\d+\.\d+\.\d+$/);
+    const keyed = job.steps.filter((step) => JSON.stringify(step).includes('secrets.'));
+    expect(keyed.map(({ name }) => name)).toEqual(['Burn']);
+    expect(text).toContain(`flywheel@${JSON.parse(readFileSync('package.json', 'utf8')).version}`);
+  });
+
+  it('burns, and again burns nothing', async () => {
+    const before = await burned();
+    const file = burns(1, 2);
+    const first = await runJob(file);
+    expect(first).toMatchObject({ status: 0, said: expect.stringContaining('::notice::Burned 2 of them.') });
+    expect((await runJob(file)).status).toBe(0);
+    expect(await burned()).toBe(before + 3);
+  });
+
+  it('resumes where answers were lost, and burns once', async () => {
+    const before = await burned();
+    gate.lost = 5;
+    expect(await runJob(burns(4))).toMatchObject({ status: 0, said: expect.stringContaining('Burned 1') });
+    expect(gate.lost).toBe(0);
+    expect(await burned()).toBe(before + 4);
+  });
+
+  it('says so where nothing is known in the end, and the next run learns it', async () => {
+    const before = await burned();
+    gate.lost = 1_000;
+    const file = burns(8);
+    const first = await runJob(file);
+    expect(first).toMatchObject({
+      status: EXIT.unknownOutcome,
+      said: expect.stringContaining('not known yet'),
+    });
+    gate.lost = 0;
+    expect(await runJob(file, first.workspace)).toMatchObject({ status: 0 });
+    expect(await burned()).toBe(before + 8);
+  });
+
+  it('fails for elements that fail, and keeps them', async () => {
+    const ended = await runJob(burns(1, TOO_MUCH));
+    expect(ended).toMatchObject({
+      status: EXIT.partial,
+      said: expect.stringContaining('Some elements failed'),
+    });
+    expect(JSON.parse(readFileSync(join(ended.workspace, 'failed.json'), 'utf8'))).toHaveLength(1);
+  });
+
+  it('sends nothing of a file that is wrong', async () => {
+    const before = await burned();
+    expect(await runJob('[{"type": 1}]')).toMatchObject({ status: EXIT.usage });
+    expect(await burned()).toBe(before);
+  });
+});
+
+describe('the script for cron', () => {
+  const script = join(ROOT, 'examples/cron/burn-spool.sh');
+  let spool = '';
+  let user = '';
+  beforeEach(() => {
+    user = emptyDirectory();
+    spool = join(user, 'spool');
+    mkdirSync(join(spool, 'new'), { recursive: true });
+  });
+  const put = (name: string, file: string): void => writeFileSync(join(spool, 'new', `${name}.json`), file);
+  const runs = (more: Record<string, string> = {}) =>
+    shell([script, spool], user, { FLYWHEEL_API_URL: gate.url, FLYWHEEL_API_KEY: home.key, ...more });
+  const inside = (folder: string): readonly string[] => readdirSync(join(spool, folder)).sort();
+
+  it('puts each file aside by what came of it', async () => {
+    const before = await burned();
+    put('a', burns(1));
+    put('b', burns(2, TOO_MUCH));
+    put('c', '[]nonsense');
+    expect(await runs()).toEqual({ status: 0, said: '' });
+    expect([inside('new'), inside('done'), inside('failed'), inside('refused')]).toEqual([
+      [],
+      ['a.json', 'a.result', 'b.json', 'b.result', 'c.result'],
+      ['b.json'],
+      ['c.json'],
+    ]);
+    expect(readFileSync(join(spool, 'burn.log'), 'utf8')).toMatch(
+      /Z a: exit 0\n.*Z b: exit 3\n.*Z c: exit 2\n/s,
+    );
+    expect(await burned()).toBe(before + 3);
+  });
+
+  it.each([
+    ['is away', { away: true, lost: 0 }],
+    ['does not answer', { away: false, lost: 1_000 }],
+  ])('keeps a file while the service %s, and burns it once', async (_, trouble) => {
+    const before = await burned();
+    put('a', burns(16));
+    Object.assign(gate, trouble);
+    for (const _run of [1, 2]) expect(await runs()).toEqual({ status: 0, said: '' });
+    expect(inside('new')).toEqual(['a.json']);
+    Object.assign(gate, { away: false, lost: 0 });
+    expect(await runs()).toEqual({ status: 0, said: '' });
+    expect([inside('new'), inside('done')]).toEqual([[], ['a.json', 'a.result']]);
+    expect(await burned()).toBe(before + 16);
+  });
+
+  it('stops for a key that is not taken', async () => {
+    put('a', burns(1));
+    put('b', burns(1));
+    expect(await runs({ FLYWHEEL_API_KEY: 'fwk_wrong' })).toEqual({ status: EXIT.auth, said: '' });
+    expect(inside('new')).toEqual(['a.json', 'b.json']);
+  });
+
+  it('leaves everything to a run that is busy', async () => {
+    put('a', burns(1));
+    const busy = 'exec 9> "$0/lock"; flock 9; bash "$1" "$0"; exit $?';
+    expect(await shell(['-c', busy, spool, script], user, {})).toEqual({ status: 0, said: '' });
+    expect(inside('new')).toEqual(['a.json']);
+    expect(existsSync(join(spool, 'burn.log'))).toBe(false);
+  });
+});
+
+describe('the compose file', () => {
+  const { services, volumes } = parse(example('compose/compose.yaml'), { merge: true });
+  const container = example('compose/Containerfile');
+
+  it('gives each container nothing that it does not need, and both one volume', () => {
+    expect(Object.keys(volumes)).toEqual(['data']);
+    for (const one of [services['set-up'], services.flywheel]) {
+      expect(one).toMatchObject({
+        read_only: true,
+        tmpfs: ['/tmp'],
+        cap_drop: ['ALL'],
+        volumes: ['data:/data'],
+      });
+      expect(one.build).toEqual({ context: '.', dockerfile: 'Containerfile' });
+    }
+    expect(services.flywheel.ports).toEqual(['127.0.0.1:8787:8787']);
+    expect(container).toContain('\nUSER node\n');
+    expect(container).toContain(`flywheel@${JSON.parse(readFileSync('package.json', 'utf8')).version}`);
+  });
+
+  it('sets up once, serves, is healthy while it does, and ends within its grace', async () => {
+    const place = { home: emptyDirectory(), dataDir: '' };
+    place.dataDir = join(place.home, 'data');
+    const env = { FLYWHEEL_DATA_DIR: place.dataDir };
+    const [program, ...words] = services['set-up'].entrypoint as readonly [string, ...string[]];
+    expect(program).toBe('sh');
+    const setUp = () => shell(words, place.home, env);
+    expect(await setUp()).toEqual({ status: 0, said: expect.any(String) });
+    const status = () => flywheel({ home: place.home, env }, 'local', 'status', '--json');
+    const made = JSON.parse((await status()).stdout);
+    expect(await setUp()).toEqual({ status: 0, said: '' });
+    expect(JSON.parse((await status()).stdout).mint).toBe(made.mint);
+
+    const [command, , ...rest] = (services.flywheel.command as readonly string[]).map((word) =>
+      word === '8787' ? '0' : word === '0.0.0.0' ? '127.0.0.1' : word,
+    );
+    expect(command).toBe('serve');
+    const served = await serve(place, '--host', ...rest.filter((word) => word !== '--port' && word !== '0'));
+    const [kind, node, , check] = services.flywheel.healthcheck.test as readonly string[];
+    expect([kind, node]).toEqual(['CMD', 'node']);
+    const healthy = () =>
+      shell(
+        ['-c', 'exec node -e "$0"', check?.replace('http://127.0.0.1:8787', served.url) ?? ''],
+        place.home,
+        {},
+      );
+    const whileUp = await healthy();
+    expect(await served.end('SIGTERM')).toEqual({ exit: 0, signal: null });
+    expect(whileUp.status).toBe(0);
+    expect((await healthy()).status).toBe(1);
+  });
+});
+
+describe('the scenario', () => {
+  it('plays, and played again does nothing twice', async () => {
+    const place = emptyDirectory();
+    const play = () =>
+      shell([join(ROOT, 'examples/scenario/play.sh'), join(place, 'ledger')], place, {
+        // Whatever else is set up here: the story is played on this machine.
+        FLYWHEEL_API_URL: gate.url,
+        FLYWHEEL_API_KEY: home.key,
+      });
+    const before = await burned();
+    for (const said of [await play(), await play()]) {
+      expect(said.status).toBe(0);
+      const { total } = JSON.parse(said.said.split('\n').find((line) => line.startsWith('{"symbol"')) ?? '');
+      expect(total).toMatchObject({ burned: '1013.000001', airdropped: '2.5', burns: 3, pipelines: 1 });
+    }
+    expect(await burned()).toBe(before);
+  });
+});

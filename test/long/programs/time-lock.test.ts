@@ -1,0 +1,96 @@
+/** A multisig of somebody else's with a time lock: execute waits a short one out, and says of a long one until when it holds. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import { multisigCreateV2 } from '../../../src/chain/squads/instructions/multisig.js';
+import { ALL_PERMISSIONS, PERMISSION } from '../../../src/chain/squads/layouts/accounts.js';
+import { multisigAddress, vaultAddress } from '../../../src/chain/squads/layouts/addresses.js';
+import { transfer } from '../../../src/chain/system.js';
+import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
+import {
+  createAssociatedTokenAccountIdempotent,
+  transferChecked,
+} from '../../../src/chain/tokens/instructions.js';
+import { namedSigner, removeDirectories, TOKEN_DECIMALS, treasury } from '../../support/chain.js';
+import { closeTestNodes, startTestNode } from '../../support/local-rpc.js';
+import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
+import { emptyDirectory, flywheel } from '../../support/spawn.js';
+
+let project: TestProject;
+let home: string;
+
+beforeEach(async () => {
+  project = await testProject();
+  home = emptyDirectory();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  removeDirectories();
+});
+
+/** A multisig with a time lock, where the owner can only vote, and a vault with tokens. */
+async function lockedMultisig(timeLockSeconds: number): Promise<string> {
+  const { owner, operator, token, directory } = project;
+  const createKey = namedSigner('the key of a multisig with a time lock');
+  const multisig = multisigAddress(createKey.address).address;
+  const creation = multisigCreateV2({
+    ...{ createKey: createKey.address, creator: operator.address, treasury: SQUADS_TREASURY },
+    ...{ configAuthority: null, threshold: 2, timeLockSeconds, rentCollector: operator.address },
+    members: [
+      { key: owner.address, permissions: PERMISSION.vote },
+      { key: operator.address, permissions: ALL_PERMISSIONS },
+    ],
+  });
+  await onLedger(directory, [operator, createKey], [creation]);
+  const vault = vaultAddress(multisig, 0).address;
+  const common = { mint: token.mint, tokenProgram: TOKEN_PROGRAM };
+  await onLedger(
+    directory,
+    [treasury],
+    [
+      transfer({ from: treasury.address, to: vault, lamports: 10_000_000n }),
+      createAssociatedTokenAccountIdempotent({ ...common, payer: treasury.address, owner: vault }),
+      transferChecked({
+        ...{ ...common, decimals: TOKEN_DECIMALS, amount: 10n ** 9n, owner: treasury.address },
+        from: token.account,
+        to: associatedTokenAddress(vault, token.mint, TOKEN_PROGRAM),
+      }),
+    ],
+  );
+  return multisig;
+}
+
+async function runBatch(timeLockSeconds: number) {
+  const multisig = await lockedMultisig(timeLockSeconds);
+  const node = await startTestNode({
+    directory: project.directory,
+    ...{ pace: 'clock', slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
+  });
+  const run = (...words: string[]) =>
+    flywheel({ home, env: { FLYWHEEL_DATA_DIR: join(home, 'data') } }, ...words, '--json', '--yes');
+  const registered = await run(
+    ...['register', '--cluster', node.url, '--mint', project.token.mint, '--owner', project.owner.address],
+    ...['--operator-keypair', project.files.operator, '--multisig', multisig],
+  );
+  expect(registered.stderr).toContain(`executed ${timeLockSeconds} s after both`);
+  const file = join(home, 'pipelines.json');
+  const pipeline = { type: 'WATCH_AD', payload: {}, actions: [{ action: 'BURN', amount: 4 }] };
+  writeFileSync(file, JSON.stringify({ pipelines: [pipeline] }));
+  return { run, ended: await run('batch', 'run', file, '--keypair', project.files.owner) };
+}
+
+describe('a multisig with a time lock', () => {
+  it('has its batches executed once a short one is over', async () => {
+    const { ended } = await runBatch(2);
+    expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
+    expect(JSON.parse(ended.stdout).result).toMatchObject({ total: 1, totalSuccessful: 1 });
+  }, 120_000);
+
+  it('keeps them approved under a long one, and says until when', async () => {
+    const { run, ended } = await runBatch(7_200);
+    expect(ended.exit).toBe(6);
+    expect(ended.stderr).toMatch(/time lock of its multisig holds it until \d{4}-\d\d-\d\dT\d\d:\d\d/);
+    expect(JSON.parse((await run('batch', 'current')).stdout)).toMatchObject({ status: 'FINALIZED' });
+  }, 120_000);
+});

@@ -1,0 +1,141 @@
+/** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Api } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
+
+/** The store takes so many more records of the project's burns and refuses every other, as a full disk would. */
+async function withRoomFor(
+  { service }: Api,
+  { tokenId }: Project,
+  records: number,
+  use: () => Promise<void>,
+): Promise<void> {
+  const makeRoom = service.breakStore({ roomForBurns: records, tokenId });
+  try {
+    await use();
+  } finally {
+    makeRoom();
+  }
+}
+
+const some = (count: number) =>
+  Array.from({ length: count }, (_, order) => aBurnRequest(1, { proof: { order } }));
+
+export function burnRecords(under: () => Api): void {
+  it('7: "In the batch burn operation the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is gone', async () => {
+    const api = under();
+    const project = await api.register();
+    api.service.breakStore({ lost: 'token', tokenId: project.tokenId });
+    const requests = some(2);
+    const { success, errors } = (await api.burnBatch(project, requests)).done();
+    expect(success).toEqual([]);
+    expect(errors).toEqual(
+      requests.map(({ proof, type }) => ({
+        type: 'ERR_TOKEN_NOT_FOUND',
+        message: expect.stringMatching(/\S/),
+        proof,
+        proofType: type,
+      })),
+    );
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+  });
+
+  it('7, 9: "… the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is not v1', async () => {
+    const api = under();
+    const project = await api.register({ tokenGeneration: 'v2' });
+    const supply = await supplyOf(api, project);
+    const requests = some(3);
+    const { success, errors } = (await api.burnBatch(project, requests)).done();
+    expect(success).toEqual([]);
+    expect(errors.map(({ type, proof }) => [type, proof])).toEqual(
+      requests.map(({ proof }) => ['ERR_TOKEN_NOT_FOUND', proof]),
+    );
+    expect(await supplyOf(api, project)).toBe(supply);
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+  });
+
+  it('7: "ERR_CREATE_API_EVENT_FAILED | typically 400 | The API event record for the burn attempt could not be created" — a single burn', async () => {
+    const api = under();
+    const project = await api.register();
+    const [supply, key] = [await supplyOf(api, project), randomUUID()];
+    await withRoomFor(api, project, 0, async () => {
+      const message = (await api.burn(project, aBurnRequest(1), key)).refused(
+        400,
+        'ERR_CREATE_API_EVENT_FAILED',
+      );
+      expect(message).not.toContain('no room');
+    });
+    expect(await supplyOf(api, project)).toBe(supply);
+    expect((await api.burn(project, aBurnRequest(1), key)).replayed).toBe(false);
+  });
+
+  it('7: "… the first four codes appear per element" — ERR_CREATE_API_EVENT_FAILED for each element', async () => {
+    const api = under();
+    const project = await api.register();
+    const supply = await supplyOf(api, project);
+    await withRoomFor(api, project, 0, async () => {
+      const requests = some(3);
+      const { success, errors } = (await api.burnBatch(project, requests)).done();
+      expect(success).toEqual([]);
+      expect(errors).toEqual(
+        requests.map(({ proof, type }) => ({
+          type: 'ERR_CREATE_API_EVENT_FAILED',
+          message: expect.not.stringContaining('no room'),
+          proof,
+          proofType: type,
+        })),
+      );
+    });
+    expect(await supplyOf(api, project)).toBe(supply);
+  });
+
+  it('7: ERR_CREATE_API_EVENT_FAILED beside other codes, each element by its own', async () => {
+    const api = under();
+    const project = await api.register();
+    await withRoomFor(api, project, 0, async () => {
+      const requests = [aBurnRequest(1), aBurnRequest(2, { type: 'NOPE' })];
+      const { success, errors } = (await api.burnBatch(project, requests)).done();
+      expect([success, errors.map(({ type }) => type)]).toEqual([
+        [],
+        ['ERR_CREATE_API_EVENT_FAILED', 'ERR_INVALID_PROOF'],
+      ]);
+    });
+  });
+
+  it('7, 4.2: ERR_CREATE_API_EVENT_FAILED from the middle on — what was burned before is in `success`', async () => {
+    const api = under();
+    const project = await api.register();
+    const [supply, key] = [await supplyOf(api, project), randomUUID()];
+    const requests = some(140);
+    await withRoomFor(api, project, 130, async () => {
+      const { success, errors } = (await api.burnBatch(project, requests, key)).done();
+      const burned = success.length;
+      expect([burned > 0, burned <= 130]).toEqual([true, true]);
+      expect(success.map(({ hash }) => hash)).toEqual(
+        requests.slice(0, burned).map(({ proof }) => canonicalHash(proof)),
+      );
+      expect(errors.map(({ type, proof }) => [type, proof])).toEqual(
+        requests.slice(burned).map(({ proof }) => ['ERR_CREATE_API_EVENT_FAILED', proof]),
+      );
+      expect(supply - (await supplyOf(api, project))).toBe(BigInt(burned) * 1_000_000n);
+    });
+  });
+
+  it('4.2, contract 1.4: such an answer is the answer — a repeat gives it again and burns nothing more', async () => {
+    const api = under();
+    const project = await api.register();
+    const key = randomUUID();
+    const requests = some(140);
+    let first: unknown;
+    await withRoomFor(api, project, 130, async () => {
+      first = (await api.burnBatch(project, requests, key)).done();
+    });
+    const supply = await supplyOf(api, project);
+    const again = await api.burnBatch(project, requests, key);
+    expect([again.done(), again.replayed]).toEqual([first, true]);
+    expect(await supplyOf(api, project)).toBe(supply);
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * Values of a burn that cannot be burned, though the request has the right structure: judged by element, each with its
+ * code; and properties that the specification does not name (sections 2.1, 2.3 and 7; contract, section 1.3).
+ */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Api } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest, canonicalHash } from '../support/requests.js';
+
+const UNIT = 1_000_000n;
+
+const AMOUNTS: readonly (readonly [string, number, RegExp])[] = [
+  ['zero', 0, /positive/i],
+  ['negative', -1, /positive/i],
+  ['more decimals than the token has', 0.0000001, /decimals/i],
+  ['a sum of doubles', 0.1 + 0.2, /decimals/i],
+  ['out of the range of a u64', 18_446_744_073_710, /more than|range|hold/i],
+  ['far out of range', 1e300, /more than|range|hold/i],
+];
+
+const NO_OBJECTS: readonly unknown[] = [[], [{ orderId: 1 }], 'text', '', 7, true, false, null];
+
+const TYPES: readonly (readonly [string, string])[] = [
+  ['unknown', 'NOPE'],
+  ['empty', ''],
+  ['too long', 'X'.repeat(65)],
+  ['far too long', 'X'.repeat(5_000)],
+];
+
+export function burnValues(under: () => Api): void {
+  /** Puts the element between two good ones: they burn, it is refused, the answer is 200. */
+  const refusedInBatch = async (
+    bad: { readonly proof: unknown; readonly type: string },
+    type: string,
+    why = /\S/,
+  ): Promise<void> => {
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad, aBurnRequest(2)]);
+    const { success, errors } = answer.done();
+    expect(success.map(({ hash }) => hash)).toEqual([1, 2].map((order) => canonicalHash({ order })));
+    expect(errors).toEqual([
+      { type, message: expect.stringMatching(why), proof: bad.proof, proofType: bad.type },
+    ]);
+    expect(before - (await supplyOf(api, api.project))).toBe(3n * UNIT);
+  };
+  const refusedAlone = async (bad: unknown, code: string): Promise<string> => {
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    const message = (await api.burn(api.project, bad)).refused(400, code);
+    expect(await supplyOf(api, api.project)).toBe(before);
+    return message;
+  };
+
+  for (const [name, burnAmount, why] of AMOUNTS) {
+    it(`2.1, 8: burnAmount "Must be positive." — ${name}: ERR_BURN_TOKENOMICS_FAILED for the element, with the reason`, () =>
+      refusedInBatch(aBurnRequest(burnAmount, { proof: {} }), 'ERR_BURN_TOKENOMICS_FAILED', why));
+
+    it(`2.1, 8: burnAmount "Must be positive." — ${name}: 400 ERR_BURN_TOKENOMICS_FAILED for a single burn`, async () => {
+      expect(
+        await refusedAlone(aBurnRequest(burnAmount, { proof: {} }), 'ERR_BURN_TOKENOMICS_FAILED'),
+      ).toMatch(why);
+    });
+  }
+
+  for (const proof of NO_OBJECTS) {
+    const text = JSON.stringify(proof);
+    it(`7: "ERR_INVALID_PROOF — … the proof object is invalid" — the proof ${text}, for the element, which gets it back`, () =>
+      refusedInBatch({ ...aBurnRequest(1), proof }, 'ERR_INVALID_PROOF'));
+
+    it(`7: "ERR_INVALID_PROOF — … the proof object is invalid" — the proof ${text}, for a single burn`, async () => {
+      await refusedAlone({ ...aBurnRequest(1), proof }, 'ERR_INVALID_PROOF');
+    });
+  }
+
+  it('7, contract 1.6: "ERR_INVALID_PROOF — … the proof object is invalid" — more than 64 KiB of canonical JSON', async () => {
+    const large = aBurnRequest(1, { proof: { text: 'x'.repeat(64 * 1_024) } });
+    await refusedInBatch({ ...large }, 'ERR_INVALID_PROOF', /65,?536|64 KiB/);
+    await refusedAlone(large, 'ERR_INVALID_PROOF');
+  });
+
+  for (const [name, type] of TYPES) {
+    it(`7: "ERR_INVALID_PROOF — The proof type is not recognised" — a type that is ${name}`, async () => {
+      await refusedInBatch(aBurnRequest(1, { type }), 'ERR_INVALID_PROOF');
+      await refusedAlone(aBurnRequest(1, { type }), 'ERR_INVALID_PROOF');
+    });
+  }
+
+  it('2.3: an element with several faults has one error item', async () => {
+    const api = under();
+    const bad = { ...aBurnRequest(-1), type: '', proof: [] };
+    const { success, errors } = (await api.burnBatch(api.project, [bad, bad])).done();
+    expect([success.length, errors.length]).toEqual([0, 2]);
+  });
+
+  it('4.2: "400 … the whole request is invalid" is for structure: one such element refuses all, whatever else they hold', async () => {
+    const api = under();
+    const before = await supplyOf(api, api.project);
+    for (const bad of [
+      { ...aBurnRequest(1), burnAmount: '1' },
+      { ...aBurnRequest(1), persistOnchain: 1 },
+      { ...aBurnRequest(1), type: null },
+      { type: 'PRODUCT_BUY', burnAmount: 1, persistOnchain: false },
+      null,
+    ]) {
+      const requests = [aBurnRequest(1), aBurnRequest(0), bad];
+      const message = (await api.burnBatch(api.project, requests)).refused(400, 'ERR_INVALID_REQUEST');
+      expect(message).toContain('[2]');
+    }
+    expect(await supplyOf(api, api.project)).toBe(before);
+  });
+
+  it('2.1: further properties of a burn request do not count', async () => {
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
+    const more = { note: 'x', amount: 5, dryRun: true, hash: null };
+    const single = (await api.burn(project, { ...aBurnRequest(1), ...more })).done();
+    expect(Object.keys(single).sort()).toEqual(['dateBurned', 'hash', 'result', 'txHash', 'type']);
+    expect(single.hash).toBe(canonicalHash({ order: 1 }));
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+
+  it('2.1: further properties of an element do not count', async () => {
+    const api = under();
+    const project = await api.register();
+    const before = await supplyOf(api, project);
+    const elements = [
+      { ...aBurnRequest(1), id: 'row-1' },
+      { ...aBurnRequest(2, { type: 'NOPE' }), id: 'row-2' },
+    ];
+    const { success, errors } = (await api.burnBatch(project, elements)).done();
+    expect(success.map((item) => Object.keys(item).length)).toEqual([5]);
+    expect(errors.map((item) => Object.keys(item).sort())).toEqual([
+      ['message', 'proof', 'proofType', 'type'],
+    ]);
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+
+  it('contract 1.4: "A different body: 422." — further properties are part of the body', async () => {
+    const api = under();
+    const project = await api.register();
+    const key = randomUUID();
+    const before = await supplyOf(api, project);
+    (await api.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).done();
+    expect((await api.burn(project, { ...aBurnRequest(1), note: 'a' }, key)).replayed).toBe(true);
+    (await api.burn(project, { ...aBurnRequest(1), note: 'b' }, key)).refused(
+      422,
+      'ERR_IDEMPOTENCY_KEY_REUSED',
+    );
+    (await api.burn(project, aBurnRequest(1), key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+    (await api.burnBatch(project, [{ ...aBurnRequest(1), note: 'a' }], key)).done();
+    const other = await api.burnBatch(project, [{ ...aBurnRequest(1), note: 'b' }], key);
+    other.refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+    expect(before - (await supplyOf(api, project))).toBe(2n * UNIT);
+  });
+
+  it('contract 1.4: a single burn that was refused for a value leaves its idempotency key free', async () => {
+    const api = under();
+    const key = randomUUID();
+    for (const bad of [aBurnRequest(0), { ...aBurnRequest(1), proof: [] }, aBurnRequest(1, { type: '' })]) {
+      expect((await api.burn(api.project, bad, key)).status).toBe(400);
+    }
+    expect((await api.burn(api.project, aBurnRequest(1), key)).replayed).toBe(false);
+  });
+}

@@ -1,0 +1,170 @@
+/** The error body and the codes of the specification (sections 2.4 and 7). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Answer, Api } from '../support/api.js';
+import { sendTokens, supplyOf, treasuryOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+
+/** A failure of each kind that needs no preparation. */
+const failures = async (api: Api): Promise<readonly (readonly [number, string, Answer])[]> => {
+  const { project } = api;
+  const airdropOnly = (await api.service.createKey({ scopes: ['airdrop'], proofTypes: null })).key;
+  const key = randomUUID();
+  (await api.burn(project, aBurnRequest(1), key)).done();
+  return [
+    [400, 'ERR_INVALID_REQUEST', await api.burn(project, {})],
+    [400, 'ERR_INVALID_REQUEST', await api.burnBatch(project, {})],
+    [400, 'ERR_INVALID_REQUEST', await api.initBatch(project, {})],
+    [400, 'ERR_INVALID_REQUEST', await api.executeBatch(project, {})],
+    [400, 'ERR_INVALID_PROOF', await api.burn(project, aBurnRequest(1, { type: 'NOPE' }))],
+    [401, 'ERR_UNAUTHORIZED', await api.currentBatch(null)],
+    [403, 'ERR_KEY_SCOPES_UNAUTHORIZED', await api.burn(airdropOnly, aBurnRequest(1))],
+    [404, 'ERR_BATCH_NOT_FOUND', await api.getBatch(project, randomUUID())],
+    [422, 'ERR_IDEMPOTENCY_KEY_REUSED', await api.burn(project, aBurnRequest(2), key)],
+  ];
+};
+
+/** Somebody else is faster: acts between the look at the chain and the first transaction. */
+const onFirst = (act: () => Promise<unknown>) => async (nth: number) => {
+  if (nth === 1) await act();
+};
+
+/** A batch that waits for its approval. */
+export const finalized = async (api: Api, project: Project) =>
+  (await api.initBatch(project, { pipelines: [aPipeline([burnAction(1)])] })).done();
+
+export function errors(under: () => Api): void {
+  it('2.4: "Both fields are required." — error and message, and no others', async () => {
+    for (const [status, code, answer] of await failures(under())) answer.refused(status, code);
+  });
+
+  it('2.4: error — "Error code", a string as in the worked examples', async () => {
+    for (const [, , { body }] of await failures(under())) {
+      expect((body as { error: unknown }).error).toMatch(/^ERR_[A-Z_]+$/);
+    }
+  });
+
+  it('2.4: message — "Human-readable reason."', async () => {
+    for (const [status, code, answer] of await failures(under())) {
+      const message = answer.refused(status, code);
+      expect(message).toMatch(/^[A-Z].*\.$/s);
+      expect(message).not.toMatch(/undefined|\[object|NaN| at \/|node_modules/);
+    }
+  });
+
+  it('7: "ERR_TOKEN_NOT_FOUND — The token tied to the API key cannot be found or is invalid."', async () => {
+    const api = under();
+    const [gone, later] = [await api.register(), await api.register({ tokenGeneration: 'v2' })];
+    api.service.breakStore({ lost: 'token', tokenId: gone.tokenId });
+    (await api.burn(gone, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    (await api.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    (await api.currentBatch(gone)).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    (await api.getBatch(gone, randomUUID())).refused(400, 'ERR_TOKEN_NOT_FOUND');
+    (await api.initBatch(gone, { pipelines: [aPipeline([burnAction(1)])] })).refused(
+      400,
+      'ERR_TOKEN_NOT_FOUND',
+    );
+  });
+
+  it('7: "ERR_INVALID_PROOF — The proof type is not recognised …"', async () => {
+    const api = under();
+    const message = (await api.burn(api.project, aBurnRequest(1, { type: 'NOPE' }))).refused(
+      400,
+      'ERR_INVALID_PROOF',
+    );
+    expect(message).toContain('NOPE');
+  });
+
+  it('7: "ERR_INVALID_PROOF — … not permitted for the key …"', async () => {
+    const api = under();
+    const { key } = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    (await api.burn(key, aBurnRequest(1))).refused(400, 'ERR_INVALID_PROOF');
+    const { errors } = (
+      await api.burnBatch(key, [aBurnRequest(1), aBurnRequest(1, { type: 'WATCH_AD' })])
+    ).done();
+    expect(errors).toMatchObject([{ type: 'ERR_INVALID_PROOF', proofType: 'PRODUCT_BUY' }]);
+  });
+
+  it('7: "ERR_INVALID_PROOF — … or the proof object is invalid."', async () => {
+    const api = under();
+    const large = aBurnRequest(1, { proof: { text: 'x'.repeat(64 * 1_024) } });
+    const halfPair = aBurnRequest(1, { proof: { text: '\ud800' } });
+    for (const bad of [large, halfPair]) {
+      (await api.burn(api.project, bad)).refused(400, 'ERR_INVALID_PROOF');
+      const { success, errors } = (await api.burnBatch(api.project, [aBurnRequest(1), bad])).done();
+      expect([success.length, errors.length, errors[0]?.type]).toEqual([1, 1, 'ERR_INVALID_PROOF']);
+    }
+  });
+
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (on-chain transaction problem …)"', async () => {
+    const api = under();
+    const project = await api.register({ burnWalletTokens: '5', dailyBurn: '6' });
+    const [rival, key] = [async () => (await api.burn(project, aBurnRequest(4))).done(), randomUUID()];
+    await api.beside({ beforeSending: onFirst(rival) }, async (late) => {
+      const answer = await late.burn(project, aBurnRequest(2), key);
+      expect(answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED')).toContain('insufficient funds');
+    });
+    // Its cap is given back, and its key is free.
+    await sendTokens(api, project, { from: treasuryOf(api), to: project.burnWallet, amount: 1_000_000n });
+    expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
+  });
+
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (on-chain transaction problem …)", per element', async () => {
+    const api = under();
+    const project = await api.register({ burnWalletTokens: '5' });
+    const before = await supplyOf(api, project);
+    const rival = async () => (await api.burn(project, aBurnRequest(3))).done();
+    await api.beside({ beforeSending: onFirst(rival) }, async (late) => {
+      const { success, errors } = (
+        await late.burnBatch(
+          project,
+          [1, 3, 1].map((amount) => aBurnRequest(amount)),
+        )
+      ).done();
+      expect(success).toHaveLength(2);
+      expect(errors).toMatchObject([{ type: 'ERR_BURN_TOKENOMICS_FAILED', proof: { order: 3 } }]);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(5_000_000n);
+  });
+
+  it('7: "ERR_BATCH_NOT_FOUND | 404 | No batch with the given batch id."', async () => {
+    const api = under();
+    const id = randomUUID();
+    expect((await api.getBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND')).toContain(id);
+  });
+
+  it('7: "ERR_BATCH_CURRENT_FAILED | 500 | Current batch retrieval failed."', async () => {
+    const api = under();
+    const project = await api.register();
+    api.service.breakStore({ damagedBatch: (await finalized(api, project)).batch.id });
+    const message = (await api.currentBatch(project)).refused(500, 'ERR_BATCH_CURRENT_FAILED');
+    expect(message).not.toMatch(/JSON|Unexpected|init_result/);
+  });
+
+  it('4.3: "Other failures give an error body."', async () => {
+    const api = under();
+    const project = await api.register();
+    const { id } = (await finalized(api, project)).batch;
+    api.service.breakStore({ damagedBatch: id });
+    const message = (await api.getBatch(project, id)).refused(500, 'ERR_INTERNAL');
+    expect(message).not.toMatch(/JSON|Unexpected|init_result/);
+  });
+
+  it('7: "Codes are carried in `error` (single operations) or in `type` (batch error items)."', async () => {
+    const api = under();
+    const bad = aBurnRequest(1, { type: 'NOPE' });
+    const single = await api.burn(api.project, bad);
+    const { errors } = (await api.burnBatch(api.project, [bad])).done();
+    expect([(single.body as { error: string }).error, errors[0]?.type]).toEqual([
+      'ERR_INVALID_PROOF',
+      'ERR_INVALID_PROOF',
+    ]);
+  });
+
+  it('7: "Batch burn request-level statuses: 400 (structure invalid …), 401 (key missing or invalid)."', async () => {
+    const api = under();
+    (await api.burnBatch(api.project, { no: 'array' })).refused(400, 'ERR_INVALID_REQUEST');
+    (await api.burnBatch(null, [aBurnRequest(1)])).refused(401, 'ERR_UNAUTHORIZED');
+  });
+}

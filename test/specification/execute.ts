@@ -1,0 +1,293 @@
+/** Execute of a flywheel batch (contract, sections 1.2, 1.3 and 1.4). */
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import {
+  ComputeBudgetProgram,
+  PublicKey,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { instructions as squads } from '@sqds/multisig';
+import { expect, it } from 'vitest';
+import type { Api, ExecuteResult, InitBatchResult } from '../support/api.js';
+import { lamportsOf, supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  approved,
+  burnAction,
+  burning,
+  keypairOf,
+  passToNextNoon,
+  signedBy,
+} from '../support/requests.js';
+
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64');
+
+/** The same approval under a newer blockhash with the owner as payer, as any other tool would build it. */
+async function renewed(
+  api: Api,
+  project: Project,
+  { batch }: InitBatchResult,
+  ...before: TransactionInstruction[]
+): Promise<string> {
+  const blockhash = await api.service.blockhash();
+  const member = new PublicKey(project.owner);
+  const instruction = squads.proposalApprove({
+    multisigPda: new PublicKey(project.multisig),
+    transactionIndex: BigInt(batch.batchIndex),
+    member,
+  });
+  const message = new TransactionMessage({
+    payerKey: member,
+    recentBlockhash: blockhash,
+    instructions: [...before, instruction],
+  }).compileToV0Message();
+  return signedBy(keypairOf(project.ownerSecret), new VersionedTransaction(message));
+}
+
+async function statusOf(api: Api, project: Project, { batch }: InitBatchResult): Promise<string> {
+  return (await api.getBatch(project, batch.id)).done().status;
+}
+
+export function execute(under: () => Api): void {
+  const started = async (api: Api, ...amounts: number[]) => {
+    const project = await api.register();
+    return { project, init: (await api.initBatch(project, burning(...amounts))).done() };
+  };
+
+  it('contract 1.2: "Request: { "batchId": uuid, "signedTx": base64 }"', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const good = approved(project, init);
+    for (const [body, path] of [
+      [{ signedTx: good.signedTx }, 'batchId'],
+      [{ batchId: good.batchId }, 'signedTx'],
+      [{ ...good, batchId: 'abc' }, 'batchId'],
+      [{ ...good, batchId: 7 }, 'batchId'],
+      [{ ...good, signedTx: '***' }, 'signedTx'],
+      [{ ...good, signedTx: '' }, 'signedTx'],
+      [[good], ''],
+      [null, ''],
+    ] as const) {
+      expect((await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST')).toContain(path);
+    }
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+  });
+
+  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" — also when the batch ended FAILED', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const [index, init] of inits.entries()) {
+      const answer = await api.executeBatch(project, approved(project, init));
+      expect(Object.keys(answer.done()).sort()).toEqual(['batchId', 'result']);
+      expect([answer.done().batchId, answer.done().result.totalFailed]).toEqual([init.batch.id, index]);
+      expect((await api.getBatch(project, init.batch.id)).done().executeResult).toEqual(answer.done().result);
+    }
+  });
+
+  it('contract 1.2: "in bundles of up to 4. A bundle lands whole or not at all. On the first failing bundle it stops"', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '40' });
+    const rival = (await api.initBatch(project, burning(20))).done();
+    const { bundleSize } = api.service;
+    const landed = 6 - (6 % bundleSize);
+    // The seventh asks for more than is left; what comes after its bundle would fit.
+    const failing = (await api.initBatch(project, burning(1, 1, 1, 1, 1, 1, 30, 1, 1))).done();
+    (await api.executeBatch(project, approved(project, rival))).done();
+    const supply = await supplyOf(api, project);
+    const { result } = (await api.executeBatch(project, approved(project, failing))).done();
+    expect(result).toMatchObject({
+      total: 9,
+      totalSuccessful: landed,
+      totalFailed: 9 - landed,
+      failedOnTransactionIndex: 6,
+      failedStartTransactionIndex: landed,
+    });
+    const sizes = result.successfulExecutions.map(({ txHashes }) => txHashes.length);
+    expect(sizes).toEqual(Array(landed / bundleSize).fill(bundleSize));
+    expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
+  });
+
+  it('contract 1.2: "Idempotent by batch: on an `EXECUTED` or `FAILED` batch it returns the stored result and does nothing."', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const init of inits) {
+      const first = (await api.executeBatch(project, approved(project, init))).done();
+      const before = [await supplyOf(api, project), await api.service.blockHeight()];
+      for (const key of [undefined, randomUUID()]) {
+        expect((await api.executeBatch(project, approved(project, init), key)).done()).toEqual(first);
+      }
+      expect([await supplyOf(api, project), await api.service.blockHeight()]).toEqual(before);
+    }
+  });
+
+  it('contract 1.3: "ERR_BATCH_IN_PROGRESS — another execute is running"; many at once execute once', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1, 2);
+    const supply = await supplyOf(api, project);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => api.executeBatch(project, approved(project, init))),
+    );
+    const results: ExecuteResult[] = [];
+    for (const answer of answers) {
+      if (answer.status === 200) results.push(answer.done().result);
+      else answer.refused(409, 'ERR_BATCH_IN_PROGRESS');
+    }
+    expect(results.length).toBeGreaterThan(0);
+    expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
+    expect(supply - (await supplyOf(api, project))).toBe(3_000_000n);
+  });
+
+  it('contract 1.3: "ERR_INVALID_SIGNED_TX — not decodable, not this batch\'s approval, signature missing or wrong: says which"', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const other = (await api.initBatch(project, burning(2))).done();
+    const { owner, operator } = project;
+    const good = bytesOf(approved(project, init).signedTx);
+    const flipped = Buffer.from(good);
+    flipped[65] = (flipped[65] ?? 0) ^ 1;
+    const anotherSignature = Buffer.from(good);
+    sign(null, good.subarray(129), generateKeyPairSync('ed25519').privateKey).copy(anotherSignature, 65);
+    const withoutOperator = Buffer.from(good).fill(0, 1, 65);
+    const cases: readonly (readonly [Uint8Array, RegExp])[] = [
+      [Buffer.from('no transaction'), /decode/],
+      [good.subarray(0, -1), /decode/],
+      [bytesOf(init.proposalApproveTx), new RegExp(`signature of ${owner}.*missing`)],
+      [withoutOperator, new RegExp(`signature of ${operator}.*missing`)],
+      [flipped, new RegExp(`signature of ${owner}.*wrong`)],
+      [anotherSignature, new RegExp(`signature of ${owner}.*wrong`)],
+      [bytesOf(approved(project, other).signedTx), new RegExp(`not the approval.*${init.batch.id}`)],
+    ];
+    for (const [bytes, reason] of cases) {
+      const body = { batchId: init.batch.id, signedTx: Buffer.from(bytes).toString('base64') };
+      expect((await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_SIGNED_TX')).toMatch(reason);
+    }
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+    expect((await api.executeBatch(project, approved(project, init))).done().result.totalSuccessful).toBe(1);
+  });
+
+  it('contract 1.2: "byte for byte an approval it issued" — before it has expired, no other is taken', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const body = { batchId: init.batch.id, signedTx: await renewed(api, project, init) };
+    (await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_SIGNED_TX');
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+  });
+
+  it('contract 1.2: "(or, once that has expired, the same single instruction with a newer blockhash and the owner as fee payer …)"', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    await api.service.expireBlockhashes();
+    const body = { batchId: init.batch.id, signedTx: await renewed(api, project, init) };
+    const before = await lamportsOf(api, project.owner);
+    expect((await api.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
+    expect(before - (await lamportsOf(api, project.owner))).toBe(5_000n);
+  });
+
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old and it has not landed" — the batch stays ready', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    await api.service.expireBlockhashes();
+    const answer = await api.executeBatch(project, approved(project, init));
+    expect(answer.refused(400, 'ERR_APPROVAL_EXPIRED')).toContain(init.batch.id);
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+  });
+
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — … says how to approve again" — in the message, for over HTTP there is no other hint', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    await api.service.expireBlockhashes();
+    const answer = await api.executeBatch(project, approved(project, init));
+    const message = answer.refused(400, 'ERR_APPROVAL_EXPIRED');
+    expect(message).toMatch(/approve/i);
+    expect(message).toMatch(/again|fresh|newer|new /i);
+  });
+
+  it('contract 1.2: "A pipeline is atomic: its proof memo and its actions land together …, or not at all."', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const rival = (await api.initBatch(project, burning(7))).done();
+    const pipelines = [aPipeline([burnAction(1)]), aPipeline([burnAction(1), burnAction(6), burnAction(1)])];
+    const init = (await api.initBatch(project, { pipelines })).done();
+    (await api.executeBatch(project, approved(project, rival))).done();
+    const supply = await supplyOf(api, project);
+    const { result } = (await api.executeBatch(project, approved(project, init))).done();
+    const landed = 1 - (1 % api.service.bundleSize);
+    expect(result).toMatchObject({ totalSuccessful: landed, failedOnTransactionIndex: 1 });
+    expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
+  });
+
+  it('contract 1.2: "If the owner\'s approval is already on chain (given through any other tool), it is not sent again."', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const body = approved(project, init);
+    expect(await api.service.land(bytesOf(body.signedTx))).toBeNull();
+    await api.service.expireBlockhashes();
+    // Its blockhash has run out: sent again it could not land.
+    expect((await api.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
+  });
+
+  it('contract 1.7: "`signedTx` may be left out once the owner\'s approval stands on chain" — and is asked for where it does not', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const body = { batchId: init.batch.id };
+    expect((await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST')).toContain('signedTx');
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+    // Paid and sent by the owner, with what a wallet adds: as a `signedTx` it would not be taken.
+    const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 });
+    const vote = await renewed(api, project, init, limit);
+    (await api.executeBatch(project, { ...body, signedTx: vote })).refused(400, 'ERR_INVALID_SIGNED_TX');
+    expect(await api.service.land(bytesOf(vote))).toBeNull();
+    const answer = (await api.executeBatch(project, body)).done();
+    expect(answer.result.totalSuccessful).toBe(1);
+    expect((await api.executeBatch(project, body)).done()).toEqual(answer);
+  });
+
+  it('contract 1.4: "a batch that waits over midnight takes its reservation along when it is executed"', async () => {
+    const api = under();
+    const project = await api.register({ dailyBurn: '10' });
+    const init = (await api.initBatch(project, burning(6))).done();
+    passToNextNoon(api);
+    (await api.executeBatch(project, approved(project, init))).done();
+    // Six of today's ten are used up by what landed today.
+    expect((await api.burn(project, aBurnRequest(5))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED')).toContain(
+      '6',
+    );
+    (await api.burn(project, aBurnRequest(4))).done();
+  });
+
+  it('contract 1.4: "… or is refused and stays"', async () => {
+    const api = under();
+    const project = await api.register({ dailyBurn: '10' });
+    const init = (await api.initBatch(project, burning(6))).done();
+    passToNextNoon(api);
+    (await api.burn(project, aBurnRequest(5))).done();
+    const supply = await supplyOf(api, project);
+    (await api.executeBatch(project, approved(project, init))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    expect([await supplyOf(api, project), await statusOf(api, project, init)]).toEqual([supply, 'FINALIZED']);
+  });
+
+  it('contract 1.4: "What can still run on chain keeps its reservation (a FAILED batch until it is cancelled)."', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10', dailyBurn: '20' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const init of inits) (await api.executeBatch(project, approved(project, init))).done();
+    expect(await statusOf(api, project, inits[1] ?? expect.fail())).toBe('FAILED');
+    // 7 are burned, and 8 could still be.
+    (await api.burn(project, aBurnRequest(6))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    (await api.burn(project, aBurnRequest(5))).done();
+  });
+}

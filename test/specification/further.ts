@@ -1,0 +1,167 @@
+/** Operations beyond the specification (contract, section 1.7): lists, the key that asks, fresh approvals, cancelling. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Api } from '../support/api.js';
+import { lamportsOf, supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest, approved, burning, signVote } from '../support/requests.js';
+
+/** Sends a request to an operation of a batch. */
+const post = ({ http, project }: Api, path: string, body?: string, type = 'application/json') =>
+  http.send('POST', `/v1/flywheel/batch/${path}`, {
+    headers: { 'x-service-api-key': project.key, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+  });
+
+const refusal = ({ status, bytes }: { readonly status: number; readonly bytes: Buffer }) => [
+  status,
+  JSON.parse(bytes.toString()) as unknown,
+];
+const saying = (error: string, part = '') => ({ error, message: expect.stringContaining(part) });
+
+export function further(under: () => Api): void {
+  it('contract 1.7: "Lists are newest first, take `limit` (1 to 200, default 50) and `cursor`"', async () => {
+    const api = under();
+    const project = await api.register();
+    const ids: string[] = [];
+    for (const amount of [1, 2, 3]) {
+      (await api.burn(project, aBurnRequest(amount))).done();
+      ids.unshift((await api.initBatch(project, burning(amount))).done().batch.id);
+    }
+    expect((await api.listBatches(project)).done().items.map(({ id }) => id)).toEqual(ids);
+    const [first, all] = [
+      (await api.listBurns(project, { limit: 2 })).done(),
+      (await api.listBurns(project)).done(),
+    ];
+    const rest = (await api.listBurns(project, { limit: 2, cursor: first.nextCursor ?? '' })).done();
+    expect([[...first.items, ...rest.items], rest.nextCursor]).toEqual([all.items, null]);
+    expect([first.items.length, all.items.length]).toEqual([2, 3]);
+    for (const limit of [0, 201, 1.5, 'seven'])
+      (await api.listBatches(project, { limit })).refused(400, 'ERR_INVALID_REQUEST');
+  });
+
+  it('contract 1.7: lists by what burns and batches have', async () => {
+    const api = under();
+    const project = await api.register();
+    const { hash } = (await api.burn(project, aBurnRequest(1, { type: 'WATCH_AD', proof: { n: 1 } }))).done();
+    (await api.burn(project, aBurnRequest(1))).done();
+    for (const query of [{ type: 'WATCH_AD' }, { proofHash: hash }])
+      expect((await api.listBurns(project, query)).done().items.map((burn) => burn.hash)).toEqual([hash]);
+    const inits = [
+      (await api.initBatch(project, burning(1))).done(),
+      (await api.initBatch(project, burning(1))).done(),
+    ];
+    const [first] = inits;
+    if (first !== undefined) (await api.executeBatch(project, approved(project, first))).done();
+    const executed = (await api.listBatches(project, { status: 'EXECUTED' })).done().items;
+    expect(executed.map(({ id }) => id)).toEqual([first?.batch.id]);
+    (await api.listBatches(project, { status: 'DONE' })).refused(400, 'ERR_INVALID_REQUEST');
+  });
+
+  it('contract 1.7: "`GET /v1/tokenomics/key`: the key that asks"', async () => {
+    const api = under();
+    const terms = { scopes: ['airdrop'], proofTypes: ['WATCH_AD'] } as const;
+    const { id, key } = await api.service.createKey(terms);
+    const { tokenId, symbol, mintAddress, decimals } = api.project;
+    const described = { ...terms, id, tokenId, symbol, mintAddress, decimals };
+    expect((await api.describeKey(key)).done()).toEqual(described);
+    expect((await api.describeKey(api.project)).done()).toMatchObject({ proofTypes: null });
+  });
+
+  it('contract 1.7: "A key that is limited to some proof types gets the proofs of those"', async () => {
+    const api = under();
+    const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
+    const narrow = (await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] })).key;
+    const payloads = async (by: string) =>
+      (await api.batchPipelines(by, id)).done().items.map((item) => (item as { payload: string }).payload);
+    expect([await payloads(api.project.key), await payloads(narrow)]).toEqual([['{"order":1}'], ['']]);
+    (await api.issueApproval(narrow, id)).refused(400, 'ERR_INVALID_PROOF');
+  });
+
+  it('contract 1.7: "a fresh approval transaction, in the form of init\'s answer; a body is not needed"', async () => {
+    const api = under();
+    const { project } = api;
+    const { batch, ...init } = (await api.initBatch(project, burning(1))).done();
+    await api.service.expireBlockhashes();
+    for (const body of [undefined, '', '{}']) {
+      const answer = await post(api, `${batch.id}/approval`, body);
+      expect(answer.status).toBe(200);
+    }
+    const fresh = (await api.issueApproval(project, batch.id)).done();
+    expect(fresh.batch).toEqual(batch);
+    expect(fresh.proposalApproveTx).not.toBe(init.proposalApproveTx);
+    expect((await api.executeBatch(project, approved(project, fresh))).done().result.totalFailed).toBe(0);
+  });
+
+  it('contract 1.7: what a path says no body says again, and other operations need theirs', async () => {
+    const api = under();
+    const id = randomUUID();
+    for (const [answer, status, said] of [
+      [
+        await post(api, `${id}/cancel`, `{"batchId":"${id}"}`),
+        400,
+        saying('ERR_INVALID_REQUEST', 'in the path'),
+      ],
+      [await post(api, `${id}/cancel`, '[]'), 400, saying('ERR_INVALID_REQUEST', 'expected an object')],
+      [await post(api, `${id}/cancel`, 'x', 'text/plain'), 415, saying('ERR_UNSUPPORTED_MEDIA_TYPE')],
+      [await post(api, 'init'), 415, saying('ERR_UNSUPPORTED_MEDIA_TYPE')],
+      [await post(api, 'execute', ''), 400, saying('ERR_INVALID_REQUEST', 'got nothing')],
+      [await post(api, `${'a'.repeat(201)}/approval`), 400, saying('ERR_INVALID_REQUEST', '200 characters')],
+    ] as const)
+      expect(refusal(answer)).toEqual([status, said]);
+    (await api.batchPipelines(api.project, 'a'.repeat(201))).refused(400, 'ERR_INVALID_REQUEST');
+    (await api.cancelBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND');
+  });
+
+  it('contract 1.7: cancel "votes, closes, gives back" — a batch that waits, without its owner', async () => {
+    const api = under();
+    const project = await api.register({ dailyBurn: '5' });
+    const [supply, held] = [await supplyOf(api, project), await lamportsOf(api, project.operator)];
+    const init = (await api.initBatch(project, burning(2, 3))).done();
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    const answer = await api.cancelBatch(project, init.batch.id);
+    expect(answer.done()).toMatchObject({
+      ownerVoteNeeded: false,
+      batch: {
+        ...{ status: 'FAILED', dateCancelled: expect.stringMatching(/^\d{4}-/) },
+        executeResult: { total: 2, totalSuccessful: 0, totalFailed: 2, failedTxMsg: 'cancelled' },
+      },
+    });
+    // Nothing but fees is gone, and the books say so.
+    const cost = /fee=(\d+);rent-paid=(\d+);rent-reclaimed=(\d+)/.exec(
+      answer.http.headers['x-batch-cost'] ?? '',
+    );
+    const [fee, paid, reclaimed] = (cost ?? []).slice(1).map(BigInt);
+    expect([held - (await lamportsOf(api, project.operator)), reclaimed]).toEqual([fee, paid]);
+    // "to cancel what is cancelled gives the same answer", and execute says how it ended.
+    expect((await api.cancelBatch(project, init.batch.id)).done()).toEqual(answer.done());
+    const executed = (await api.executeBatch(project, approved(project, init))).done();
+    expect(executed.result.failedTxMsg).toBe('cancelled');
+    expect((await api.currentBatch(project)).done()).toBeNull();
+    expect(await supplyOf(api, project)).toBe(supply);
+    (await api.burn(project, aBurnRequest(5))).done();
+  });
+
+  it('contract 1.7: cancel — "Where the owner\'s vote is needed and missing: 200 `{ "ownerVoteNeeded": true, "cancelTx": base64 }`"', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10', dailyBurn: '16' });
+    const [first, failing] = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const init of [first, failing]) (await api.executeBatch(project, approved(project, init))).done();
+    const asked = (await api.cancelBatch(project, failing.batch.id)).done() as unknown as {
+      readonly ownerVoteNeeded: boolean;
+      readonly cancelTx: string;
+    };
+    expect(asked).toEqual({ ownerVoteNeeded: true, cancelTx: expect.stringMatching(/\S/) });
+    // What still can run still counts.
+    (await api.burn(project, aBurnRequest(2))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    const signedTx = signVote(project, asked.cancelTx);
+    const ended = (await api.cancelBatch(project, failing.batch.id, { signedTx })).done();
+    expect(ended).toMatchObject({
+      ownerVoteNeeded: false,
+      batch: { dateCancelled: expect.stringMatching(/^\d/) },
+    });
+    (await api.burn(project, aBurnRequest(9))).done();
+  });
+}

@@ -1,0 +1,166 @@
+/** What only HTTP shows of headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { type Api, ROUTES } from '../support/api.js';
+import { aBurnRequest } from '../support/requests.js';
+import { BODIES, errorOf, OPERATIONS, type Wire, wireOf } from './wire.js';
+
+export function headers(under: () => Api): void {
+  const seen = (): Wire => wireOf(under());
+
+  it('5: "Header | `x-service-api-key`, carrying <API_KEY>" — in any case of the name, and by no other', async () => {
+    const { http, project } = seen();
+    const key = project.key;
+    const status = async (sent: Record<string, string>, query = '') =>
+      (await http.send('GET', `/v1/flywheel/batch/current${query}`, { headers: sent })).status;
+    expect(await status({ 'X-Service-API-Key': key })).toBe(200);
+    for (const sent of [
+      {},
+      { 'x-api-key': key },
+      { authorization: key },
+      { authorization: `Bearer ${key}` },
+      { cookie: `x-service-api-key=${key}` },
+    ]) {
+      expect([sent, await status(sent as Record<string, string>)]).toEqual([sent, 401]);
+    }
+    expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
+  });
+
+  it('5: "each operation named above uses the API key header scheme" — a bearer token opens none', async () => {
+    const { http, project } = seen();
+    for (const operation of OPERATIONS) {
+      const [method, path] = ROUTES[operation];
+      const answer = await http.send(method, path.replace('{batchId}', randomUUID()), {
+        headers: { authorization: `Bearer ${project.key}`, 'content-type': 'application/json' },
+        ...(BODIES[operation] === undefined ? {} : { body: JSON.stringify(BODIES[operation]) }),
+      });
+      expect([operation, answer.status, errorOf(answer)]).toEqual([operation, 401, 'ERR_UNAUTHORIZED']);
+    }
+  });
+
+  it('contract 1.1: "client profiles and the server take another name by configuration"', async () => {
+    const { api, project } = seen();
+    await api.beside({ apiKeyHeader: 'X-Brand-Api-Key' }, async ({ http }) => {
+      const status = async (name: string) =>
+        (await http.send('GET', '/v1/flywheel/batch/current', { headers: { [name]: project.key } }))?.status;
+      expect([await status('x-brand-api-key'), await status('x-service-api-key')]).toEqual([200, 401]);
+    });
+  });
+
+  it('contract 1.1: "Paths are relative to a base address that may itself have a path."', async () => {
+    const { api, project } = seen();
+    const headers = { 'x-service-api-key': project.key };
+    for (const basePath of ['', '/a/deep-er/base']) {
+      await api.beside({ basePath }, async ({ http }) => {
+        expect((await http.send('GET', '/v1/flywheel/batch/current', { headers }))?.status).toBe(200);
+        const { origin } = new URL(http.baseUrl ?? '');
+        const outside = await fetch(`${origin}/elsewhere/v1/flywheel/batch/current`, { headers });
+        expect(outside.status).toBe(404);
+      });
+    }
+  });
+
+  it('contract 1.1: "A request id comes back on every response in `x-request-id`"', async () => {
+    const { http, call } = seen();
+    for (const operation of OPERATIONS) {
+      const own = await call(operation, { 'x-request-id': `mine-${operation}` });
+      expect(own.headers['x-request-id']).toBe(`mine-${operation}`);
+      const refused = await call(operation, { 'x-service-api-key': '' });
+      expect([refused.status, refused.headers['x-request-id']]).toEqual([401, expect.stringMatching(/\S/)]);
+    }
+    for (const [method, path] of [
+      ['GET', '/nowhere'],
+      ['DELETE', '/v1/tokenomics/burn'],
+    ] as const) {
+      expect((await http.send(method, path)).headers['x-request-id']).toMatch(/\S/);
+    }
+    const [one, two] = [await call('currentBatch'), await call('currentBatch')];
+    expect(one.headers['x-request-id']).not.toBe(two.headers['x-request-id']);
+  });
+
+  it('contract 1.8: "Every answer of an operation … `RateLimit-Policy` and `RateLimit`", an unknown path or method neither', async () => {
+    for (const operation of OPERATIONS) {
+      for (const sent of [{}, { 'x-service-api-key': 'fwk_unknown' }]) {
+        const { headers: got } = await seen().call(operation, sent as Record<string, string>);
+        expect(got['ratelimit-policy']).toMatch(/^"[a-z-]+";q=\d+;w=\d+$/);
+        expect(got['ratelimit']).toMatch(/^"[a-z-]+";r=\d+;t=\d+$/);
+      }
+    }
+    for (const [method, path, status] of [
+      ['GET', '/v1/nowhere', 404],
+      ['DELETE', '/v1/tokenomics/burn', 405],
+    ] as const) {
+      const answer = await seen().http.send(method, path);
+      const { 'ratelimit-policy': policy, ratelimit, 'x-request-id': requestId } = answer.headers;
+      expect([answer.status, policy, ratelimit]).toEqual([status, undefined, undefined]);
+      expect(requestId).toMatch(/\S/);
+    }
+  });
+
+  it('contract 1.4: "the stored status and body with `idempotent-replayed: true`" — and without it the first time', async () => {
+    const { http, project } = seen();
+    for (const operation of ['burn', 'burnBatch', 'initBatch'] as const) {
+      const sent = { 'x-idempotency-key': randomUUID() };
+      const text = JSON.stringify(BODIES[operation]);
+      const answers = [
+        await http.post(operation, project, text, sent),
+        await http.post(operation, project, text, sent),
+      ];
+      expect(answers.map(({ http: wire }) => [wire?.status, wire?.headers['idempotent-replayed']])).toEqual([
+        [200, undefined],
+        [200, 'true'],
+      ]);
+      expect(answers[1]?.http.bytes).toEqual(answers[0]?.http.bytes);
+    }
+  });
+
+  it('contract 1.1: a request id with a space or of more than 128 characters is not given back, a fresh one is', async () => {
+    const { call } = seen();
+    for (const sent of ['with space', 'x'.repeat(129)]) {
+      const { headers: got } = await call('currentBatch', { 'x-request-id': sent });
+      expect(got['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('contract 1.8: "What a batch has cost so far, in lamports, is in `x-batch-cost`" — also with a repeat', async () => {
+    const { http, project } = seen();
+    const sent = { 'x-idempotency-key': randomUUID() };
+    const text = JSON.stringify(BODIES.initBatch);
+    const answers = [
+      await http.post('initBatch', project, text, sent),
+      await http.post('initBatch', project, text, sent),
+    ];
+    const costs = answers.map((answer) => answer.http.headers['x-batch-cost']);
+    expect(costs).toEqual([
+      costs[0],
+      expect.stringMatching(/^fee=[1-9]\d*;rent-paid=[1-9]\d*;rent-reclaimed=0$/),
+    ]);
+    expect(
+      (await seen().call('currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],
+    ).toBeUndefined();
+  });
+
+  it('contract 1.4: "a 400 under whose key nothing was ever done says `idempotency-key-unused: true`", at the door nothing does', async () => {
+    const { api, http } = seen();
+    const project = await api.register({ dailyBurn: '1' });
+    const said = async (body: unknown, key = 'k-1') =>
+      (await api.burn(project, body, key)).http.headers['idempotency-key-unused'];
+    expect([await said(aBurnRequest(2)), await said(aBurnRequest(1, { type: 'NOPE' }))]).toEqual([
+      'true',
+      'true',
+    ]);
+    (await api.burn(project, aBurnRequest(1), 'k-1')).done();
+    expect([await said({ ...aBurnRequest(1), persistOnchain: 'yes' }), await said(aBurnRequest(2))]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    const doors = [
+      await http.post('burn', project, '{'),
+      await http.post('burn', project, '{}', { 'content-type': 'text/plain' }),
+      await http.post('burn', 'nobody', '{}'),
+    ];
+    expect(doors.map(({ status, http: door }) => [status, door.headers['idempotency-key-unused']])).toEqual(
+      [400, 415, 401].map((status) => [status, undefined]),
+    );
+  });
+}

@@ -1,0 +1,217 @@
+/** What only HTTP shows of paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { type Api, type OperationName, ROUTES } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import { aBurnRequest } from '../support/requests.js';
+import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
+
+const MIB = 1_024 * 1_024;
+/** Deeper than a body may be. */
+const DEEP = `${'['.repeat(70)}${']'.repeat(70)}`;
+
+/** What each operation answers when it is called as in {@link BODIES}. */
+const EXPECTED: Readonly<Record<OperationName, number>> = {
+  burn: 200,
+  burnBatch: 200,
+  getBatch: 404,
+  currentBatch: 200,
+  initBatch: 200,
+  executeBatch: 404,
+};
+
+export function pathsAndMethods(under: () => Api): void {
+  const seen = (): Wire => wireOf(under());
+
+  it('4: "Every path below is relative to [the base address]." — each operation by its method and path', async () => {
+    for (const operation of OPERATIONS) {
+      expect([operation, (await seen().call(operation)).status]).toEqual([operation, EXPECTED[operation]]);
+    }
+  });
+
+  it('9: "The version is the path prefix `/v1/`." — without it there is nothing', async () => {
+    const headers = { 'x-service-api-key': seen().project.key };
+    for (const path of [
+      '/flywheel/batch/current',
+      '/v2/flywheel/batch/current',
+      '/V1/flywheel/batch/current',
+    ]) {
+      const answer = await seen().http.send('GET', path, { headers });
+      expect([path, answer.status, errorOf(answer)]).toEqual([path, 404, 'ERR_NOT_FOUND']);
+    }
+  });
+
+  it('contract 1.3: "404 / 405 | ERR_NOT_FOUND / ERR_METHOD_NOT_ALLOWED | unknown route / method"', async () => {
+    const { http } = seen();
+    const unknown = await http.send('POST', '/v1/tokenomics/mint');
+    expect([unknown.status, errorOf(unknown)]).toEqual([404, 'ERR_NOT_FOUND']);
+    for (const operation of OPERATIONS) {
+      const [method, path] = ROUTES[operation];
+      for (const other of ['PUT', 'DELETE', 'PATCH', method === 'GET' ? 'POST' : 'GET']) {
+        const answer = await http.send(other, path.replace('{batchId}', randomUUID()));
+        expect([operation, other, answer.status, errorOf(answer)]).toEqual([
+          operation,
+          other,
+          405,
+          'ERR_METHOD_NOT_ALLOWED',
+        ]);
+        expect(answer.headers['allow']).toBe(method);
+      }
+    }
+    for (const path of ['/v1', '/v1/tokenomics/burn/', '//v1/tokenomics/burn', '/V1/tokenomics/burn'])
+      expect([path, (await http.send('POST', path, { body: '{"broken' })).status]).toEqual([path, 404]);
+    const head = await http.send('HEAD', '/v1/flywheel/batch/current');
+    expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
+  });
+
+  it('contract 1.3: "ERR_INVALID_REQUEST — body is not JSON"', async () => {
+    const { http, project } = seen();
+    const badUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+    for (const operation of POSTS) {
+      for (const text of [
+        '',
+        '{',
+        '{"a":}',
+        "{'a':1}",
+        '[1,]',
+        'undefined',
+        '{"a":NaN}',
+        '{} {}',
+        '{"type":"A","type":"B"}',
+        badUtf8,
+        DEEP,
+      ]) {
+        const answer = await http.post(operation, project, text, { 'x-idempotency-key': randomUUID() });
+        answer.refused(400, 'ERR_INVALID_REQUEST');
+      }
+    }
+  });
+
+  it('4: "Bodies are JSON." — contract 1.3: "415 ERR_UNSUPPORTED_MEDIA_TYPE — not JSON"', async () => {
+    const { api, http, project } = seen();
+    const before = await supplyOf(api, project);
+    for (const type of [
+      'text/plain',
+      'application/xml',
+      'application/x-www-form-urlencoded',
+      'application/json-patch+json',
+      'application/json; charset=latin1',
+      'text/json',
+      ';',
+      '',
+    ]) {
+      const answer = await http.post('burn', project, JSON.stringify(aBurnRequest(1)), {
+        'content-type': type,
+      });
+      answer.refused(415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
+    }
+    const packed = await http.post('burn', project, JSON.stringify(BODIES.burn), {
+      'content-encoding': 'gzip',
+    });
+    packed.refused(415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
+    expect(await supplyOf(api, project)).toBe(before);
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'Application/JSON;charset="UTF-8"',
+    ]) {
+      (await http.post('burn', project, JSON.stringify(aBurnRequest(1)), { 'content-type': type })).done();
+    }
+  });
+
+  it('contract 1.3: "413 ERR_PAYLOAD_TOO_LARGE — over the body limit (default 10 MiB)"', async () => {
+    const { http, project } = seen();
+    const large = (sizeBytes: number): string => `{"pad":"${'x'.repeat(sizeBytes - 10)}"}`;
+    const key = { 'x-idempotency-key': randomUUID() };
+    for (const body of [large(10 * MIB + 1), Readable.from([large(10 * MIB + 1)])]) {
+      const over = await http.post('burn', project, body, key);
+      over.refused(413, 'ERR_PAYLOAD_TOO_LARGE');
+    }
+    // Its idempotency key is as free as before.
+    expect((await http.post('burn', project, JSON.stringify(BODIES.burn), key)).replayed).toBe(false);
+    const exact = await http.post('burn', project, large(10 * MIB));
+    exact.refused(400, 'ERR_INVALID_REQUEST');
+  });
+
+  it('contract 1.3: "ERR_INVALID_REQUEST — … bad header value"', async () => {
+    const { http, project } = seen();
+    for (const key of ['a b', 'x'.repeat(256), '']) {
+      for (const operation of ['burn', 'initBatch', 'executeBatch'] as const) {
+        const answer = await http.post(operation, project, JSON.stringify(BODIES[operation]), {
+          'x-idempotency-key': key,
+        });
+        expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('x-idempotency-key');
+      }
+    }
+  });
+}
+
+export function bodies(under: () => Api): void {
+  const seen = (): Wire => wireOf(under());
+
+  it('4.4: "the JSON value `null`" — contract 1.3: "the four bytes `null`"', async () => {
+    const { api, http } = seen();
+    const project = await api.register();
+    const headers = { 'x-service-api-key': project.key };
+    const answer = await http.send('GET', '/v1/flywheel/batch/current', { headers });
+    expect(answer.bytes).toEqual(Buffer.from('null'));
+    expect([answer.status, answer.headers['content-length']]).toEqual([200, '4']);
+  });
+
+  it('4.4: "No parameters and no body." — a query changes nothing', async () => {
+    const { http, project } = seen();
+    const headers = { 'x-service-api-key': project.key };
+    const plain = await http.send('GET', '/v1/flywheel/batch/current', { headers });
+    const queried = await http.send('GET', '/v1/flywheel/batch/current?tokenId=other', { headers });
+    expect([queried.status, queried.bytes]).toEqual([200, plain.bytes]);
+  });
+
+  it('4: "Bodies are JSON." — every answer is, and says so', async () => {
+    for (const operation of OPERATIONS) {
+      for (const answer of [
+        await seen().call(operation),
+        await seen().call(operation, { 'x-service-api-key': 'fwk_unknown' }),
+      ]) {
+        expect(answer.headers['content-type']).toMatch(/^application\/json(; charset=utf-8)?$/);
+        expect(() => JSON.parse(answer.bytes.toString()) as unknown).not.toThrow();
+        expect(answer.headers['content-length']).toBe(String(answer.bytes.length));
+      }
+    }
+  });
+
+  it('4.2: "401: error body; API key missing or invalid." — before anything else of the request is looked at', async () => {
+    const { http } = seen();
+    for (const by of [null, 'fwk_unknown']) {
+      const answer = await http.post('burnBatch', by, '{"broken', { 'content-type': 'text/plain' });
+      answer.refused(401, 'ERR_UNAUTHORIZED');
+      const blank = await http.post('burnBatch', by, 'x', { 'x-idempotency-key': 'with space' });
+      blank.refused(401, 'ERR_UNAUTHORIZED');
+      (await http.post('burn', by, 'x'.repeat(10 * MIB + 1))).refused(401, 'ERR_UNAUTHORIZED');
+    }
+  });
+
+  it('9: "The burn and batch burn operations are deprecated" — their answers say so, the others do not', async () => {
+    for (const operation of OPERATIONS) {
+      const { headers } = await seen().call(operation);
+      const isDeprecated = operation === 'burn' || operation === 'burnBatch';
+      expect([operation, headers['deprecation'] !== undefined]).toEqual([operation, isDeprecated]);
+      if (isDeprecated) expect(headers['link']).toContain('/v1/flywheel/batch/init');
+    }
+  });
+
+  it('contract 1.3, 1.5: key, limit, scope, media type and body are looked at in this order', async () => {
+    const { api } = seen();
+    const { key } = await api.service.createKey({ scopes: ['airdrop'], proofTypes: null });
+    const rateLimits = { burn: { name: 'burn', points: 1, windowSeconds: 60 } };
+    await api.beside({ rateLimits }, async ({ http }) => {
+      const status = async (operation: 'burn' | 'initBatch', by: string | null, type: string) =>
+        (await http.post(operation, by, '{"broken', { 'content-type': type })).status;
+      expect(await status('burn', null, 'x')).toBe(401);
+      expect(await status('burn', key, 'x')).toBe(403);
+      expect(await status('burn', key, 'x')).toBe(429);
+      expect(await status('initBatch', key, 'x')).toBe(415);
+      expect(await status('initBatch', key, 'application/json')).toBe(400);
+    });
+  });
+}

@@ -1,0 +1,163 @@
+/** What init says of many problems at once, and what can be read of a batch from its first instant (contract, sections 1.2 and 1.3; service specification, section 2.5). */
+import { expect, it } from 'vitest';
+import type { Api } from '../support/api.js';
+import { aPipeline, burnAction, burning } from '../support/requests.js';
+import { stopped, viewsDuring } from './lifecycle.js';
+
+const INDEX = /^[1-9]\d*$/;
+
+export function initProblems(under: () => Api): void {
+  it('contract 1.2: "every problem is reported at once, with its pipeline and action index" — of every kind', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10', dailyBurn: '5' });
+    const height = await api.service.blockHeight();
+    const answer = await api.initBatch(project, {
+      pipelines: [
+        aPipeline([burnAction(20)]),
+        aPipeline([burnAction(1)], { type: 'NOPE' }),
+        aPipeline([burnAction(1)], { payload: '[]' }),
+        aPipeline([burnAction(1), { action: 'LOCK' }]),
+        aPipeline([burnAction(1), { action: 'MINT' }]),
+        aPipeline([burnAction(-1)]),
+        aPipeline([burnAction(0.0000001)]),
+        aPipeline([{ action: 'AIRDROP', toAddress: 'nobody', amount: 1 }]),
+        { ...aPipeline([burnAction(1)]), type: 7 },
+      ],
+    });
+    const { message } = answer.body as { message: string };
+    expect([answer.status, message]).toEqual([400, expect.any(String)]);
+    for (const part of [
+      'pipelines[1].type',
+      'pipelines[2].payload',
+      'pipelines[3].actions[1]',
+      'pipelines[4].actions[1]',
+      'pipelines[5].actions[0]',
+      'pipelines[6].actions[0]',
+      'pipelines[7].actions[0]',
+      'pipelines[8].type',
+      'daily burn cap',
+      project.vaultAddress,
+    ]) {
+      expect(message).toContain(part);
+    }
+    expect(message).not.toMatch(/pipelines\[0\]\.(type|payload|actions)/);
+    expect(await api.service.blockHeight()).toBe(height);
+    expect((await api.currentBatch(project)).done()).toBeNull();
+  });
+
+  it('contract 1.2: "every problem is reported at once" — proofs and actions', async () => {
+    const api = under();
+    const answer = await api.initBatch(api.project, {
+      pipelines: [
+        aPipeline([{ action: 'LOCK' }], { type: 'NOPE', payload: '{"a":1,"a":2}' }),
+        aPipeline([burnAction(0.0000001)]),
+      ],
+    });
+    const { message } = answer.body as { message: string };
+    for (const part of [
+      'pipelines[0].type',
+      'pipelines[0].payload',
+      'pipelines[0].actions[0]',
+      'pipelines[1].actions[0]',
+    ])
+      expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
+  });
+
+  it('contract 1.2: "every problem is reported at once" — shape beside proofs and actions', async () => {
+    const api = under();
+    const answer = await api.initBatch(api.project, {
+      pipelines: [aPipeline([burnAction(1)], { type: 'NOPE' }), aPipeline([{ action: 'BURN', amount: '1' }])],
+    });
+    const { message } = answer.body as { message: string };
+    for (const part of ['pipelines[0].type', 'pipelines[1].actions[0].amount'])
+      expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
+  });
+
+  it('contract 1.2: "every problem is reported at once" — caps of both kinds and funds in tokens and SOL', async () => {
+    const api = under();
+    const project = await api.register({
+      vaultTokens: '1',
+      vaultSol: '0',
+      dailyBurn: '5',
+      dailyAirdrop: '3',
+    });
+    const { owner, vaultAddress } = project;
+    const airdrop = { action: 'AIRDROP', toAddress: owner, amount: 4 } as const;
+    const answer = await api.initBatch(project, { pipelines: [aPipeline([burnAction(6), airdrop])] });
+    const { message } = answer.body as { message: string };
+    expect([answer.status, message]).toEqual([400, expect.stringContaining(vaultAddress)]);
+    for (const part of ['daily burn cap', 'daily airdrop cap', '10 FLY', 'SOL'])
+      expect(message).toContain(part);
+  });
+
+  it('contract 1.2: "every problem is reported at once" — a pipeline that is too large beside others', async () => {
+    const api = under();
+    const large = Array.from({ length: 60 }, () => ({ action: 'MEMO', message: 'x'.repeat(40) }) as const);
+    const answer = await api.initBatch(api.project, {
+      pipelines: [aPipeline(large), aPipeline([burnAction(1)], { type: 'NOPE' })],
+    });
+    const { message } = answer.body as { message: string };
+    for (const part of ['pipelines[0]', 'bytes', 'pipelines[1].type'])
+      expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
+  });
+
+  it('2.5: batchIndex — "Multisig batch index used for execution": never empty, from the first instant that the batch can be read', async () => {
+    const api = under();
+    const project = await api.register();
+    const views = await viewsDuring(api, project, (watched) =>
+      watched.initBatch(project, burning(1, 2, 3, 4, 5)),
+    );
+    const batches = views.filter((view) => view !== null);
+    expect(batches.length).toBeGreaterThan(0);
+    for (const { batchIndex } of batches) expect(batchIndex).toMatch(INDEX);
+  });
+
+  it('2.5: batchIndex — also after a set-up that stopped midway', async () => {
+    const api = under();
+    const project = await api.register();
+    const batch = await stopped(api, project, 'stopped');
+    expect(batch.batchIndex).toMatch(INDEX);
+    expect(batch.initResult?.batchIndex).toBe(Number(batch.batchIndex));
+  });
+
+  it('2.5: batchIndex — also when the engine died before anything was on chain', async () => {
+    const api = under();
+    const project = await api.register();
+    await api.beside({ dies: 'before blockhash' }, async (dead) => {
+      expect((await dead.initBatch(project, burning(1), 'dead')).status).toBe(500);
+    });
+    const current = (await api.currentBatch(project)).done();
+    expect(current === null || INDEX.test(current.batchIndex)).toBe(true);
+  });
+
+  it('4.3: "404 `ERR_BATCH_NOT_FOUND` when no batch has that id." — also an id that is no UUID', async () => {
+    const api = under();
+    for (const id of [
+      '1',
+      'CURRENT',
+      'no-batch',
+      '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f110',
+      'é',
+      'a b',
+      '%',
+      'x'.repeat(200),
+    ]) {
+      (await api.getBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND');
+    }
+  });
+
+  it('4.3: a path with an id of more than 200 characters is 400 `ERR_INVALID_REQUEST`', async () => {
+    const api = under();
+    for (const length of [201, 1_000]) {
+      (await api.getBatch(api.project, 'x'.repeat(length))).refused(400, 'ERR_INVALID_REQUEST');
+    }
+  });
+
+  it('contract 1.6: of a payload no more is read than the largest proof can hold', async () => {
+    const payloads = [32_700, 1_000_000].map((values) => JSON.stringify({ a: Array(values).fill(1) }));
+    const pipelines = payloads.map((payload) => aPipeline([{ action: 'LOCK' }], { payload }));
+    const { message } = (await under().initBatch(under().project, { pipelines })).body as { message: string };
+    expect(message).toContain('pipelines[1].payload');
+    expect(message).not.toContain('pipelines[0].payload');
+  });
+}

@@ -1,0 +1,248 @@
+/** States and moves of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Api, Batch } from '../support/api.js';
+import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { approved, burning } from '../support/requests.js';
+
+/** A batch whose set-up has stopped midway. */
+export async function stopped(api: Api, project: Project, key: string): Promise<Batch> {
+  const beforeSending = async (nth: number): Promise<void> => {
+    // The operator's SOL goes before the second list: what is left pays for some of the accounts, and not for all.
+    if (nth === 2) await drain(api, project.operator, 12_000_000n);
+  };
+  await api.beside({ beforeSending }, async (starved) => {
+    const answer = await starved.initBatch(project, burning(1, 2, 3, 4, 5, 6), key);
+    answer.refused(500, 'ERR_BATCH_INIT_FAILED');
+  });
+  return (await api.currentBatch(project)).done() ?? expect.fail('There is no batch.');
+}
+
+/** All views of the current batch that a reader could have had while `act` ran, without repetitions. */
+export async function viewsDuring(
+  api: Api,
+  project: Project,
+  act: (watched: Api) => Promise<unknown>,
+): Promise<readonly (Batch | null)[]> {
+  const views: (Batch | null)[] = [];
+  const look = async (): Promise<void> => {
+    const view = (await api.currentBatch(project)).done();
+    if (JSON.stringify(view) !== JSON.stringify(views.at(-1))) views.push(view);
+  };
+  await api.beside({ afterCommit: look }, async (watched) => void (await act(watched)));
+  return views;
+}
+
+export function lifecycle(under: () => Api): void {
+  it('3: "AVAILABLE_TO_QUEUE — Created, not yet finalized for execution."', async () => {
+    const api = under();
+    const project = await api.register();
+    const batch = await stopped(api, project, 'stopped');
+    expect([batch.status, batch.executeResult]).toEqual(['AVAILABLE_TO_QUEUE', undefined]);
+    expect((await api.getBatch(project, batch.id)).done()).toEqual(batch);
+    const early = await api.executeBatch(project, { batchId: batch.id, signedTx: 'AAAA' });
+    early.refused(409, 'ERR_BATCH_NOT_FINALIZED');
+  });
+
+  it('3: "FINALIZED — Finalized, ready for execution approval."', async () => {
+    const api = under();
+    const project = await api.register();
+    const supply = await supplyOf(api, project);
+    const init = (await api.initBatch(project, burning(1))).done();
+    expect(init.batch.status).toBe('FINALIZED');
+    expect((await api.getBatch(project, init.batch.id)).done().status).toBe('FINALIZED');
+    expect(await supplyOf(api, project)).toBe(supply);
+  });
+
+  it('3: "EXECUTED — Executed successfully."', async () => {
+    const api = under();
+    const project = await api.register();
+    const supply = await supplyOf(api, project);
+    const init = (await api.initBatch(project, burning(1, 2))).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+    expect((await api.getBatch(project, init.batch.id)).done().status).toBe('EXECUTED');
+    expect(supply - (await supplyOf(api, project))).toBe(3_000_000n);
+  });
+
+  it('3, 7: "FAILED — Execution failed." "A batch with status FAILED reports details in `executeResult`"', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const init of inits) {
+      const answer = await api.executeBatch(project, approved(project, init));
+      // "check both the HTTP status and the batch `status`"
+      expect(answer.status).toBe(200);
+    }
+    const batches = await Promise.all(
+      inits.map(async ({ batch }) => (await api.getBatch(project, batch.id)).done()),
+    );
+    expect(batches.map(({ status }) => status)).toEqual(['EXECUTED', 'FAILED']);
+    expect(batches[1]?.executeResult).toMatchObject({
+      totalFailed: 1,
+      failedOnTransactionIndex: 0,
+      failedStartTransactionIndex: 0,
+      failedTxMsg: expect.stringMatching(/\S/),
+    });
+    expect(await balanceOf(api, project, project.vaultAddress)).toBe(3_000_000n);
+  });
+
+  it('3: AVAILABLE_TO_QUEUE → FINALIZED — "initResult becomes present"', async () => {
+    const api = under();
+    const project = await api.register();
+    const views = await viewsDuring(api, project, (watched) => watched.initBatch(project, burning(1, 2)));
+    const batches = views.filter((view) => view !== null);
+    expect(
+      batches.map(({ status }) => status).filter((status, index, all) => status !== all[index - 1]),
+    ).toEqual(['AVAILABLE_TO_QUEUE', 'FINALIZED']);
+    for (const { status, initResult } of batches)
+      expect(initResult !== undefined).toBe(status === 'FINALIZED');
+  });
+
+  it('3: FINALIZED → EXECUTED or FAILED — "executeResult becomes present", and no other move', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const first = (await api.initBatch(project, burning(7))).done();
+    const second = (await api.initBatch(project, burning(8))).done();
+    for (const [init, end] of [
+      [first, 'EXECUTED'],
+      [second, 'FAILED'],
+    ] as const) {
+      const seen: Batch[] = [];
+      const look = async (): Promise<void> =>
+        void seen.push((await api.getBatch(project, init.batch.id)).done());
+      await api.beside({ afterCommit: look }, async (watched) => {
+        (await watched.executeBatch(project, approved(project, init))).done();
+      });
+      for (const { status, executeResult } of seen) expect(executeResult !== undefined).toBe(status === end);
+      expect([...new Set(seen.map(({ status }) => status))]).toEqual(['FINALIZED', end]);
+    }
+  });
+
+  it('3: a final batch stays as it is', async () => {
+    const api = under();
+    const project = await api.register();
+    const init = (await api.initBatch(project, burning(1))).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+    const ended = (await api.getBatch(project, init.batch.id)).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+    expect((await api.getBatch(project, init.batch.id)).done()).toEqual(ended);
+  });
+
+  it('3, 4.4: "the current batch is the most recent batch of the token that has not reached a final state"', async () => {
+    const api = under();
+    const project = await api.register();
+    const current = async () => (await api.currentBatch(project)).done()?.id;
+    const older = (await api.initBatch(project, burning(1))).done();
+    expect(await current()).toBe(older.batch.id);
+    const newer = (await api.initBatch(project, burning(1))).done();
+    expect(await current()).toBe(newer.batch.id);
+    (await api.executeBatch(project, approved(project, newer))).done();
+    expect(await current()).toBe(older.batch.id);
+  });
+
+  it('3: "After EXECUTED or FAILED a batch may stop being current." — here it does at once', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const init of inits) (await api.executeBatch(project, approved(project, init))).done();
+    expect((await api.currentBatch(project)).done()).toBeNull();
+  });
+
+  it('1, 4.3: "Batch status can be read by batch id" — also when it is not the current one any more', async () => {
+    const api = under();
+    const project = await api.register();
+    const ids = [];
+    for (const amount of [1, 2]) {
+      const init = (await api.initBatch(project, burning(amount))).done();
+      (await api.executeBatch(project, approved(project, init))).done();
+      ids.push(init.batch.id);
+    }
+    for (const id of ids)
+      expect((await api.getBatch(project, id)).done()).toMatchObject({ id, status: 'EXECUTED' });
+  });
+
+  it('4.3: "Success: flywheel batch (2.5)." — for the id in any case of its letters', async () => {
+    const api = under();
+    const project = await api.register();
+    const { id } = (await api.initBatch(project, burning(1))).done().batch;
+    const batch = (await api.getBatch(project, id)).done();
+    expect((await api.getBatch(project, id.toUpperCase())).done()).toEqual(batch);
+  });
+
+  it('4.3: "404 `ERR_BATCH_NOT_FOUND` when no batch has that id."', async () => {
+    const api = under();
+    (await api.getBatch(api.project, randomUUID())).refused(404, 'ERR_BATCH_NOT_FOUND');
+  });
+
+  it('4.4: "The batch is determined from the authenticated API key (its token)." — the same for every key of the token', async () => {
+    const api = under();
+    const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
+    for (const scope of ['burn', 'airdrop'] as const) {
+      const { key } = await api.service.createKey({ scopes: [scope], proofTypes: [] });
+      expect((await api.currentBatch(key)).done()?.id).toBe(id);
+    }
+  });
+
+  it('4.4: "Success: the flywheel batch object (2.5)" — the one that 4.3 shows', async () => {
+    const api = under();
+    const project = await api.register();
+    const { id } = (await api.initBatch(project, burning(1))).done().batch;
+    expect((await api.currentBatch(project)).done()).toEqual((await api.getBatch(project, id)).done());
+  });
+
+  it('4.4: "or the JSON value `null` when the token has no current batch … a normal, non-error response"', async () => {
+    const api = under();
+    const answer = await api.currentBatch(await api.register());
+    expect([answer.status, answer.done()]).toEqual([200, null]);
+  });
+
+  it('4.5: "Status of a batch can be polled with 4.3 and 4.4 after calling init or execute."', async () => {
+    const api = under();
+    const project = await api.register();
+    const init = (await api.initBatch(project, burning(1))).done();
+    const { pipelines: _, ...batch } = init.batch;
+    expect((await api.getBatch(project, batch.id)).done()).toEqual(batch);
+    expect((await api.currentBatch(project)).done()).toEqual(batch);
+    const { result } = (await api.executeBatch(project, approved(project, init))).done();
+    expect((await api.getBatch(project, batch.id)).done()).toMatchObject({
+      status: 'EXECUTED',
+      executeResult: result,
+    });
+  });
+
+  it('contract 1.2: "If set-up fails midway the batch stays `AVAILABLE_TO_QUEUE` with `initResult.failedTxMsg`"', async () => {
+    const api = under();
+    const project = await api.register();
+    const { status, initResult } = await stopped(api, project, 'stopped');
+    const { total = 0, totalSuccessful = 0, totalFailed = 0, successfulExecutions = [] } = initResult ?? {};
+    expect([status, initResult?.failedTxMsg]).toEqual(['AVAILABLE_TO_QUEUE', expect.stringMatching(/\S/)]);
+    expect(totalSuccessful + totalFailed).toBe(total);
+    expect(totalFailed).toBeGreaterThan(0);
+    expect(successfulExecutions.flatMap(({ txHashes }) => txHashes)).toHaveLength(totalSuccessful);
+  });
+
+  it('contract 1.2: "calling init again with the same idempotency key carries on where it stopped"', async () => {
+    const api = under();
+    const project = await api.register();
+    const batch = await stopped(api, project, 'stopped');
+    await sendLamports(api, treasuryOf(api), project.operator, 1_000_000_000n);
+    const again = await api.initBatch(project, burning(1, 2, 3, 4, 5, 6), 'stopped');
+    const done = again.done().batch;
+    expect([done.id, done.status, again.replayed]).toEqual([batch.id, 'FINALIZED', false]);
+    const [landed = [], all = []] = [batch, done].map(({ initResult }) => initResult?.successfulExecutions);
+    expect(landed.length).toBeGreaterThan(0);
+    expect(all.slice(0, landed.length)).toEqual(landed);
+    expect(done.initResult).not.toHaveProperty('failedTxMsg');
+    const supply = await supplyOf(api, project);
+    (await api.executeBatch(project, approved(project, again.done()))).done();
+    expect(supply - (await supplyOf(api, project))).toBe(21_000_000n);
+    expect((await api.currentBatch(project)).done()).toBeNull();
+  });
+}

@@ -1,0 +1,309 @@
+/** Rate limits as they are by default, and repeats beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Answer, Api, By, OperationName } from '../support/api.js';
+import { supplyOf } from '../support/chain-reading.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+
+type Ask = (api: Api, by: Project | string) => Promise<Answer>;
+
+interface Limited {
+  readonly operation: OperationName;
+  readonly row: string;
+  readonly policy: string;
+  readonly allowed: number;
+  readonly windowSeconds: number;
+  readonly ask: Ask;
+}
+
+/** Requests that are counted as any other and leave nothing behind. */
+const LIMITS: readonly Limited[] = [
+  {
+    operation: 'burn',
+    row: '8: "POST /v1/tokenomics/burn | 10 requests per second per API key"',
+    policy: '"burn";q=10;w=1',
+    allowed: 10,
+    windowSeconds: 1,
+    ask: (api, by) => api.burn(by, aBurnRequest(1, { type: 'NOPE' })),
+  },
+  {
+    operation: 'burnBatch',
+    row: '8: "POST /v1/tokenomics/burn-batch | 1 request per 10 seconds per API key (limit prefix `api-key-burn`)"',
+    policy: '"api-key-burn";q=1;w=10',
+    allowed: 1,
+    windowSeconds: 10,
+    ask: (api, by) => api.burnBatch(by, [aBurnRequest(1, { type: 'NOPE' })]),
+  },
+  {
+    operation: 'getBatch',
+    row: '8: "GET /v1/flywheel/batch/{batchId} | 10 requests per second per API key"',
+    policy: '"batch-status";q=10;w=1',
+    allowed: 10,
+    windowSeconds: 1,
+    ask: (api, by) => api.getBatch(by, randomUUID()),
+  },
+  {
+    operation: 'currentBatch',
+    row: '8: "GET /v1/flywheel/batch/current | 10 requests per second per API key"',
+    policy: '"batch-current";q=10;w=1',
+    allowed: 10,
+    windowSeconds: 1,
+    ask: (api, by) => api.currentBatch(by),
+  },
+  {
+    operation: 'initBatch',
+    row: 'contract 1.5: "init and execute 10/min each" — init',
+    policy: '"batch-init";q=10;w=60',
+    allowed: 10,
+    windowSeconds: 60,
+    ask: (api, by) => api.initBatch(by, {}),
+  },
+  {
+    operation: 'executeBatch',
+    row: 'contract 1.5: "init and execute 10/min each" — execute',
+    policy: '"batch-execute";q=10;w=60',
+    allowed: 10,
+    windowSeconds: 60,
+    ask: (api, by) => api.executeBatch(by, {}),
+  },
+];
+
+const numberIn = (header: string | undefined, parameter: string): number =>
+  Number(new RegExp(`;${parameter}=(\\d+)`).exec(header ?? '')?.[1]);
+
+const many = (count: number, ask: () => Promise<Answer>): Promise<readonly Answer[]> =>
+  Promise.all(Array.from({ length: count }, ask));
+
+const secondKey = async ({ service }: Api): Promise<string> =>
+  (await service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null })).key;
+
+/** The limits of a server that was given none. */
+export function rateLimits(under: () => Api): void {
+  for (const { row, policy, allowed, windowSeconds, ask } of LIMITS) {
+    it(row, async () => {
+      const api = under();
+      await api.beside({ rateLimits: {} }, async (limited) => {
+        const project = await limited.register();
+        const startMs = performance.now();
+        const answers = await many(allowed + 5, () => ask(limited, project));
+        // On a machine that takes its time some have come back meanwhile; mostly this is 0.
+        const cameBack = Math.floor(((performance.now() - startMs) / (windowSeconds * 1_000)) * allowed);
+        const refused = answers.filter(({ status }) => status === 429);
+        expect(answers.length - refused.length).toBeGreaterThanOrEqual(allowed);
+        expect(answers.length - refused.length).toBeLessThanOrEqual(allowed + cameBack);
+        for (const { http } of answers) {
+          expect(http.headers['ratelimit-policy']).toBe(policy);
+          expect(numberIn(http.headers['ratelimit'], 't')).toBeLessThanOrEqual(windowSeconds);
+        }
+        for (const answer of refused) answer.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      });
+    });
+  }
+
+  it('8: "… per API key" — another key of the same project has a limit of its own', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const keys = [await secondKey(api), await secondKey(api)];
+      for (const key of keys) {
+        const statuses = (await many(2, () => limited.burnBatch(key, [aBurnRequest(1)]))).map(
+          ({ status }) => status,
+        );
+        expect(statuses.sort()).toEqual([200, 429]);
+      }
+    });
+  });
+
+  it('contract 1.5: "(per API key and operation)" — one operation that is used up leaves the others', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      (await limited.burnBatch(project, [aBurnRequest(1)])).done();
+      (await limited.burnBatch(project, [aBurnRequest(1)])).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      (await limited.getBatch(project, randomUUID())).refused(404, 'ERR_BATCH_NOT_FOUND');
+      (await limited.currentBatch(project)).done();
+      (await limited.burn(project, aBurnRequest(1))).done();
+    });
+  });
+
+  it('contract 1.5: "429 also `retry-after` in seconds" — after which the request is taken', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      let answer = await limited.currentBatch(project);
+      for (let tries = 0; tries < 200 && answer.status !== 429; tries += 1) {
+        answer = await limited.currentBatch(project);
+      }
+      answer.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      const waitSeconds = Number(answer.http.headers['retry-after']);
+      expect(waitSeconds).toBe(1);
+      // As long as the answer says, which is the promise.
+      await new Promise((resolve) => setTimeout(resolve, waitSeconds * 1_000));
+      (await limited.currentBatch(project)).done();
+    });
+  });
+
+  it('contract 1.5: "429 also `retry-after`" — within the window of ten seconds for burn-batch', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      (await limited.burnBatch(project, [aBurnRequest(1)])).done();
+      const { http } = await limited.burnBatch(project, [aBurnRequest(1)]);
+      const waitSeconds = Number(http.headers['retry-after']);
+      expect([http.status, waitSeconds >= 1 && waitSeconds <= 10]).toEqual([429, true]);
+    });
+  });
+
+  it('contract 1.5: `RateLimit` counts down to nothing', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      const left = (await many(10, () => limited.initBatch(project, {}))).map(({ http }) =>
+        numberIn(http.headers['ratelimit'], 'r'),
+      );
+      expect(left.sort((a, b) => b - a)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+    });
+  });
+
+  it('contract 1.5: "A refused request does nothing and does not use up its idempotency key."', async () => {
+    const api = under();
+    const project = await api.register();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const once = { name: 'burn', points: 1, windowSeconds: 60 };
+    const before = await supplyOf(api, project);
+    await api.beside({ rateLimits: { burn: once } }, async (limited) => {
+      (await limited.burn(project, aBurnRequest(1))).done();
+      (await limited.burn(project, request, key)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+    });
+    expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
+    // Free for any body, since nothing was kept of it.
+    expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
+  });
+
+  it('4.2: "Other whole-request failures (… exceeding the rate limit) give a standard 4xx or 5xx error response."', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      const answers = await many(2, () => limited.burnBatch(project, [aBurnRequest(1)]));
+      const message = answers.find(({ status }) => status !== 200)?.refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      expect(message).toMatch(/1\b.*10/);
+    });
+  });
+
+  describe('repeats', () => repeats(under));
+}
+
+const ONE_A_MINUTE = { points: 1, windowSeconds: 60 };
+const RATE_OF_ONE = {
+  burn: { name: 'burn', ...ONE_A_MINUTE },
+  burnBatch: { name: 'api-key-burn', ...ONE_A_MINUTE },
+  initBatch: { name: 'batch-init', ...ONE_A_MINUTE },
+  executeBatch: { name: 'batch-execute', ...ONE_A_MINUTE },
+};
+
+function repeats(under: () => Api): void {
+  it('4.2: "the original result is returned" — a second, identical burn-batch within the 10 seconds is a repeat, not 429', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2, { type: 'NOPE' })]];
+      const before = await supplyOf(api, project);
+      const first = await limited.burnBatch(project, requests, key);
+      const again = await limited.burnBatch(project, requests, key);
+      expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+      expect(again.http.bytes).toEqual(first.http.bytes);
+      expect(again.http.headers['idempotent-replayed']).toBe('true');
+      expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
+      // What is no repeat is refused as before.
+      (await limited.burnBatch(project, requests)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+    });
+  });
+
+  it('4.1: "the original result is returned" — also when the ten burns of the second are used up', async () => {
+    const api = under();
+    await api.beside(
+      { rateLimits: { burn: { name: 'burn', points: 10, windowSeconds: 60 } } },
+      async (limited) => {
+        const project = await limited.register();
+        const [key, request] = [randomUUID(), aBurnRequest(1)];
+        const first = await limited.burn(project, request, key);
+        await many(10, () => limited.burn(project, aBurnRequest(1)));
+        (await limited.burn(project, aBurnRequest(1))).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+        const again = await limited.burn(project, request, key);
+        expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+      },
+    );
+  });
+
+  it('contract 1.5: "A repeat of a stored success is answered beyond the limit too" — init', async () => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
+      const project = await limited.register();
+      const [key, request] = [randomUUID(), { pipelines: [aPipeline([burnAction(1)])] }];
+      const first = await limited.initBatch(project, request, key);
+      const again = await limited.initBatch(project, request, key);
+      expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+      (await limited.initBatch(project, request)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+    });
+  });
+
+  it('contract 1.5: "(repeats: ten times as wide)" — and not wider', async () => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
+      const project = await limited.register();
+      const [key, request] = [randomUUID(), [aBurnRequest(1)]];
+      (await limited.burnBatch(project, request, key)).done();
+      const statuses = (await many(25, () => limited.burnBatch(project, request, key))).map(
+        ({ status }) => status,
+      );
+      expect([...new Set(statuses)].sort()).toEqual([200, 429]);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    });
+  });
+
+  it('contract 1.5: beyond the limit, what cannot be a repeat is refused before its body is read', async () => {
+    const api = under();
+    const currentBatch = { name: 'batch-current', ...ONE_A_MINUTE };
+    await api.beside({ rateLimits: { ...RATE_OF_ONE, currentBatch } }, async ({ http }) => {
+      const { project } = api;
+      (await http.post('burn', project, JSON.stringify(aBurnRequest(1)))).done();
+      for (const key of [{}, { 'x-idempotency-key': 'with space' }])
+        (await http.post('burn', project, '{"broken', key)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
+      const headers = { 'x-service-api-key': project.key, 'x-idempotency-key': 'a' };
+      const current = () => http.send('GET', '/v1/flywheel/batch/current', { headers });
+      expect([(await current()).status, (await current()).status]).toEqual([200, 429]);
+    });
+  });
+
+  it('contract 1.5: beyond the limit, what may be a repeat is judged like every request', async () => {
+    const api = under();
+    const airdrop = (await api.service.createKey({ scopes: ['airdrop'], proofTypes: null })).key;
+    await api.beside({ rateLimits: RATE_OF_ONE }, async ({ http }) => {
+      const key = { 'x-idempotency-key': randomUUID() };
+      const send = (by: By, body: string, headers = {}) =>
+        http.post('burn', by, body, { ...key, ...headers });
+      const [text, other] = [1, 2].map((amount) => JSON.stringify(aBurnRequest(amount))) as [string, string];
+      (await send(api.project, text)).done();
+      (await send(api.project, '{"broken')).refused(400, 'ERR_INVALID_REQUEST');
+      (await send(api.project, text, { 'content-type': 'text/plain' })).refused(
+        415,
+        'ERR_UNSUPPORTED_MEDIA_TYPE',
+      );
+      (await send(api.project, other)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+      for (let time = 0; time < 2; time += 1)
+        (await send(airdrop, text)).refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+    });
+  });
+
+  it('contract 1.4: beyond the limit a repeat is given only to a key that may have it', async () => {
+    const api = under();
+    await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
+      const [key, request] = [randomUUID(), aBurnRequest(1)];
+      const mine = await secondKey(api);
+      (await limited.burn(mine, request, key)).done();
+      (await limited.burn(await limited.register(), request, key)).done();
+      (await limited.burn(null, request, key)).refused(401, 'ERR_UNAUTHORIZED');
+      expect((await limited.burn(mine, request, key)).replayed).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,323 @@
+/** At most once: idempotency keys, whose they are, and what survives a crash (contract, section 1.4). */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import type { Api, By } from '../support/api.js';
+import { landedRecord, supplyOf } from '../support/chain-reading.js';
+import type { Scope } from '../support/in-process-service.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  approved,
+  burnAction,
+  burning,
+  passToNextNoon,
+} from '../support/requests.js';
+
+const UNIT = 1_000_000n;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** What is sent waits until it is let go. */
+function pause() {
+  let [letGo, arrive] = [(): void => undefined, (): void => undefined];
+  const open = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const beforeSending = (): Promise<void> => {
+    arrive();
+    return open;
+  };
+  return { arrived, letGo, beforeSending };
+}
+
+const keyWith = async (
+  { service }: Api,
+  proofTypes: readonly string[] | null,
+  ...scopes: Scope[]
+): Promise<string> => (await service.createKey({ scopes, proofTypes })).key;
+
+export function once(under: () => Api): void {
+  it('contract 1.4: "optional on burn, init, execute (1 to 255 visible ASCII characters)"', async () => {
+    const api = under();
+    const { project } = api;
+    for (const key of ['!', '~', 'order/77#1', 'x'.repeat(255)]) {
+      const request = aBurnRequest(1);
+      (await api.burn(project, request, key)).done();
+      expect((await api.burn(project, request, key)).replayed).toBe(true);
+    }
+    for (const key of ['', 'a b', 'x'.repeat(256)]) {
+      (await api.burn(project, aBurnRequest(1), key)).refused(400, 'ERR_INVALID_REQUEST');
+      (await api.initBatch(project, burning(1), key)).refused(400, 'ERR_INVALID_REQUEST');
+    }
+  });
+
+  it('contract 1.4: "Scope: project + operation + value" — another project or operation may use the same value', async () => {
+    const api = under();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const [one, two] = [await api.register(), await api.register()];
+    for (const project of [one, two]) expect((await api.burn(project, request, key)).replayed).toBe(false);
+    expect((await api.burnBatch(one, [request], key)).replayed).toBe(false);
+    expect((await api.initBatch(one, burning(1), key)).replayed).toBe(false);
+    expect((await api.burn(one, request, key)).replayed).toBe(true);
+  });
+
+  it('contract 1.4: "(a rotated key repeats nothing …)" — a new API key of the project gets the first answer', async () => {
+    const api = under();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const [old, fresh] = [await keyWith(api, null, 'burn'), await keyWith(api, null, 'burn')];
+    const before = await supplyOf(api, api.project);
+    const first = await api.burn(old, request, key);
+    const again = await api.burn(fresh, request, key);
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    expect(before - (await supplyOf(api, api.project))).toBe(UNIT);
+  });
+
+  it('contract 1.4: "a replay is given only to a key with the operation\'s scope and proof types"', async () => {
+    const api = under();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    (await api.burn(await keyWith(api, null, 'burn'), request, key)).done();
+    const before = await supplyOf(api, api.project);
+    const unscoped = await api.burn(await keyWith(api, null, 'airdrop'), request, key);
+    unscoped.refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+    const otherTypes = await api.burn(await keyWith(api, ['WATCH_AD'], 'burn'), request, key);
+    otherTypes.refused(400, 'ERR_INVALID_PROOF');
+    expect(await supplyOf(api, api.project)).toBe(before);
+  });
+
+  it('contract 1.4: "Fingerprint: SHA-256 of the canonical body." — the order of keys does not count', async () => {
+    const api = under();
+    const key = randomUUID();
+    const first = await api.burn(api.project, aBurnRequest(1, { proof: { a: 1, b: { c: 2, d: 3 } } }), key);
+    const { type, proof: _, burnAmount, persistOnchain } = aBurnRequest(1);
+    const reordered = { persistOnchain, proof: { b: { d: 3, c: 2 }, a: 1 }, burnAmount, type };
+    const again = await api.burn(api.project, reordered, key);
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    const spaced =
+      '{ "type":"PRODUCT_BUY", "burnAmount": 1.0, "persistOnchain":false,\n"proof":{"a":1,"b":{"c":2e0,"d":3}} }';
+    expect((await api.http.post('burn', api.project, spaced, { 'x-idempotency-key': key })).replayed).toBe(
+      true,
+    );
+  });
+
+  it('contract 1.3, 1.4: "ERR_IDEMPOTENCY_KEY_REUSED — the same key came with a different body" is 422', async () => {
+    const api = under();
+    const { project } = api;
+    const [key, request] = [randomUUID(), aBurnRequest(1, { proof: { n: 1 } })];
+    (await api.burn(project, request, key)).done();
+    (await api.burnBatch(project, [request], key)).done();
+    const before = await supplyOf(api, project);
+    for (const other of [
+      { ...request, burnAmount: 2 },
+      { ...request, persistOnchain: true },
+      { ...request, type: 'WATCH_AD' },
+      { ...request, proof: { n: '1' } },
+      { ...request, proof: { n: 1, more: null } },
+    ]) {
+      (await api.burn(project, other, key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+      (await api.burnBatch(project, [other], key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+    }
+    (await api.burnBatch(project, [request, request], key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+    expect(await supplyOf(api, project)).toBe(before);
+  });
+
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY | the same key is in use by a request still running; `retry-after: 1`"', async () => {
+    const api = under();
+    const { arrived, letGo, beforeSending } = pause();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    await api.beside({ beforeSending }, async (slow) => {
+      const first = slow.burn(api.project, request, key);
+      await arrived;
+      const second = await api.burn(api.project, request, key);
+      second.refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      expect(second.http.headers['retry-after']).toBe('1');
+      letGo();
+      const repeated = await api.burn(api.project, request, (await first).done() && key);
+      expect([repeated.replayed, repeated.done()]).toEqual([true, (await first).done()]);
+    });
+  });
+
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY" — of an init, and 422 for another body meanwhile', async () => {
+    const api = under();
+    const project = await api.register();
+    const { arrived, letGo, beforeSending } = pause();
+    await api.beside({ beforeSending }, async (slow) => {
+      const first = slow.initBatch(project, burning(1), 'key');
+      await arrived;
+      const second = await api.initBatch(project, burning(1), 'key');
+      second.refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      expect(second.http.headers['retry-after']).toBe('1');
+      (await api.initBatch(project, burning(2), 'key')).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+      letGo();
+      const repeated = await api.initBatch(project, burning(1), (await first).done() && 'key');
+      expect([repeated.replayed, repeated.done()]).toEqual([true, (await first).done()]);
+    });
+  });
+
+  it('contract 1.4: "At most once even across a crash" — a server that hangs on another machine is waited for, for a minute', async () => {
+    const api = under();
+    const project = await api.register();
+    const { arrived, letGo, beforeSending } = pause();
+    const [key, request, before] = [randomUUID(), aBurnRequest(1), await supplyOf(api, project)];
+    await api.beside({ beforeSending, isElsewhere: true }, async (hung) => {
+      const first = hung.burn(project, request, key);
+      await arrived;
+      api.service.passTime(MINUTE_MS - 5_000);
+      (await api.burn(project, request, key)).refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      api.service.passTime(5_000);
+      const taken = await api.burn(project, request, key);
+      expect([taken.status, taken.replayed]).toEqual([200, false]);
+      // What it sends now is the very same transaction, which cannot land twice.
+      letGo();
+      expect((await first).status).toBe(409);
+      const repeated = await api.burn(project, request, key);
+      expect([repeated.replayed, repeated.done()]).toEqual([true, taken.done()]);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+
+  it('contract 1.4: "At most once even across a crash" — the minute counts from the last that was stored', async () => {
+    const api = under();
+    const project = await api.register();
+    const [hold, key] = [pause(), randomUUID()];
+    const beforeSending = async (nth: number): Promise<void> => {
+      api.service.passTime(MINUTE_MS - 10_000);
+      if (nth === 2) await hold.beforeSending();
+    };
+    // More than share one commit.
+    const requests = Array.from({ length: 140 }, (_, order) => aBurnRequest(1, { proof: { order } }));
+    const before = await supplyOf(api, project);
+    await api.beside({ beforeSending, isElsewhere: true }, async (slow) => {
+      const first = slow.burnBatch(project, requests, key);
+      await hold.arrived;
+      (await api.burnBatch(project, requests, key)).refused(409, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+      hold.letGo();
+      expect((await first).done().success).toHaveLength(140);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(140n * UNIT);
+  });
+
+  it('contract 1.4: "A failed request (400, 401, 403, 413, 429 …) does not use the key up."', async () => {
+    const api = under();
+    const project = await api.register({ burnWalletTokens: '1' });
+    const key = randomUUID();
+    const airdropOnly = await keyWith(api, null, 'airdrop');
+    const failing: readonly (readonly [By, unknown, number])[] = [
+      [project, {}, 400],
+      [project, aBurnRequest(1, { type: 'NOPE' }), 400],
+      [project, aBurnRequest(5), 400],
+      [null, aBurnRequest(1), 401],
+      [airdropOnly, aBurnRequest(1), 403],
+    ];
+    for (const [by, body, status] of failing) expect((await api.burn(by, body, key)).status).toBe(status);
+    const answer = await api.burn(project, aBurnRequest(0.5), key);
+    expect([answer.status, answer.replayed]).toEqual([200, false]);
+  });
+
+  it('contract 1.4: "A failed request … does not use the key up." — init', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '1' });
+    for (const body of [{}, burning(2), { pipelines: [aPipeline([burnAction(1)], { type: 'NOPE' })] }]) {
+      expect((await api.initBatch(project, body, 'key')).status).toBe(400);
+    }
+    expect((await api.initBatch(project, burning(1), 'key')).done().batch.status).toBe('FINALIZED');
+  });
+
+  it('contract 1.4: a repeated init gives the batch it made, and makes no other', async () => {
+    const api = under();
+    const project = await api.register();
+    const request = burning(1);
+    const first = await api.initBatch(project, request, 'key');
+    const height = await api.service.blockHeight();
+    const again = await api.initBatch(project, request, 'key');
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    expect(await api.service.blockHeight()).toBe(height);
+    (await api.initBatch(project, burning(2), 'key')).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('contract 1.4: a repeated execute gives the result it came to', async () => {
+    const api = under();
+    const project = await api.register();
+    const request = approved(project, (await api.initBatch(project, burning(1))).done());
+    const first = await api.executeBatch(project, request, 'key');
+    const supply = await supplyOf(api, project);
+    const again = await api.executeBatch(project, request, 'key');
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    expect(await supplyOf(api, project)).toBe(supply);
+  });
+
+  it.each([
+    ['was not sent yet', false],
+    ['had landed', true],
+  ])('contract 1.4: "At most once even across a crash" — of a burn that %s', async (_name, landed) => {
+    const api = under();
+    const project = await api.register();
+    const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)]];
+    const before = await supplyOf(api, project);
+    await api.beside({ dies: landed ? 'after landing' : 'before sending' }, async (dead) => {
+      expect((await dead.burnBatch(project, requests, key)).status).toBeGreaterThanOrEqual(500);
+    });
+    expect(before - (await supplyOf(api, project))).toBe(landed ? 3n * UNIT : 0n);
+    const { success } = (await api.burnBatch(project, requests, key)).done();
+    expect(success).toHaveLength(2);
+    expect(before - (await supplyOf(api, project))).toBe(3n * UNIT);
+    const landings = success.map(({ txHash }) => landedRecord(api, txHash));
+    expect((await Promise.all(landings)).map(({ error }) => error)).toEqual([null, null]);
+  });
+
+  it('contract 1.4: "Kept at least 30 days" — also past a clean-up', async () => {
+    const api = under();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const first = await api.burn(api.project, request, key);
+    api.service.passTime(30 * DAY_MS - 60_000);
+    await api.service.reconcile();
+    const again = await api.burn(api.project, request, key);
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+  });
+
+  it('contract 1.4: "what is pending never expires, it is settled"', async () => {
+    const api = under();
+    const project = await api.register();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const before = await supplyOf(api, project);
+    await api.beside({ dies: 'after landing' }, async (dead) => {
+      expect((await dead.burn(project, request, key)).status).toBeGreaterThanOrEqual(500);
+    });
+    api.service.passTime(40 * DAY_MS);
+    await api.service.reconcile();
+    (await api.burn(project, request, key)).done();
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+
+  it('contract 1.4: "judged by a clock that cannot run ahead of the chain\'s" — an engine in the far future forgets nothing', async () => {
+    const api = under();
+    const [key, request] = [randomUUID(), aBurnRequest(1)];
+    const first = await api.burn(api.project, request, key);
+    await api.service.reconcile(60 * DAY_MS);
+    const again = await api.burn(api.project, request, key);
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+  });
+
+  it('contract 1.4: "Daily caps hold for the UTC day on which things land" — the next day has a cap of its own', async () => {
+    const api = under();
+    const project = await api.register({ dailyBurn: '10' });
+    (await api.burn(project, aBurnRequest(10))).done();
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    passToNextNoon(api);
+    (await api.burn(project, aBurnRequest(10))).done();
+    (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+  });
+
+  it('contract 1.4: "A uuid is one key in any case."', async () => {
+    const api = under();
+    const project = await api.register();
+    const [key, requests] = [randomUUID(), [aBurnRequest(1)]];
+    const before = await supplyOf(api, project);
+    const first = await api.burnBatch(project, requests, key);
+    const again = await api.burnBatch(project, requests, key.toUpperCase());
+    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    expect(before - (await supplyOf(api, project))).toBe(UNIT);
+  });
+}

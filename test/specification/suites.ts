@@ -1,0 +1,90 @@
+/**
+ * The service specification, sentence by sentence, over HTTP; what it leaves open, as the contract fills it. Each case is named
+ * by the section and a quote.
+ */
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { Api } from '../support/api.js';
+import type { InProcessService } from '../support/in-process-service.js';
+import { access } from './access.js';
+import { amounts } from './amounts.js';
+import { batchFields, batchResults } from './batch-fields.js';
+import { burnFunds } from './burn-funds.js';
+import { burnRecords } from './burn-records.js';
+import { burnRequests } from './burn-request.js';
+import { burnBatches, burnResults } from './burn-result.js';
+import { burnValues } from './burn-values.js';
+import { errors } from './errors.js';
+import { exactBodies, exactPayloads } from './exact-numbers.js';
+import { execute } from './execute.js';
+import { faults } from './faults.js';
+import { flywheel } from './flywheel.js';
+import { further } from './further.js';
+import { bodies, pathsAndMethods } from './http.js';
+import { headers } from './http-headers.js';
+import { init } from './init.js';
+import { initProblems } from './init-problems.js';
+import { isolation } from './isolation.js';
+import { lifecycle } from './lifecycle.js';
+import { rateLimits } from './limits.js';
+import { once } from './once.js';
+import { expectDescribed, openApi } from './openapi.js';
+
+type Cases = (under: () => Api) => void;
+
+export const BURNS: Readonly<Record<string, Cases>> = {
+  'burn requests': burnRequests,
+  'burn results': burnResults,
+  'batches of burns': burnBatches,
+  'burns without funds': burnFunds,
+  'burns without a record': burnRecords,
+  'values of burns': burnValues,
+  'amounts and proofs': amounts,
+  'numbers in bodies': exactBodies,
+};
+
+export const BATCHES: Readonly<Record<string, Cases>> = {
+  batches: batchFields,
+  'results of batches': batchResults,
+  states: lifecycle,
+  init,
+  'problems of init': initProblems,
+  execute,
+  'numbers in payloads': exactPayloads,
+  'the flywheel': flywheel,
+  'further operations': further,
+};
+
+export const REQUESTS: Readonly<Record<string, Cases>> = {
+  access,
+  isolation,
+  'at most once': once,
+  errors,
+  faults,
+};
+
+/** What never gets as far as the chain. */
+export const SERVER: Readonly<Record<string, Cases>> = {
+  'rate limits': rateLimits,
+  'paths and methods': pathsAndMethods,
+  bodies,
+  headers,
+  OpenAPI: openApi,
+};
+
+/** Runs cases on one service, since each holds a virtual machine; cases that count register a project of their own. */
+export function specification(
+  suites: Readonly<Record<string, Cases>>,
+  open: () => Promise<InProcessService>,
+): void {
+  let api: Api;
+  beforeAll(async () => {
+    api = new Api(await open());
+  });
+  afterAll(async () => {
+    await api.close();
+    await api.service.close();
+  });
+  for (const [what, cases] of Object.entries(suites)) describe(what, () => cases(() => api));
+  // Last: by now nearly everything has been asked.
+  it('answers all of it as its OpenAPI document says', () => expectDescribed(api));
+}

@@ -1,0 +1,52 @@
+/** Well-formed requests of every operation as raw HTTP, for cases about what is around them. */
+import { randomUUID } from 'node:crypto';
+import { type Api, type HttpAnswer, type HttpClient, type OperationName, ROUTES } from '../support/api.js';
+import type { Project } from '../support/in-process-service.js';
+import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+
+/** A good body for each operation that takes one. */
+export const BODIES: Readonly<Record<OperationName, unknown>> = {
+  burn: aBurnRequest(1),
+  burnBatch: [aBurnRequest(1)],
+  getBatch: undefined,
+  currentBatch: undefined,
+  initBatch: { pipelines: [aPipeline([burnAction(1)])] },
+  executeBatch: { batchId: randomUUID(), signedTx: 'AAAA' },
+};
+export const POSTS = ['burn', 'burnBatch', 'initBatch', 'executeBatch'] as const;
+export const OPERATIONS = Object.keys(ROUTES) as OperationName[];
+
+/** The raw way to the server, with its first project. */
+export interface Wire {
+  readonly http: HttpClient;
+  readonly api: Api;
+  readonly project: Project;
+  /** Each operation, called well. */
+  call(operation: OperationName, headers?: Record<string, string>): Promise<HttpAnswer>;
+}
+
+/** The code in an error body. */
+export const errorOf = ({ bytes }: HttpAnswer): string =>
+  (JSON.parse(bytes.toString()) as { error: string }).error;
+
+export function wireOf(api: Api): Wire {
+  const { http, project } = api;
+  return {
+    http,
+    api,
+    project,
+    call: (operation, headers = {}) => {
+      const [method, path] = ROUTES[operation];
+      const body = BODIES[operation];
+      return http.send(method, path.replace('{batchId}', randomUUID()), {
+        headers: {
+          'x-service-api-key': project.key,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(operation === 'burnBatch' ? { 'x-idempotency-key': randomUUID() } : {}),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    },
+  };
+}

@@ -1,0 +1,349 @@
+/** The API as any caller has it: HTTP and JSON. What is behind it is reached through the door {@link InProcessService}. */
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
+import { expect } from 'vitest';
+import type { InProcessService, OtherServer, Project, ProjectInput } from './in-process-service.js';
+
+/** The operations of the specification with method and path, as it writes them (sections 4.1 to 4.5). */
+export const ROUTES = {
+  burn: ['POST', '/v1/tokenomics/burn'],
+  burnBatch: ['POST', '/v1/tokenomics/burn-batch'],
+  getBatch: ['GET', '/v1/flywheel/batch/{batchId}'],
+  currentBatch: ['GET', '/v1/flywheel/batch/current'],
+  initBatch: ['POST', '/v1/flywheel/batch/init'],
+  executeBatch: ['POST', '/v1/flywheel/batch/execute'],
+} as const;
+
+/** Those of the contract (section 1.7). */
+const FURTHER_ROUTES = {
+  listBurns: ['GET', '/v1/tokenomics/burns'],
+  report: ['GET', '/v1/tokenomics/report'],
+  describeKey: ['GET', '/v1/tokenomics/key'],
+  listBatches: ['GET', '/v1/flywheel/batch'],
+  batchPipelines: ['GET', '/v1/flywheel/batch/{batchId}/pipelines'],
+  issueApproval: ['POST', '/v1/flywheel/batch/{batchId}/approval'],
+  cancelBatch: ['POST', '/v1/flywheel/batch/{batchId}/cancel'],
+} as const;
+
+const ALL_ROUTES = { ...ROUTES, ...FURTHER_ROUTES };
+
+export type OperationName = keyof typeof ROUTES;
+type AnyOperation = keyof typeof ALL_ROUTES;
+
+export interface BurnRequest {
+  readonly type: string;
+  readonly proof: Readonly<Record<string, unknown>>;
+  readonly burnAmount: number;
+  readonly persistOnchain: boolean;
+}
+
+export interface BurnResult {
+  readonly result: string;
+  readonly hash: string;
+  readonly txHash: string;
+  readonly type: string;
+  readonly dateBurned: string;
+}
+
+export interface BurnBatchResult {
+  readonly success: readonly BurnResult[];
+  readonly errors: readonly {
+    readonly message: string;
+    readonly type: string;
+    readonly proof: unknown;
+    readonly proofType: string;
+  }[];
+}
+
+export type Action =
+  | { readonly action: 'BURN'; readonly amount: number }
+  | { readonly action: 'AIRDROP'; readonly toAddress: string; readonly amount: number }
+  | { readonly action: 'MEMO'; readonly message: string };
+
+export interface Pipeline {
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: readonly unknown[];
+}
+
+export interface CompiledPipeline extends Pipeline {
+  readonly proofHash: string;
+  readonly instructions: readonly string[];
+}
+
+export interface BundleExecution {
+  readonly bundleId: string;
+  readonly txHashes: readonly string[];
+}
+
+interface PhaseResult {
+  readonly total: number;
+  readonly totalSuccessful: number;
+  readonly totalFailed: number;
+  readonly successfulExecutions: readonly BundleExecution[];
+  readonly failedTxMsg?: string;
+}
+
+export interface ExecuteResult extends PhaseResult {
+  readonly failedOnTransactionIndex?: number;
+  readonly failedStartTransactionIndex?: number;
+}
+
+export interface Batch {
+  readonly id: string;
+  readonly flywheelId: string;
+  readonly tokenId: string;
+  readonly mintAddress: string;
+  readonly status: string;
+  readonly batchIndex: string;
+  readonly vaultIndex: string;
+  readonly multisig: string;
+  readonly vaultAddress: string;
+  readonly initResult?: PhaseResult & { readonly batchIndex: number };
+  readonly executeResult?: ExecuteResult;
+  readonly dateCreated: string;
+  readonly dateUpdated: string;
+}
+
+export interface InitBatchResult {
+  readonly proposalApproveTx: string;
+  readonly batch: Batch & { readonly pipelines: readonly CompiledPipeline[] };
+}
+
+export interface ExecuteBatchResult {
+  readonly batchId: string;
+  readonly result: ExecuteResult;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+/** Who asks: a project, a key, or nobody. */
+export type By = Pick<Project, 'key'> | string | null;
+
+const keyOf = (by: By): string | null => (by === null || typeof by === 'string' ? by : by.key);
+
+export interface HttpAnswer {
+  readonly method: string;
+  /** The path without the base address. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+}
+
+/** An answer with its JSON body. */
+export class Answer<Value = unknown> {
+  readonly http: HttpAnswer;
+  readonly body: unknown;
+
+  constructor(http: HttpAnswer) {
+    this.http = http;
+    this.body = JSON.parse(http.bytes.toString('utf8'));
+  }
+
+  get status(): number {
+    return this.http.status;
+  }
+
+  /** Is it the answer of an earlier request with the same idempotency key? */
+  get replayed(): boolean {
+    return this.http.headers['idempotent-replayed'] === 'true';
+  }
+
+  /** The value of a success, which is status 200. */
+  done(): Value {
+    expect([this.status, this.body]).toEqual([200, this.body]);
+    return this.body as Value;
+  }
+
+  /** The message of a failure with this status and code; its body has the two fields of section 2.4 and no more. */
+  refused(status: number, code: string): string {
+    const { message } = this.body as { message: string };
+    expect([this.status, this.body]).toEqual([status, { error: code, message: expect.stringMatching(/\S/) }]);
+    return message;
+  }
+}
+
+/** Sends requests to the servers in turn, and keeps every answer. */
+export class HttpClient {
+  readonly seen: HttpAnswer[] = [];
+  readonly #urls: readonly string[];
+  readonly #agent = new Agent({ connections: 256 });
+  #turn = 0;
+
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
+  }
+
+  get baseUrl(): string {
+    this.#turn += 1;
+    return this.#urls[this.#turn % this.#urls.length] as string;
+  }
+
+  async send(
+    method: string,
+    path: string,
+    { headers = {}, body }: { headers?: Record<string, string>; body?: string | Uint8Array | Readable } = {},
+  ): Promise<HttpAnswer> {
+    const response = await request(this.baseUrl + path, {
+      method: method as 'GET',
+      headers,
+      dispatcher: this.#agent,
+      ...(body === undefined ? {} : { body }),
+    });
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    const named = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+    const answer = { method, path, status: response.statusCode, headers: Object.fromEntries(named), bytes };
+    this.seen.push(answer);
+    return answer;
+  }
+
+  /** A request with a JSON body as text, for what a value of this process cannot say. */
+  async post<Value>(
+    operation: OperationName,
+    by: By,
+    text: string | Uint8Array | Readable,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<Value>> {
+    const [method, path] = ROUTES[operation];
+    return new Answer<Value>(
+      await this.send(method, path, {
+        headers: { 'content-type': 'application/json', ...keyHeader(by), ...headers },
+        body: text,
+      }),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+}
+
+function keyHeader(by: By): Record<string, string> {
+  const key = keyOf(by);
+  return key === null ? {} : { 'x-service-api-key': key };
+}
+
+interface Asked {
+  readonly batchId?: string;
+  readonly query?: Readonly<Record<string, string | number>>;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A service, each operation a method. */
+export class Api {
+  readonly service: InProcessService;
+  readonly http: HttpClient;
+
+  constructor(service: InProcessService, http = new HttpClient(service.urls)) {
+    this.service = service;
+    this.http = http;
+  }
+
+  get project(): Project {
+    return this.service.project;
+  }
+
+  register(input?: ProjectInput): Promise<Project> {
+    return this.service.register(input);
+  }
+
+  burn(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<BurnResult>> {
+    return this.#ask('burn', by, { body, idempotencyKey });
+  }
+
+  /** `null` leaves the idempotency key out. */
+  burnBatch(
+    by: By,
+    body: unknown,
+    idempotencyKey: string | null = randomUUID(),
+  ): Promise<Answer<BurnBatchResult>> {
+    return this.#ask('burnBatch', by, { body, idempotencyKey: idempotencyKey ?? undefined });
+  }
+
+  getBatch(by: By, batchId: string): Promise<Answer<Batch>> {
+    return this.#ask('getBatch', by, { batchId });
+  }
+
+  currentBatch(by: By): Promise<Answer<Batch | null>> {
+    return this.#ask('currentBatch', by);
+  }
+
+  initBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<InitBatchResult>> {
+    return this.#ask('initBatch', by, { body, idempotencyKey });
+  }
+
+  executeBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<ExecuteBatchResult>> {
+    return this.#ask('executeBatch', by, { body, idempotencyKey });
+  }
+
+  cancelBatch(by: By, batchId: string, body?: unknown): Promise<Answer<Batch>> {
+    return this.#ask('cancelBatch', by, { batchId, body });
+  }
+
+  issueApproval(by: By, batchId: string): Promise<Answer<InitBatchResult>> {
+    return this.#ask('issueApproval', by, { batchId });
+  }
+
+  batchPipelines(by: By, batchId: string): Promise<Answer<Page<unknown>>> {
+    return this.#ask('batchPipelines', by, { batchId });
+  }
+
+  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<Batch>>> {
+    return this.#ask('listBatches', by, { query });
+  }
+
+  listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<Page<BurnResult>>> {
+    return this.#ask('listBurns', by, { query });
+  }
+
+  describeKey(by: By): Promise<Answer<Readonly<Record<string, unknown>>>> {
+    return this.#ask('describeKey', by);
+  }
+
+  report(by: By): Promise<Answer<unknown>> {
+    return this.#ask('report', by);
+  }
+
+  /** The API of a second server on the same store and chain. */
+  beside(other: OtherServer, use: (api: Api) => Promise<void>): Promise<void> {
+    return this.service.beside(other, async (url) => {
+      const http = new HttpClient([url]);
+      try {
+        await use(new Api(this.service, http));
+      } finally {
+        this.http.seen.push(...http.seen);
+        await http.close();
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    return this.http.close();
+  }
+
+  async #ask<Value>(
+    operation: AnyOperation,
+    by: By,
+    { batchId = '', query = {}, body, idempotencyKey }: Asked = {},
+  ): Promise<Answer<Value>> {
+    const [method, path] = ALL_ROUTES[operation];
+    const words = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    const asked = Object.keys(words).length === 0 ? '' : `?${new URLSearchParams(words).toString()}`;
+    return new Answer<Value>(
+      await this.http.send(method, path.replace('{batchId}', encodeURIComponent(batchId)) + asked, {
+        headers: {
+          ...keyHeader(by),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(idempotencyKey === undefined ? {} : { 'x-idempotency-key': idempotencyKey }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/** Requests that are good unless a test says otherwise. */
+import type { Pipeline } from '../../src/contract/schemas/batch.js';
+import type { BurnRequest } from '../../src/contract/schemas/burn.js';
+
+let count = 0;
+
+/** Burns 1 token on a proof of its own. */
+export function aBurn(more: Partial<BurnRequest> = {}): BurnRequest {
+  count += 1;
+  return {
+    type: 'PRODUCT_BUY',
+    proof: { orderId: `A-${count}` },
+    burnAmount: 1,
+    persistOnchain: false,
+    ...more,
+  };
+}
+
+/** Burns 1 token from the vault on a proof of its own. */
+export function aPipeline(more: Partial<Pipeline> = {}): Pipeline {
+  count += 1;
+  return {
+    type: 'PRODUCT_BUY',
+    payload: JSON.stringify({ orderId: `P-${count}` }),
+    actions: [{ action: 'BURN', amount: 1 }],
+    ...more,
+  };
+}

@@ -1,0 +1,435 @@
+/**
+ * The one door from tests that speak HTTP to a service in this process: such tests import nothing of `src`, and get plain data
+ * here. A redesign of `src` rewrites this file and none of theirs.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Keypair } from '@solana/web3.js';
+import type { Chain } from '../../src/chain/chain.js';
+import { createInstances } from '../../src/compose/instances.js';
+import { dataFiles } from '../../src/compose/local-config.js';
+import { createApiKey } from '../../src/engine/authenticate.js';
+import type { EngineDeps } from '../../src/engine/deps.js';
+import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { Address } from '../../src/values/address.js';
+import { base58Encode } from '../../src/values/base58.js';
+import { randomIds } from '../../src/values/ids.js';
+import { RunningClock } from './clock.js';
+import { replacing } from './doubles.js';
+import { openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
+import { openCluster, type TestCluster } from './open-cluster.js';
+import { openDatabaseStore } from './postgres.js';
+import { serveEngine } from './service.js';
+import { lockSqlite, rawSqlite, type StoreUnderTest } from './store.js';
+
+/** A registered project. Addresses are base58, amounts decimal text in whole tokens. */
+export interface Project {
+  readonly key: string;
+  readonly owner: string;
+  /** The owner's 64-byte secret key in hex. */
+  readonly ownerSecret: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly tokenId: string;
+  readonly flywheelId: string;
+  readonly mintAddress: string;
+  readonly tokenProgram: 'token' | 'token-2022';
+  readonly multisig: string;
+  readonly vaultIndex: number;
+  readonly vaultAddress: string;
+  readonly burnWallet: string;
+  readonly operator: string;
+  readonly proofTypes: readonly string[];
+}
+
+/** What a test may choose of a project. Amounts are decimal text; a cap of `null` is none. */
+export interface ProjectInput {
+  readonly symbol?: string;
+  readonly decimals?: number;
+  readonly supply?: string;
+  readonly tokenProgram?: 'token' | 'token-2022';
+  readonly tokenGeneration?: 'v1' | 'v2';
+  readonly vaultTokens?: string;
+  readonly vaultSol?: string;
+  readonly burnWalletTokens?: string;
+  readonly burnWalletSol?: string;
+  readonly proofTypes?: readonly string[];
+  readonly scopes?: readonly Scope[];
+  readonly dailyBurn?: string | null;
+  readonly dailyAirdrop?: string | null;
+}
+
+export type Scope = 'burn' | 'airdrop';
+
+/** `proofTypes: null` permits every proof type of the flywheel. */
+export interface KeyTerms {
+  readonly scopes: readonly Scope[];
+  readonly proofTypes: readonly string[] | null;
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+export interface ChainAccount {
+  readonly lamports: bigint;
+  readonly owner: string;
+  readonly data: Uint8Array;
+}
+
+export interface LandedTransaction {
+  readonly bytes: Uint8Array;
+  readonly error: unknown;
+  readonly logs: readonly string[];
+  readonly blockTimeMs: number;
+}
+
+/** How a second server on the same store and chain differs from the first. */
+export interface OtherServer {
+  readonly basePath?: string;
+  readonly apiKeyHeader?: string;
+  /** By operation; `{}` sets the limits of the contract. @default wide ones */
+  readonly rateLimits?: Readonly<Record<string, { name: string; points: number; windowSeconds: number }>>;
+  /** Every question to the chain fails: with an internal error that holds a secret, or because no node answers. */
+  readonly chain?: 'broken' | 'unreachable';
+  /** The service dies there, and stores nothing any more. */
+  readonly dies?: 'before blockhash' | 'before sending' | 'after landing';
+  /** Awaited before the chain gets the n-th list of transactions or bundles, counted from 1. */
+  readonly beforeSending?: (nth: number) => Promise<unknown>;
+  /** Awaited after each commit of the store. */
+  readonly afterCommit?: () => Promise<unknown>;
+  /** For how long it waits for a store that somebody else has locked. */
+  readonly storePatienceMs?: number;
+  /** It stands on another machine, where nobody can see whether it still runs. */
+  readonly isElsewhere?: boolean;
+  readonly maxBodyBytes?: number;
+}
+
+/** What is done to the store behind the service. */
+export type StoreFault =
+  /** The records of a project are gone. */
+  | { readonly lost: 'token' | 'flywheel'; readonly tokenId: string }
+  /** What is stored of a batch's set-up is no JSON any more. */
+  | { readonly damagedBatch: string }
+  /** The store refuses every burn of a project beyond so many more. */
+  | { readonly roomForBurns: number; readonly tokenId: string }
+  /** Another process holds the write lock. */
+  | { readonly locked: true };
+
+export interface ServiceOptions {
+  /** @default sqlite */
+  readonly store?: 'sqlite' | 'postgres';
+  /** @default local */
+  readonly chain?: 'local' | 'cluster';
+  /** Of the cluster; rules as `flywheel local rpc --faults` takes them. */
+  readonly faults?: readonly { readonly fault: string; readonly [term: string]: unknown }[];
+  readonly seed?: number;
+  /** Servers on one store, asked in turn. @default 1 */
+  readonly servers?: number;
+}
+
+export interface InProcessService {
+  /** Base addresses of the servers, with their path. */
+  readonly urls: readonly string[];
+  /** The first project; keys are made for this one. */
+  readonly project: Project;
+  /** Transactions of a batch that land together at most. */
+  readonly bundleSize: number;
+  register(input?: ProjectInput): Promise<Project>;
+  createKey(terms: KeyTerms): Promise<ApiKey>;
+  revokeKey(id: string): Promise<void>;
+  /** A key in the place of another, which stays valid for so long. */
+  rotateKey(id: string, graceMs: number): Promise<ApiKey>;
+  /** The treasury, which has SOL and tokens of every project. */
+  readonly treasury: string;
+  /** The 64-byte secret key of a wallet for which the service signs, in hex. */
+  secretOf(wallet: string): string;
+  account(address: string): Promise<ChainAccount | null>;
+  transaction(signature: string): Promise<LandedTransaction | null>;
+  blockhash(): Promise<string>;
+  blockHeight(): Promise<bigint>;
+  /** Lands a transaction past the service. @returns its error; `null` when it went well */
+  land(transaction: Uint8Array): Promise<unknown>;
+  /** Lets so many blocks pass that every blockhash given out so far has expired. */
+  expireBlockhashes(): Promise<void>;
+  nowMs(): number;
+  /** Sets the clock of the service forward. */
+  passTime(ms: number): void;
+  /** Finishes what is unfinished and forgets what is old, by a clock that is ahead. */
+  reconcile(aheadMs?: number): Promise<void>;
+  /** @returns what ends the fault, where it can end */
+  breakStore(fault: StoreFault): () => void;
+  /** Starts another server for as long as `use` runs. */
+  beside(other: OtherServer, use: (url: string) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const BASE_PATH = '/api';
+
+/** Opens a service with one project. */
+export async function openService(options: ServiceOptions = {}): Promise<InProcessService> {
+  const clock = new RunningClock();
+  const database = options.store === 'postgres' ? await openDatabaseStore() : undefined;
+  const owner = Keypair.generate();
+  const terms = { clock, ...(database && { store: database.store }) };
+  const test = await openTestEngine({ owner: owner.publicKey.toBase58() }, terms);
+  const cluster = options.chain === 'cluster' ? await openCluster(test, options) : undefined;
+  const close = async (): Promise<void> => {
+    await cluster?.close();
+    await test.destroy();
+    await database?.dispose();
+  };
+  return serviceOf({ test, clock, database, cluster, owner, close }, options.servers ?? 1);
+}
+
+/** The same over an engine that somebody else opens, for an owner, on a cluster of somebody else. */
+export async function openServiceOver(
+  open: (owner: string) => Promise<Pick<World, 'test' | 'cluster' | 'close'>>,
+): Promise<InProcessService> {
+  const owner = Keypair.generate();
+  const opened = await open(owner.publicKey.toBase58());
+  return serviceOf({ ...opened, clock: new RunningClock(), database: undefined, owner }, 1);
+}
+
+async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<InProcessService> {
+  const { test, clock, database, owner } = parts;
+  const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain };
+  const main: Serving[] = [];
+  for (let at = 0; at < servers; at += 1) {
+    const store = at === 0 || database === undefined ? {} : { store: await database.openAgain() };
+    main.push(await serve(engineOver(world, store), {}));
+  }
+  return {
+    urls: main.map(({ url }) => url),
+    project: projectOf(test.project, owner),
+    bundleSize: world.chain.bundleSize,
+    ...administration(world),
+    ...chainOf(world),
+    nowMs: () => clock.nowMs(),
+    passTime: (ms) => clock.pass(ms),
+    reconcile: async (aheadMs = 0) => {
+      const ahead = { nowMs: () => clock.nowMs() + aheadMs };
+      const { store } = test.deps;
+      await engineOver(
+        world,
+        aheadMs === 0 ? {} : { clock: ahead, store: storeBy(store, ahead) },
+      ).reconcile();
+    },
+    breakStore: (fault) => breakStore(dataFiles(test.dataDir).store, fault),
+    beside: (other, use) => beside(world, other, use),
+    async close() {
+      for (const server of main) await server.close();
+      await world.close();
+    },
+  };
+}
+
+/** What stands behind a service. */
+interface World {
+  readonly test: TestEngine;
+  readonly clock: RunningClock;
+  readonly database: StoreUnderTest | undefined;
+  /** Where the chain is not the ledger of the test alone. */
+  readonly cluster: TestCluster | undefined;
+  readonly chain: Chain;
+  /** Of the first project. */
+  readonly owner: Keypair;
+  readonly close: () => Promise<void>;
+}
+
+interface Serving {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const engineOver = ({ test, chain }: World, parts: Partial<EngineDeps>): Engine =>
+  createEngine({ ...test.deps, chain, instances: createInstances(), ...parts });
+
+async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
+  const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
+  const options = {
+    basePath,
+    ...(apiKeyHeader === undefined ? {} : { apiKeyHeader }),
+    ...(rateLimits === undefined ? {} : { rateLimits }),
+    ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),
+  };
+  return serveEngine(engine, options);
+}
+
+const projectOf = ({ registration, key }: TestEngine['project'], owner: Keypair): Project => ({
+  ...registration,
+  key: key.reveal(),
+  ownerSecret: Buffer.from(owner.secretKey).toString('hex'),
+});
+
+function administration({ test, cluster }: World) {
+  const { engine, deps } = test;
+  return {
+    register: async (input: ProjectInput = {}) => {
+      const owner = Keypair.generate();
+      const project = await test.register({ ...input, owner: owner.publicKey.toBase58() });
+      await cluster?.seen(project.registration.operator);
+      return projectOf(project, owner);
+    },
+    createKey: (terms: KeyTerms) => engine.createKey(terms),
+    revokeKey: async (id: string) => void (await engine.revokeKey(id)),
+    rotateKey: async (id: string, graceMs: number) => {
+      const key = createApiKey(randomIds);
+      const successor = await engine.rotateKey({ id, key, graceMs });
+      return { id: successor.id, key: key.reveal() };
+    },
+    treasury: deps.treasury ?? '',
+    secretOf: (wallet: string) => {
+      const file = join(dataFiles(test.dataDir).keys, `${wallet}.json`);
+      return Buffer.from(JSON.parse(readFileSync(file, 'utf8')) as number[]).toString('hex');
+    },
+  };
+}
+
+function chainOf({ test, chain, cluster }: World) {
+  return {
+    account: async (address: string) => {
+      const [account] = await test.chain.getAccounts([address as Address]);
+      return account == null ? null : { ...account, data: Uint8Array.from(account.data) };
+    },
+    transaction: async (signature: string) => {
+      const [record] = await test.chain.lookUp([signature]);
+      const bytes = await test.chain.getTransaction(signature);
+      if (record == null || bytes === null) return null;
+      const { error, logs, blockTimeMs } = record;
+      // Clusters tell the times of blocks in seconds.
+      const unitMs = cluster === undefined ? 1 : 1_000;
+      return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
+    },
+    blockhash: async () => (await chain.latestBlockhash()).blockhash,
+    blockHeight: () => test.chain.blockHeight(),
+    land: async (transaction: Uint8Array) => {
+      const [refusal] = await chain.submit([transaction]);
+      await cluster?.settle();
+      const [record] = await test.chain.lookUp([base58Encode(transaction.subarray(1, 65))]);
+      return refusal ?? record?.error ?? null;
+    },
+    expireBlockhashes: () => (cluster === undefined ? passBlocks(test, BLOCKHASH_BLOCKS) : cluster.expire()),
+  };
+}
+
+const BLOCKHASH_BLOCKS = 150;
+
+function breakStore(path: string, fault: StoreFault): () => void {
+  const run = (statement: string, options = {}) => rawSqlite(path, statement, options);
+  if ('locked' in fault) return lockSqlite(path);
+  if ('damagedBatch' in fault) run(`update batches set init_result = '{' where id = '${fault.damagedBatch}'`);
+  if ('lost' in fault) {
+    const options = { foreignKeys: false };
+    run(`delete from flywheels where token_id = '${fault.tokenId}'`, options);
+    if (fault.lost === 'token') run(`delete from tokens where id = '${fault.tokenId}'`, options);
+  }
+  if (!('roomForBurns' in fault)) return () => undefined;
+  const own = `token_id = '${fault.tokenId}'`;
+  const [row] = run(`select count(*) as present from burns where ${own}`);
+  const limit = Number(row?.['present']) + fault.roomForBurns;
+  run(
+    `create trigger no_room before insert on burns when new.${own} and (select count(*) from burns where ${own}) >= ${limit}
+     begin select raise(abort, 'no room'); end`,
+  );
+  return () => void run('drop trigger no_room');
+}
+
+async function beside(world: World, other: OtherServer, use: (url: string) => Promise<void>): Promise<void> {
+  const { test } = world;
+  const { dies, storePatienceMs, isElsewhere } = other;
+  const instances = createInstances();
+  const death = dies === undefined ? undefined : new Death(() => instances.release());
+  const own =
+    storePatienceMs === undefined
+      ? undefined
+      : await openSqliteStore({ path: dataFiles(test.dataDir).store, busyTimeoutMs: storePatienceMs });
+  const parts: Partial<EngineDeps> = {
+    instances: isElsewhere === true ? { id: 'another-machine/1-0/1', isAlive: () => true } : instances,
+    chain: sendingChain(failingChain(world.chain, other.chain), other, death),
+    store: watchedStore(own ?? test.deps.store, death, other.afterCommit),
+  };
+  const server = await serve(engineOver(world, parts), other);
+  try {
+    await use(server.url);
+  } finally {
+    await server.close();
+    await own?.close();
+  }
+}
+
+/** From some moment on, nothing that the service does has an effect. */
+class Death {
+  hasCome = false;
+  readonly #onDeath: () => void;
+
+  constructor(onDeath: () => void) {
+    this.#onDeath = onDeath;
+  }
+
+  come(): never {
+    this.hasCome = true;
+    this.#onDeath();
+    throw new Error('killed');
+  }
+}
+
+function failingChain(chain: Chain, kind: OtherServer['chain']): Chain {
+  if (kind === undefined) return chain;
+  const fail = (): Promise<never> =>
+    Promise.reject(
+      kind === 'broken'
+        ? new Error('secret detail at 10.0.0.7')
+        : new FlywheelError('ERR_UNAVAILABLE', 'The cluster does not answer.', { retryAfterSeconds: 3 }),
+    );
+  return replacing(chain, {
+    getAccounts: fail,
+    latestBlockhash: fail,
+    blockHeight: fail,
+    lookUp: fail,
+    trace: fail,
+    getTransaction: fail,
+    expiredHeight: fail,
+    isBlockhashValid: fail,
+    submit: fail,
+    submitBundles: fail,
+  });
+}
+
+function sendingChain(chain: Chain, { dies, beforeSending }: OtherServer, death: Death | undefined): Chain {
+  let lists = 0;
+  const around = async <Receipt>(send: () => Promise<Receipt>): Promise<Receipt> => {
+    lists += 1;
+    await beforeSending?.(lists);
+    if (dies === 'before sending') death?.come();
+    const receipt = await send();
+    if (dies === 'after landing') death?.come();
+    return receipt;
+  };
+  return replacing(chain, {
+    submit: (...sent) => around(() => chain.submit(...sent)),
+    submitBundles: (...sent) => around(() => chain.submitBundles(...sent)),
+    latestBlockhash: async () => {
+      if (dies === 'before blockhash') death?.come();
+      return chain.latestBlockhash();
+    },
+  });
+}
+
+const watchedStore = (
+  store: EngineDeps['store'],
+  death: Death | undefined,
+  afterCommit: OtherServer['afterCommit'],
+): EngineDeps['store'] =>
+  replacing(store, {
+    transaction: async (...work) => {
+      if (death?.hasCome === true) throw new Error('killed');
+      const result = await store.transaction(...work);
+      await afterCommit?.();
+      return result;
+    },
+  });

@@ -1,0 +1,13 @@
+/** What every check runs, and what only the long checks run: `LONG=1` runs all, as `npm run ci:long` does. */
+
+export const isLong = process.env['LONG'] === '1';
+
+/** Seed of whatever is drawn at random. */
+export const SEED = Number(process.env['TEST_SEED'] ?? 1);
+
+/** Returns `count` items spread evenly over all of them, in their order, the first and the last among them; all where `LONG=1`. */
+export function sampleOf<Item>(all: readonly Item[], count: number): readonly Item[] {
+  if (isLong || count >= all.length) return all;
+  const step = (all.length - 1) / Math.max(count - 1, 1);
+  return Array.from({ length: count }, (_, at) => all[Math.round(at * step)] as Item);
+}

@@ -1,0 +1,197 @@
+/** `flywheel keys`, `audit`, `db` and `report`: what is asked for, and how it is printed for programs and spreadsheets. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { LocalAdmin } from '../../../../src/cli/context.js';
+import type { DatabaseAdmin } from '../../../../src/cli/database-admin.js';
+import { createDatabaseAdmin } from '../../../../src/compose/database-admin.js';
+import type { AuditQuery } from '../../../../src/contract/admin.js';
+import type { Report } from '../../../../src/contract/schemas/report.js';
+import { localWith, refusal, reply } from '../../../support/commands.js';
+import { fakeService } from '../../../support/fake-service.js';
+import { testCli } from '../../../support/in-process.js';
+import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT, ROTATED } from '../fixtures.js';
+
+const local = (parts: Partial<LocalAdmin>) => testCli({ openers: localWith(parts) });
+const lines = (...rows: readonly string[]): string => `${rows.join('\n')}\n`;
+
+describe('keys', () => {
+  it.each([
+    [[], { scopes: ['burn', 'airdrop'], proofTypes: null }],
+    [['--scope', 'airdrop', '--scope', 'airdrop'], { scopes: ['airdrop'], proofTypes: null }],
+    [['--proof-type', 'A', '--proof-type', 'B', '--proof-type', 'A'], { proofTypes: ['A', 'B'] }],
+  ])('are made with %j, and printed once', async (words, input) => {
+    const asked: unknown[] = [];
+    const cli = local({
+      createKey: async (given) => {
+        asked.push(given);
+        return MADE.apiKey;
+      },
+    });
+    const { exit, stdout } = await cli.run('keys', 'create', ...words);
+    expect([exit, JSON.parse(stdout), asked]).toMatchObject([0, MADE.apiKey, [input]]);
+  });
+
+  it('are listed as JSON, lines and CSV', async () => {
+    const cli = local({ listKeys: async () => KEYS });
+    expect(JSON.parse((await cli.run('keys', 'list')).stdout)).toEqual(KEYS);
+    expect((await cli.run('keys', 'list', '--output', 'ndjson')).stdout).toBe(
+      lines(...KEYS.map((key) => JSON.stringify(key))),
+    );
+    expect((await cli.run('keys', 'list', '--output', 'csv')).stdout).toBe(
+      lines(
+        'id,scopes,proof types,created,ends,revoked,in the place of',
+        `key-1,burn airdrop,,${DATE},${LATER},,`,
+        `key-2,burn,A B,${DATE},,${LATER},key-1`,
+      ),
+    );
+  });
+
+  it.each([
+    [[], 86_400_000, null],
+    [['--grace', '0'], 0, null],
+    [['--grace', '30min'], 1_800_000, null],
+    [['--grace', '7d', '--out', '/secrets/shop.key'], 604_800_000, '/secrets/shop.key'],
+  ])('are rotated with %j', async (words, graceMs, outFile) => {
+    const asked: unknown[] = [];
+    const cli = local({
+      rotateKey: async (input) => {
+        asked.push(input);
+        return ROTATED;
+      },
+    });
+    const { exit, stdout } = await cli.run('keys', 'rotate', 'key-1', ...words);
+    expect([exit, JSON.parse(stdout), asked]).toEqual([0, ROTATED, [{ id: 'key-1', graceMs, outFile }]]);
+  });
+});
+
+describe('audit', () => {
+  it('prints what was done, as JSON and as CSV', async () => {
+    const asked: AuditQuery[] = [];
+    const cli = local({
+      audit: async (query) => {
+        asked.push(query);
+        return ACTS;
+      },
+    });
+    const { exit, stdout } = await cli.run('audit', '--since', '2026-01-31', '--limit', '2');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, ACTS]);
+    expect(asked).toEqual([{ since: '2026-01-31T00:00:00.000Z', limit: 2 }]);
+    expect((await cli.run('audit', '--output', 'csv')).stdout).toBe(
+      lines(
+        'date,who,what,project,subject,detail',
+        `${LATER},ann@ops pid 7,keys.revoke,FLY,key-1,{}`,
+        `${DATE},ann@ops pid 6,migrate,,,"{""version"":5}"`,
+      ),
+    );
+  });
+});
+
+describe('db', () => {
+  /** A database that answers so, and what it was asked. */
+  function database(parts: Partial<DatabaseAdmin>) {
+    return testCli({ openers: { openDatabase: async () => parts as DatabaseAdmin } });
+  }
+
+  it('prints its state, what was checked, and what was migrated', async () => {
+    const finding = (ok: boolean) => ({ name: 'caps', ok, detail: 'as it is' });
+    const asked: unknown[] = [];
+    const done = { database: 'postgres://db/fly', from: 2, to: 5, applied: ['landings'] };
+    const cli = database({
+      status: async () => DATABASE,
+      check: async ({ onChain }) => {
+        asked.push(onChain);
+        return [finding(true), finding(!onChain)];
+      },
+      migrate: async ({ isDryRun }) => {
+        asked.push(isDryRun);
+        return done;
+      },
+    });
+    expect(JSON.parse((await cli.run('db', 'status')).stdout)).toEqual(DATABASE);
+    const good = await cli.run('db', 'check');
+    expect([good.exit, JSON.parse(good.stdout)]).toMatchObject([
+      0,
+      { ok: true, checks: [finding(true), {}] },
+    ]);
+    const bad = await cli.run('db', 'check', '--chain');
+    expect([bad.exit, JSON.parse(bad.stdout).ok]).toEqual([9, false]);
+    for (const [words, dryRun] of [
+      [[], false],
+      [['--dry-run'], true],
+    ] as const)
+      expect(JSON.parse((await cli.run('db', 'migrate', ...words)).stdout)).toEqual({ ...done, dryRun });
+    expect(asked).toEqual([false, true, false, true]);
+  });
+
+  it('has to be named', async () => {
+    const { context } = testCli();
+    const openDatabase = async (settings: Parameters<typeof createDatabaseAdmin>[1]) =>
+      createDatabaseAdmin(context, settings);
+    const answer = await refusal(testCli({ openers: { openDatabase } }), 'db', 'status');
+    expect(answer.slice(0, 2)).toEqual([2, 'ERR_CONFIG_INVALID']);
+  });
+
+  it.each([
+    [['--yes', '--expect', '22'], 0, null],
+    [['--yes'], 2, 'ERR_USAGE'],
+    [['--expect', '22'], 2, 'ERR_USAGE'],
+    [['--yes', '--expect', '21'], 2, 'ERR_INPUT_INVALID'],
+    [['--yes', '--expect', 'all'], 2, 'ERR_INPUT_INVALID'],
+  ])('accepts of a gap what was expected, and nothing else: %j', async (words, exit, code) => {
+    const accepted: number[] = [];
+    const cli = local({ gap: async () => GAP, acceptGap: async (count) => void accepted.push(count) });
+    const ended = await cli.run('db', 'accept-gap', ...words);
+    expect([ended.exit, accepted]).toEqual([exit, code === null ? [22] : []]);
+    if (code === null) expect(JSON.parse(ended.stdout)).toEqual({ accepted: true, gap: GAP });
+    else expect(ended.stderr).toContain(code);
+    const { stdout } = await local({ gap: async () => null }).run('db', 'accept-gap');
+    expect(JSON.parse(stdout)).toEqual({ accepted: false, gap: null });
+  });
+});
+
+describe('report', () => {
+  function reporting(report: Report) {
+    const service = fakeService();
+    service.answer('report', () => reply(report));
+    return testCli({ service });
+  }
+
+  it('hands on what is asked for, and prints the answer', async () => {
+    const cli = reporting(REPORT);
+    const { exit, stdout } = await cli.run('report', '--by', 'month,type', '--since', '2026-01-01');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, REPORT]);
+    await cli.run('report');
+    await cli.run('report', '--by', 'type', '--until', '2026-02-01T00:00:00+01:00');
+    expect(cli.service.calls.map(({ input }) => input)).toEqual([
+      { period: 'month', byType: 'true', since: '2026-01-01T00:00:00.000Z' },
+      { period: 'day' },
+      { period: 'all', byType: 'true', until: '2026-01-31T23:00:00.000Z' },
+    ]);
+  });
+
+  it('prints CSV whose text no spreadsheet runs', async () => {
+    expect((await reporting(REPORT).run('report', '--output', 'csv')).stdout).toBe(
+      lines(
+        'period,type,burned,airdropped,burns,failed burns,pipelines,failed pipelines,fee lamports,rent lamports',
+        '2026-01,PRODUCT_BUY,1000000,20,1999,1,3,0,75000,-5000000000',
+        "2026-02,'=SUM(A1),250000.5,0,1999,1,3,0,75000,-5000000000",
+        '2026-02,,0,0,0,0,0,0,5000,0',
+      ),
+    );
+  });
+
+  it('writes a page that loads nothing, says every number, and runs none of the text in it', async () => {
+    const symbol = 'FLY<img src=x onerror=alert(1)>\u001b[31m\u202e';
+    const cli = reporting({ ...REPORT, symbol });
+    const file = join(cli.home, 'report.html');
+    expect((await cli.run('report', '--html', file)).exit).toBe(0);
+    const page = readFileSync(file, 'utf8');
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(page).not.toMatch(/<script|<link rel="stylesheet"|https?:|<img|\p{Cc}(?<!\n)|\p{Cf}/u);
+    for (const text of ['1,250,000.5', '250,000.5', '998,749,999.5', '0.000075'])
+      expect(page).toContain(text);
+    // A bar for each row that burned something.
+    expect(page.match(/<rect/g)).toHaveLength(3);
+  });
+});

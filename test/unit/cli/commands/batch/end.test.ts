@@ -1,0 +1,118 @@
+/** `flywheel batch cancel` and `batch reject`: what is asked of the service, and the one vote that the owner signs after a yes. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/instructions/vote.js';
+import { partiallySign } from '../../../../../src/chain/transaction/compile.js';
+import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
+import { chainIn, honestWorld, pinsOf, type World } from '../../../../support/approval-world.js';
+import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
+import { aBatch, person, refusal, refuse, reply } from '../../../../support/commands.js';
+import { fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
+import { namedAddress } from '../../../../support/oracle.js';
+
+const WAITING = aBatch({ batchIndex: String(batchIndex), multisig });
+const ID = WAITING.id;
+const OVER = { ...WAITING, status: 'FAILED', dateCancelled: '2026-01-31T12:00:09.000Z' } as const;
+
+const voteOf = (kind: VoteKind): string => {
+  const terms = { multisig, batchIndex, member: owner, payer: operator };
+  const message = voteMessage({ kind, ...terms, blockhash: namedAddress('blockhash') });
+  return Buffer.from(partiallySign(message, [])).toString('base64');
+};
+
+/** The owner before a world, which is not read without a chain; the service wants this vote, or none. */
+function cliWith(
+  cancelTx: string | null,
+  options: TestCliOptions = {},
+  { change = () => undefined, isBlind = false }: { change?: (world: World) => void; isBlind?: boolean } = {},
+): TestCli {
+  const world = honestWorld('token');
+  change(world);
+  const service = fakeService();
+  service.answer('getBatch', () => reply(WAITING));
+  service.answer('cancelBatch', ({ input }) =>
+    cancelTx === null || (input as CancelBatchRequest).signedTx !== undefined
+      ? reply({ ownerVoteNeeded: false, batch: OVER })
+      : reply({ ownerVoteNeeded: true, cancelTx }),
+  );
+  const chain = isBlind ? null : chainIn(world);
+  const opened = { chain, pins: pinsOf(world), trusted: async () => world.flywheel };
+  const cli = testCli({ ...options, service, opened });
+  writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
+  return cli;
+}
+const asked = ({ service }: TestCli): readonly CancelBatchRequest[] =>
+  service.calls.flatMap(({ operation, input }) =>
+    operation === 'cancelBatch' ? [input as CancelBatchRequest] : [],
+  );
+const words = (verb: string): string[] => ['batch', verb, ID, '--keypair', 'owner.json'];
+
+describe.each([
+  ['cancel', 'Approved'],
+  ['reject', 'Active'],
+] as const)('batch %s', (verb, kind) => {
+  it('signs nothing after a no, nor where no chain can be read', async () => {
+    const change = (world: World): void => {
+      world.state = (state) => {
+        state.proposal = { ...state.proposal, status: { kind, timestamp: 1n } };
+      };
+    };
+    const declined = cliWith(voteOf(verb), person('n'), { change });
+    const { exit, questions } = await declined.run(...words(verb));
+    expect([exit, questions]).toEqual([130, [expect.stringContaining(ID)]]);
+    const blind = cliWith(voteOf(verb), {}, { isBlind: true });
+    const answer = await refusal(blind, ...words(verb), '--yes');
+    expect(answer.slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+    for (const cli of [declined, blind])
+      expect(asked(cli).filter(({ signedTx }) => signedTx !== undefined)).toEqual([]);
+  });
+});
+
+describe('batch cancel', () => {
+  it('needs no keypair where no vote is needed, and takes an id in capitals', async () => {
+    const cli = cliWith(null);
+    const { exit, stdout, questions } = await cli.run('batch', 'cancel', ID.toUpperCase());
+    expect([exit, JSON.parse(stdout), questions]).toEqual([0, OVER, []]);
+    expect(asked(cli)).toEqual([{ batchId: ID }]);
+  });
+
+  it.each([
+    ['ERR_BATCH_NOT_FOUND', 5],
+    ['ERR_BATCH_IN_PROGRESS', 6],
+  ] as const)('exits for %s with %i', async (code, exit) => {
+    const cli = cliWith(null);
+    cli.service.answer('cancelBatch', () => refuse(code, 'It did not work.'));
+    expect(await refusal(cli, ...words('cancel'))).toEqual([exit, code, 'It did not work.']);
+  });
+});
+
+describe('batch reject', () => {
+  it('rejects with a warning what could never be approved', async () => {
+    const change = (world: World): void => {
+      world.state = (state) => {
+        state.multisig = { ...state.multisig, threshold: 1 };
+      };
+    };
+    const { exit, stderr } = await cliWith(null, {}, { change }).run(...words('reject'), '--yes');
+    expect([exit, stderr]).toEqual([0, expect.stringMatching(/threshold was 2 and is 1/)]);
+  });
+
+  it.each([4, 1_001])(
+    'votes down a batch that says it holds %i transactions, and cannot be read',
+    async (size) => {
+      const change = (world: World): void => {
+        world.state = (state) => {
+          state.batch = { ...state.batch, size };
+        };
+      };
+      const cli = cliWith(voteOf('reject'), {}, { change });
+      expect((await cli.run(...words('reject'), '--yes')).exit).toBe(0);
+      expect(asked(cli).map(({ signedTx }) => signedTx !== undefined)).toEqual([false, true]);
+      const sly = cliWith(voteOf('approve'), {}, { change });
+      expect((await sly.run(...words('reject'), '--yes')).exit).toBe(9);
+      expect(asked(sly)).toEqual([{ batchId: ID }]);
+    },
+  );
+});

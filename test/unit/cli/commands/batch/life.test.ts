@@ -1,0 +1,285 @@
+/** `flywheel batch init`, `inspect`, `approve`, `execute` and `run`: one batch from a file to its outcome; nothing is signed without a yes. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SourcePipeline } from '../../../../../src/actions/pipelines.js';
+import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
+import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
+import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
+import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
+import {
+  approvalIn,
+  FILE,
+  HONEST,
+  honestWorld,
+  openedIn,
+  type World,
+} from '../../../../support/approval-world.js';
+import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
+import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
+import { replacing } from '../../../../support/doubles.js';
+import { exampleReply, fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
+
+const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
+const ID = WAITING.id;
+const { pipelines } = (exampleReply('initBatch').value as InitBatchResult).batch;
+const MADE: InitBatchResult = {
+  proposalApproveTx: Buffer.from(honestWorld('token').wire).toString('base64'),
+  batch: { ...WAITING, pipelines },
+};
+const resultOf = (totalSuccessful: number): ExecuteResult => ({
+  ...{ total: 3, totalSuccessful, totalFailed: 3 - totalSuccessful, successfulExecutions: [] },
+  ...(totalSuccessful < 3 && {
+    failedOnTransactionIndex: totalSuccessful + 1,
+    failedTxMsg: 'custom error 1',
+  }),
+});
+
+/** The owner in a world, with all files; its service sets the batch up and executes so many of its pipelines. */
+function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token'), executes = 3): TestCli {
+  const service = options.service ?? fakeService();
+  if (options.service === undefined) {
+    let batch: Batch = WAITING;
+    for (const operation of ['initBatch', 'issueApproval'] as const)
+      service.answer(operation, () => reply(MADE));
+    service.answer('getBatch', () => reply(batch));
+    service.answer('executeBatch', () => {
+      const result = resultOf(executes);
+      batch = { ...WAITING, status: executes === 3 ? 'EXECUTED' : 'FAILED', executeResult: result };
+      return reply({ batchId: ID, result });
+    });
+    service.answer('batchPipelines', () => {
+      const items = HONEST.map((pipeline, index) => ({
+        ...{ ...pipeline, index, state: index < executes ? 'EXECUTED' : 'NOT_EXECUTED' },
+      }));
+      return reply({ items, nextCursor: null });
+    });
+  }
+  const opened = {
+    ...({ ...openedIn(world), kind: 'embedded', service: service.service } as const),
+    trusted: async () => world.flywheel,
+  };
+  const cli = testCli({ ...options, service, opened: { ...opened, ...options.opened } });
+  approvalIn(cli.home, world);
+  writeFileSync(join(cli.home, 'p.json'), JSON.stringify(FILE));
+  writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
+  return cli;
+}
+const keepStranger = ({ home }: TestCli): void =>
+  writeFileSync(join(home, 'owner.json'), JSON.stringify([...generateKeypair()]), { mode: 0o600 });
+const acted = ({ service }: TestCli) =>
+  service.calls
+    .map(({ operation }) => operation)
+    .filter((operation) => /^(init|issue|execute)/.test(operation));
+const executed = ({ service }: TestCli) =>
+  service.calls.flatMap(({ operation, input, call }) =>
+    operation === 'executeBatch' ? [[(input as { signedTx: string }).signedTx, call.idempotencyKey]] : [],
+  );
+
+const INIT = ['batch', 'init', 'p.json'];
+const APPROVE = ['batch', 'approve', 'approval.json', '--keypair', 'owner.json'];
+const EXECUTE = ['batch', 'execute', ID];
+const RUN = ['batch', 'run', 'p.json', '--keypair', 'owner.json'];
+const SIGNED = 'AgAAAAAAAAAA';
+
+describe('batch init', () => {
+  it('asks for what the file says under a key of the journal, prints the answer and writes it', async () => {
+    const cli = cliIn();
+    const { exit, stdout, stderr } = await cli.run(...INIT);
+    const path = join(cli.home, `.local/share/flywheel/approvals/${ID}.json`);
+    expect([exit, JSON.parse(stdout)]).toEqual([0, MADE]);
+    expect(JSON.parse(stderr).notice).toContain(path);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject(JSON.parse(JSON.stringify(MADE)));
+    const asked = FILE.map(({ payload, ...one }) => ({ ...one, payload: JSON.stringify(payload) }));
+    expect(cli.service.calls[0]).toMatchObject({ operation: 'initBatch', input: { pipelines: asked } });
+    expect(cli.service.calls[0]?.call.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
+    const other = cliIn();
+    await other.run(...INIT, '--out', 'a.json', '--idempotency-key', 'mine');
+    expect([existsSync(join(other.home, 'a.json')), other.service.calls[0]?.call.idempotencyKey]).toEqual([
+      ...[true, 'mine'],
+    ]);
+  });
+
+  it('sets the same file up once, however its payloads are written, with a fresh approval', async () => {
+    const cli = cliIn();
+    await cli.run(...INIT);
+    const spell = (payload: unknown) => JSON.stringify(payload, null, 2);
+    const respelt = FILE.map(({ payload, ...one }) => ({ ...one, payload: spell(payload) }));
+    writeFileSync(join(cli.home, 'p.json'), JSON.stringify({ pipelines: respelt }));
+    const again = await cli.run(...INIT);
+    expect([again.exit, JSON.parse(again.stdout)]).toEqual([0, MADE]);
+    expect(acted(cli)).toEqual(['initBatch', 'issueApproval']);
+  });
+
+  it.each([
+    ['ERR_PIPELINE_TOO_LARGE', 5, []],
+    ['ERR_INSUFFICIENT_FUNDS', 5, []],
+    ['ERR_KEY_SCOPES_UNAUTHORIZED', 4, []],
+    ['ERR_OUTCOME_UNKNOWN', 7, ['batch open']],
+  ] as const)('exits for %s with %i, writes no file and leaves pending %j', async (code, exit, left) => {
+    const cli = cliIn();
+    cli.service.answer('initBatch', () => refuse(code, 'It cannot be.'));
+    expect(await refusal(cli, ...INIT, '--out', 'a.json')).toEqual([exit, code, 'It cannot be.']);
+    expect([existsSync(join(cli.home, 'a.json')), await cli.pending()]).toEqual([false, left]);
+  });
+
+  it('is found by its batch, though its process ended while that was noted', async () => {
+    const first = cliIn();
+    const { openService } = first.context;
+    const openers: TestCliOptions['openers'] = {
+      openService: async (settings) => {
+        const opened = await openService(settings);
+        return {
+          ...opened,
+          journal: async () => failing(await opened.journal(), () => acted(first).length > 0),
+        };
+      },
+    };
+    const broken = testCli({ home: first.home, service: first.service, openers });
+    expect((await broken.run(...INIT)).stderr).toContain('disk is full');
+    expect((await first.run(...INIT)).exit).toBe(0);
+    const journal = await first.journal();
+    expect(journal.takeBatch(ID)).toBeDefined();
+    journal.close();
+  });
+});
+
+describe('batch inspect', () => {
+  it('is refused where no chain can be read, and for what is neither an id nor such a file', async () => {
+    const { exit, stderr } = await testCli().run('batch', 'inspect', ID);
+    expect([exit, complaint(stderr)]).toMatchObject([2, { error: 'ERR_CONFIG_INVALID', hint: /RPC/ }]);
+    for (const word of ['none.json', 'p.json'])
+      expect(await refusal(cliIn(), 'batch', 'inspect', word)).toEqual([
+        ...[2, 'ERR_INPUT_INVALID', expect.stringContaining(word)],
+      ]);
+  });
+});
+
+describe('batch approve', () => {
+  /** Has the owner signed, and nothing else changed? */
+  function expectSigned(signedTx: string): void {
+    const [signed, given] = [signedTx, MADE.proposalApproveTx].map((text) =>
+      decodeTransaction(Buffer.from(text, 'base64')),
+    );
+    expect(signed?.messageBytes).toEqual(given?.messageBytes);
+    const changed = signed?.signatures.flatMap((signature, at) =>
+      Buffer.from(signature).equals(Buffer.from(given?.signatures[at] ?? [])) ? [] : [at],
+    );
+    expect(changed).toEqual([given?.message.staticKeys.indexOf(owner)]);
+  }
+
+  it('signs in a script what is expected, prints it and writes it', async () => {
+    const cli = cliIn();
+    const words = [...APPROVE, '--expect', 'p.json', '--yes', '--out', 'signed.json'];
+    const { exit, stdout, stderr, questions } = await cli.run(...words);
+    expect([exit, stderr, questions]).toEqual([0, '', []]);
+    const { batchId, signedTx, ...rest } = JSON.parse(stdout);
+    expect([batchId, rest]).toEqual([honestWorld('token').batch.id, {}]);
+    expectSigned(signedTx);
+    expect(readFileSync(join(cli.home, 'signed.json'), 'utf8')).toBe(stdout);
+  });
+
+  it('signs nothing more where the owner has approved, and nothing with a keypair of somebody else', async () => {
+    const world = honestWorld('token');
+    world.state = (state) => {
+      state.proposal = { ...state.proposal, approved: [owner] };
+    };
+    const words = [...APPROVE, '--expect', 'p.json', '--yes'];
+    const { exit, stdout } = await cliIn({}, world).run(...words);
+    expect([exit, JSON.parse(stdout)]).toMatchObject([0, { alreadyApproved: true }]);
+    const stranger = cliIn();
+    keepStranger(stranger);
+    expect((await refusal(stranger, ...words)).slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+  });
+
+  it.each([
+    ['something else', HONEST.slice(1)],
+    ['nothing that it tells', null],
+  ] as const)('signs no file that carries %s where no chain can be read', async (_what, content) => {
+    const cli = cliIn({ opened: { chain: null } });
+    const told = (of: readonly SourcePipeline[]) =>
+      of.map(({ type, proofHash, actions }) => ({ type, hash: proofHash, actions }));
+    const approval = JSON.parse(readFileSync(join(cli.home, 'approval.json'), 'utf8'));
+    const file = { ...approval, ...(content && { pipelines: told(content) }) };
+    writeFileSync(join(cli.home, 'approval.json'), JSON.stringify(file));
+    for (const more of [[], ['--allow-unverified']]) {
+      const answer = await refusal(cli, ...APPROVE, '--yes', '--expect', 'p.json', ...more);
+      expect(answer.slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+    }
+  });
+});
+
+describe('batch execute', () => {
+  it('sends the approval under the key that was given, from a file or standard input, and prints the result', async () => {
+    const printed = JSON.stringify({ batchId: ID, signedTx: SIGNED });
+    for (const option of [SIGNED, '-', '@signed.json']) {
+      const cli = cliIn({ stdin: ` ${SIGNED}\n` });
+      writeFileSync(join(cli.home, 'signed.json'), printed);
+      const { exit, stdout } = await cli.run(...EXECUTE, '--signed-tx', option, '--idempotency-key', 'mine');
+      expect([exit, JSON.parse(stdout)]).toEqual([0, { batchId: ID, result: resultOf(3) }]);
+      expect([executed(cli), await cli.pending()]).toEqual([[[SIGNED, 'mine']], []]);
+    }
+  });
+
+  it.each([
+    ['ERR_INVALID_SIGNED_TX', 5, []],
+    ['ERR_BATCH_NOT_FINALIZED', 5, []],
+    ['ERR_OUTCOME_UNKNOWN', 7, ['execute open']],
+  ] as const)('exits for %s with %i and leaves pending %j', async (code, exit, left) => {
+    const cli = cliIn();
+    cli.service.answer('executeBatch', () => refuse(code, 'It did not work.'));
+    const answer = await refusal(cli, ...EXECUTE, '--signed-tx', SIGNED);
+    expect([answer, await cli.pending()]).toEqual([[exit, code, 'It did not work.'], left]);
+  });
+
+  it('checks, asks, signs and sends an approval in one go, and nothing after a no or without --expect', async () => {
+    const signing = [...EXECUTE, '--approval', 'approval.json', '--keypair', 'owner.json'];
+    for (const [options, words, exit] of [
+      [person('y'), [], 0],
+      [person('n'), [], 130],
+      [{}, ['--yes'], 2],
+      [{}, ['--yes', '--expect', 'p.json'], 0],
+    ] as const) {
+      const cli = cliIn(options);
+      const ended = await cli.run(...signing, ...words);
+      expect([ended.exit, executed(cli).length]).toEqual([exit, exit === 0 ? 1 : 0]);
+    }
+  });
+});
+
+describe('batch run', () => {
+  it('sets nothing up that the owner could not approve, or that no chain can show', async () => {
+    const stranger = cliIn();
+    keepStranger(stranger);
+    const blind = cliIn({ opened: { chain: null } });
+    for (const [cli, more] of [
+      [stranger, []],
+      [blind, []],
+      [blind, ['--allow-unverified']],
+    ] as const) {
+      const [exit, code] = await refusal(cli, ...RUN, '--yes', ...more);
+      expect([exit, code, acted(cli)]).toEqual([9, 'ERR_APPROVAL_REFUSED', []]);
+    }
+  });
+});
+
+/** A journal that fails at the write after the first one that follows the answer of init. */
+function failing(journal: Journal, hasAnswered: () => boolean): Journal {
+  let writes = 0;
+  const write = <Value>(act: () => Value): Value => {
+    if (hasAnswered()) writes += 1;
+    return writes === 2 ? refuse('ERR_STORE_UNAVAILABLE', 'The disk is full.') : act();
+  };
+  const failingEntry = (entry: Entry): Entry =>
+    replacing(entry, {
+      note: (notes) => write(() => entry.note(notes)),
+      keep: (name, answer) => write(() => entry.keep(name, answer)),
+    });
+  return replacing(journal, {
+    begin: (request) => {
+      const begun = journal.begin(request);
+      return begun.status === 'taken' ? { ...begun, entry: failingEntry(begun.entry) } : begun;
+    },
+  });
+}

@@ -1,0 +1,169 @@
+/** `flywheel batch list`, `show` and `status`: pages that are gathered, filters that are handed on, and a verdict that is waited for. */
+import { describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../../../../src/contract/examples.js';
+import type {
+  Batch,
+  ListBatchesQuery,
+  PipelinePage,
+  PipelineState,
+} from '../../../../../src/contract/schemas/batch.js';
+import { aBatch, complaint, refusal, refuse, reply } from '../../../../support/commands.js';
+import { type FakeService, fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, testCli } from '../../../../support/in-process.js';
+
+const ID = aBatch().id;
+const inputs = ({ service }: TestCli) => service.calls.map(({ input }) => input);
+const answering = (prepare: (service: FakeService) => void): TestCli => {
+  const service = fakeService();
+  prepare(service);
+  return testCli({ service });
+};
+
+describe('batch list', () => {
+  const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
+  const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));
+  /** A service with so many batches. */
+  const holding = (count: number): TestCli =>
+    answering((service) =>
+      service.answer('listBatches', ({ input }) => {
+        const { limit = 50, cursor } = input as ListBatchesQuery;
+        const from = Number(cursor ?? 0);
+        const end = Math.min(from + limit, count);
+        return reply({ items: batches.slice(from, end), nextCursor: end < count ? String(end) : null });
+      }),
+    );
+
+  it('asks for 50 unless told otherwise, and names the cursor of what follows', async () => {
+    const cli = holding(450);
+    const { exit, stdout, stderr } = await cli.run('batch', 'list');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, batches.slice(0, 50)]);
+    expect(JSON.parse(stderr).notice).toContain('--cursor 50');
+    expect(inputs(cli)).toEqual([{ limit: 50 }]);
+    const lines = (await holding(2).run('batch', 'list', '--output', 'ndjson')).stdout;
+    expect(lines).toBe(`${JSON.stringify(batches[0])}\n${JSON.stringify(batches[1])}\n`);
+  });
+
+  it('asks page after page for more than one holds, and for no more than is wanted', async () => {
+    const cli = holding(450);
+    const status = 'EXECUTED';
+    const { stdout } = await cli.run('batch', 'list', '--limit', '401', '--status', status);
+    expect(JSON.parse(stdout)).toHaveLength(401);
+    expect(inputs(cli)).toEqual([
+      { limit: 200, status },
+      { limit: 200, status, cursor: '200' },
+      { limit: 1, status, cursor: '400' },
+    ]);
+    const few = holding(3);
+    expect(JSON.parse((await few.run('batch', 'list', '--limit', '100000')).stdout)).toHaveLength(3);
+    expect(inputs(few)).toHaveLength(1);
+  });
+
+  it('hands on what is asked for, and goes on where an earlier list ended', async () => {
+    const cli = holding(450);
+    const found = ['--type', 'T', '--action', 'AIRDROP', '--proof-hash', 'AB', '--recipient', RECIPIENT];
+    const { stdout, stderr } = await cli.run(
+      ...['batch', 'list', ...found, '--tx', 'abc', '--since', '2026-01-01', '--until', '2026-02-01'],
+      ...['--limit', '450', '--cursor', '449'],
+    );
+    expect([JSON.parse(stdout), stderr]).toEqual([batches.slice(449), '']);
+    expect(inputs(cli)).toEqual([
+      {
+        ...{ type: 'T', action: 'AIRDROP', proofHash: 'ab', toAddress: RECIPIENT, txHash: 'abc' },
+        ...{ since: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
+        ...{ limit: 200, cursor: '449' },
+      },
+    ]);
+  });
+
+  it('prints none when a later page fails', async () => {
+    const cli = answering((service) =>
+      service.answer('listBatches', ({ input }) =>
+        (input as ListBatchesQuery).cursor === undefined
+          ? reply({ items: batches.slice(0, 200), nextCursor: '200' })
+          : refuse('ERR_UNAUTHORIZED', 'The key was revoked.'),
+      ),
+    );
+    expect((await refusal(cli, 'batch', 'list', '--limit', '300'))[1]).toBe('ERR_UNAUTHORIZED');
+  });
+});
+
+describe('batch show', () => {
+  const [first] = (EXAMPLES.batchPipelines.response as PipelinePage).items as [PipelineState];
+  const PIPELINES: readonly PipelineState[] = [
+    { ...first, state: 'EXECUTED', txHash: 'sig-1' },
+    { ...first, index: 1, state: 'FAILED', message: 'custom error 1' },
+  ];
+  /** A service that gives out one pipeline a page. */
+  const paging = (): TestCli =>
+    answering((service) =>
+      service.answer('batchPipelines', ({ input }) => {
+        const at = Number((input as { cursor?: string }).cursor ?? 0);
+        const nextCursor = at + 1 < PIPELINES.length ? String(at + 1) : null;
+        return reply({ items: PIPELINES.slice(at, at + 1), nextCursor });
+      }),
+    );
+
+  it('prints the batch with the pipelines of every page', async () => {
+    const cli = paging();
+    const { exit, stdout } = await cli.run('batch', 'show', ID);
+    expect([exit, JSON.parse(stdout)]).toEqual([0, { ...aBatch(), pipelines: PIPELINES }]);
+    expect(inputs(cli)).toEqual([
+      { batchId: ID },
+      { batchId: ID, limit: 200 },
+      { batchId: ID, limit: 200, cursor: '1' },
+    ]);
+  });
+
+  it('hands on which pipelines are asked for, and prints them as CSV', async () => {
+    const cli = paging();
+    const found = ['--state', 'EXECUTED', '--action', 'BURN', '--tx', 'sig-1', '--limit', '1'];
+    const { exit, stdout, stderr } = await cli.run('batch', 'show', ID, ...found, '--output', 'csv');
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('--cursor 1')]);
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      'index,type,state,actions,proof hash,transaction,executed,message',
+      expect.stringMatching(/^0,PRODUCT_BUY,EXECUTED,.+,[0-9a-f]{64},sig-1,,$/),
+    ]);
+    const asked = { batchId: ID, limit: 1, state: 'EXECUTED', action: 'BURN', txHash: 'sig-1' };
+    expect(inputs(cli)[1]).toEqual(asked);
+  });
+});
+
+describe('batch status', () => {
+  const RESULT = { total: 2, totalSuccessful: 2, totalFailed: 0, successfulExecutions: [] };
+  const dateUpdated = '2026-01-31T12:00:09.000Z';
+  const EXECUTED = aBatch({ status: 'EXECUTED', executeResult: RESULT, dateUpdated });
+
+  /** A service that tells one state after the other, the last for ever. */
+  function telling(...states: readonly Batch[]) {
+    const left = [...states];
+    const cli = answering((service) =>
+      service.answer('getBatch', () => reply(left.length > 1 ? left.shift() : left[0])),
+    );
+    const at = { naps: 0, now: 0 };
+    Object.assign(cli.context, {
+      clock: { nowMs: () => at.now },
+      sleep: async (ms: number) => {
+        at.naps += 1;
+        at.now += ms;
+      },
+    });
+    return { cli, at };
+  }
+  const WATCH = ['batch', 'status', ID, '--watch'];
+
+  it('prints in ndjson each state that it passes, once', async () => {
+    const later = aBatch({ dateUpdated: '2026-01-31T12:00:05.000Z' });
+    const { stdout } = await telling(aBatch(), aBatch(), later, EXECUTED).cli.run(
+      ...WATCH,
+      '--output',
+      'ndjson',
+    );
+    expect(stdout).toBe([aBatch(), later, EXECUTED].map((batch) => `${JSON.stringify(batch)}\n`).join(''));
+  });
+
+  it('gives up after --timeout, which is exit 8', async () => {
+    const { cli, at } = telling(aBatch());
+    const { exit, stdout, stderr } = await cli.run(...WATCH, '--timeout', '2.5');
+    expect([exit, stdout, at.naps, complaint(stderr).error]).toEqual([8, '', 3, 'ERR_TIMEOUT']);
+  });
+});

@@ -1,0 +1,48 @@
+/** A registration as its registrar plans it. */
+import type { Registration } from '../../../src/contract/admin.js';
+import type { Registrar, RegistrationPlan } from '../../../src/contract/registration.js';
+import { namedAddress } from '../../support/oracle.js';
+
+export const PLAN: RegistrationPlan = {
+  cluster: { name: 'devnet', genesisHash: namedAddress('genesis') },
+  ...{ mint: namedAddress('mint'), name: 'SHOP', symbol: 'SHOP', decimals: 6, tokenProgram: 'token' },
+  ...{ owner: namedAddress('owner'), operator: namedAddress('operator'), vaultIndex: 0 },
+  ...{ burnWallet: namedAddress('burn wallet'), multisig: namedAddress('multisig') },
+  vault: namedAddress('vault'),
+  steps: [
+    { what: 'multisig', address: namedAddress('multisig'), isThere: false, rentLamports: '2268960' },
+    { what: 'vaultTokenAccount', address: namedAddress('at'), isThere: true, rentLamports: '0' },
+  ],
+  costs: {
+    ...{ rentLamports: '2268960', squadsFeeLamports: '100000000', squadsTreasury: namedAddress('squads') },
+    ...{ feeLamports: '10000', maxPriorityFeeLamports: '50000', totalLamports: '102328960' },
+    ...{ operatorLamports: '1000000000', missingLamports: '0' },
+  },
+  facts: { threshold: '2', 'mint.mintAuthority': 'none' },
+  irreversible: ['The multisig cannot be closed.', 'Nobody can take the vault back.'],
+  warnings: ['Somebody can make more of the token.'],
+  state: 'new',
+};
+
+const registration: Registration = {
+  ...{ tokenId: 't', name: 'SHOP', symbol: 'SHOP', mintAddress: PLAN.mint, decimals: 6 },
+  ...{ tokenProgram: 'token', tokenGeneration: 'v1', flywheelId: 'f', multisig: namedAddress('multisig') },
+  ...{
+    vaultIndex: 0,
+    vaultAddress: namedAddress('vault'),
+    burnWallet: namedAddress('burn wallet'),
+    owner: PLAN.owner,
+  },
+  ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
+};
+
+/** Plans that, and does it; with some parts of its own. */
+export const registrarOf = (plan: RegistrationPlan, parts: Partial<Registrar> = {}): Registrar => ({
+  plan: async () => plan,
+  perform: async () => ({
+    ...{ cluster: plan.cluster, registration, txHash: 'signature' },
+    apiKey: { id: 'k', key: 'fk_secret', scopes: ['burn'] as const },
+  }),
+  close: async () => undefined,
+  ...parts,
+});

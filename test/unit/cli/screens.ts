@@ -1,0 +1,365 @@
+/** Every screen that people see, by its name: a command line on the terminal that is given, with a service that answers as told. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { memo, proofMemoText } from '../../../src/chain/memo.js';
+import { nodeAddress } from '../../../src/chain/node-address.js';
+import { burnChecked } from '../../../src/chain/tokens/instructions.js';
+import type { OpenedService } from '../../../src/cli/context.js';
+import type { DatabaseAdmin } from '../../../src/cli/database-admin.js';
+import { EXAMPLES } from '../../../src/contract/examples.js';
+import type { Recovery, UnfinishedWork } from '../../../src/contract/recovery.js';
+import type { PipelinePage, PipelineState } from '../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { proofHash } from '../../../src/values/digest.js';
+import {
+  approvalIn,
+  honestWorld,
+  inspect,
+  openedIn,
+  pinsOf,
+  type TokenKind,
+  type World,
+} from '../../support/approval-world.js';
+import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
+import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
+import { type FakeService, fakeService } from '../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
+import { namedAddress } from '../../support/oracle.js';
+import { nodeOf, pastOf } from '../../support/past-batch.js';
+import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, ROTATED, STATUS, VAULT } from './fixtures.js';
+import { PLAN, registrarOf } from './registration.js';
+
+export interface Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+/** A screen for these options, which say what terminal it is. */
+export type Screen = (terminal: TestCliOptions) => Promise<Ended>;
+
+const TX = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
+const HASH = '238186c045395ed9f8fe5eda2a253194a384bf392c8ba4a86bd8fdc4907a4d95';
+const ID = aBatch().id;
+
+const change = (before: string, after: string) => ({ before, after });
+const FORESEEN = {
+  ...{ burnWallet: change('986404.25', '985153.75'), supply: change('999986404.25', '999985153.75') },
+  usedToday: change('13595.75', '14846.25'),
+};
+const FAILURES = [
+  { index: 1, type: 'ERR_INVALID_PROOF', message: 'The proof type "NOPE" is not known or not permitted.' },
+  {
+    ...{ index: 2, type: 'ERR_BURN_TOKENOMICS_FAILED' },
+    message: `The burn wallet ${MADE.burnWallet} has 985153.75 FLY left, 3000000 FLY are needed; send it FLY.`,
+  },
+] as const;
+const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedService> => ({
+  foresight: {
+    burns: async () => ({ failures, ...FORESEEN }),
+    batch: async () => ({
+      ...{ vault: change('1000000', '999998.5'), supply: change('999986404.25', '999986402.75') },
+      usedToday: { burn: change('13595.75', '13597.25'), airdrop: change('0', '0') },
+      rent: '0.01',
+    }),
+  },
+  symbol: 'FLY',
+});
+
+const BURNED = { result: 'SUCCESS', hash: HASH, txHash: TX, type: 'PRODUCT_BUY', dateBurned: DATE };
+const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"orderId":"A-1001"}', '--amount', '1250.5'];
+const BURNS = ['A-1', 'A-2', 'A-3'].map((orderId, index) => ({
+  ...{ type: index === 1 ? 'NOPE' : 'PRODUCT_BUY', proof: { orderId }, persistOnchain: true },
+  burnAmount: [1250.5, 2, 3_000_000][index],
+}));
+const PIPELINES = [
+  { type: 'T', payload: { b: 1, a: 2 }, actions: [{ action: 'BURN', amount: '1.5' }] },
+  { type: 'U', payload: { a: 3 }, actions: [{ action: 'MEMO', message: 'thank you' }] },
+];
+
+/** Words in a home that has these files, with a service that is prepared so. */
+const asking =
+  (
+    words: readonly string[],
+    prepare: (service: FakeService) => void = () => undefined,
+    { files = {}, ...more }: TestCliOptions & { files?: Readonly<Record<string, unknown>> } = {},
+  ): Screen =>
+  async (terminal) => {
+    const service = fakeService();
+    prepare(service);
+    const cli = testCli({ ...terminal, service, ...more });
+    for (const [name, content] of Object.entries(files))
+      writeFileSync(join(cli.home, name), JSON.stringify(content), { mode: 0o600 });
+    return cli.run(...words);
+  };
+const onMachine = (words: readonly string[], parts: Parameters<typeof localWith>[0]): Screen =>
+  asking(words, undefined, { openers: localWith(parts) });
+const onDatabase = (words: readonly string[], parts: Partial<DatabaseAdmin>): Screen =>
+  asking(words, undefined, { openers: { openDatabase: async () => parts as DatabaseAdmin } });
+const failing = (error: FlywheelError): Screen =>
+  asking(BURN, (service) =>
+    service.answer('burn', () => {
+      throw error;
+    }),
+  );
+
+/** In the world of a batch, by the words of its owner, who says no. */
+const inWorld =
+  (words: readonly string[], kind: TokenKind, more: Partial<OpenedService> = {}): Screen =>
+  async (terminal) => {
+    const world = honestWorld(kind);
+    const service = fakeService();
+    service.answer('getBatch', () => reply(aBatch({ ...world.batch, id: ID })));
+    const opened = { ...openedIn(world), service: service.service, trusted: async () => flywheel, ...more };
+    const cli = testCli({ ...terminal, service, opened, answers: ['n'] });
+    approvalIn(cli.home, world);
+    writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
+    return cli.run(...words);
+  };
+const inspecting =
+  (change: (world: World) => void): Screen =>
+  async (terminal) => {
+    const world = honestWorld('token');
+    change(world);
+    return inspect(world, {}, terminal);
+  };
+const closed =
+  (executed: number): Screen =>
+  async (terminal) => {
+    const world = honestWorld('token');
+    const past = nodeOf(pastOf(world.instructions, executed));
+    return inspect(world, { ...past, trusted: async () => world.flywheel }, terminal);
+  };
+
+const EXECUTED = {
+  ...{ total: 3, totalSuccessful: 2, totalFailed: 1, failedOnTransactionIndex: 2 },
+  failedTxMsg: 'custom program error: 0x1',
+  successfulExecutions: [{ bundleId: '1f0e3dad-99c8-4a3e-8d0c-2b5a6d7e8f90', txHashes: [TX, TX] }],
+};
+const [pipeline] = (EXAMPLES.batchPipelines.response as PipelinePage).items as [PipelineState];
+const SHOWN: readonly PipelineState[] = [
+  { ...pipeline, state: 'EXECUTED', txHash: TX },
+  { ...pipeline, index: 1, state: 'FAILED', message: 'custom error 1' },
+  { ...pipeline, index: 2, state: 'NOT_EXECUTED', actions: [{ action: 'MEMO', message: 'hi' }] },
+];
+const listed = (amount: string, status: 'SUCCESS' | 'FAILED') => ({
+  ...{ hash: HASH, txHash: TX, type: 'PRODUCT_BUY', amount, persistOnchain: false, status },
+  ...{ dateCreated: DATE, ...(status === 'SUCCESS' ? { dateBurned: DATE } : {}) },
+});
+
+/** A chain on which one transaction has landed: the memo of a proof, and a burn. */
+const proofOnChain = (): Partial<OpenedService> => {
+  const payer = namedAddress('payer');
+  const { mint, decimals, tokenProgram, vaultTokenAccount: account } = vaultToken;
+  const burn = burnChecked({ mint, decimals, tokenProgram, account, owner: payer, amount: 1_500_000n });
+  const text = proofMemoText('WATCH_AD', proofHash({ a: 1 }));
+  const past = nodeOf(new Map([['sig-1', [memo(text, [payer]), burn]]]));
+  return { ...past, pins: { ...flywheel, facts: null } };
+};
+const NODE = {
+  ...{ genesisHash: 'hash', cluster: 'devnet', slot: 400, slotsBehind: 2, version: '2.0.1' },
+  ...{ latencyMs: 30, clockAheadMs: 90_000 },
+};
+
+/** What stands in a world in which the batch cannot be approved. */
+const WORLDS: Readonly<Record<string, (world: World) => void>> = {
+  'not-understood': (world) => {
+    const strange = { program: namedAddress('a program'), accounts: [], data: Uint8Array.of(1) };
+    world.instructions[1] = [...(world.instructions[1] ?? []), strange];
+  },
+  approved: (world) => {
+    const { owner, operator } = world.flywheel;
+    world.state = (state) => {
+      state.proposal = {
+        ...{ ...state.proposal, approved: [owner, operator] },
+        status: { kind: 'Approved', timestamp: 1n },
+      };
+    };
+  },
+  drifted: (world) => {
+    world.state = (state) => {
+      state.multisig = { ...state.multisig, threshold: 1 };
+    };
+  },
+};
+
+export const SCREENS: Readonly<Record<string, Screen>> = {
+  help: asking(['--help']),
+  'help-burn-batch': asking(['burn-batch', '--help']),
+  'local-init': onMachine(['local', 'init'], { init: async () => MADE }),
+  'local-status': onMachine(['local', 'status'], { status: async () => STATUS }),
+  'local-fund': onMachine(['local', 'fund', '--tokens', '5'], {
+    fund: async () => ({
+      ...{ address: MADE.vaultAddress, tokens: '1005000', lamports: '1500000000', txHash: TX },
+    }),
+  }),
+  vault: onMachine(['vault'], { vault: async () => VAULT }),
+  'vault-own-cluster': onMachine(['vault'], {
+    vault: async () => ({ ...VAULT, cluster: { name: null, genesisHash: 'genesis' } }),
+  }),
+  burn: asking(BURN, (service) => service.answer('burn', () => reply(BURNED)), { opened: seeing([]) }),
+  'burn-on-cluster': asking(BURN, (service) => service.answer('burn', () => reply(BURNED)), {
+    opened: { explorer: 'devnet', symbol: 'FLY' },
+  }),
+  'burn-dry-run': asking([...BURN, '--dry-run'], undefined, { opened: seeing([]) }),
+  'burn-list': asking(['burn', 'list'], (service) =>
+    service.answer('listBurns', () =>
+      reply({ items: [listed('1250.5', 'SUCCESS'), listed('3000000', 'FAILED')], nextCursor: null }),
+    ),
+  ),
+  'burn-batch': asking(
+    ['burn-batch', 'burns.json'],
+    (service) =>
+      service.answer('burnBatch', () => {
+        const [, ...failed] = BURNS;
+        const errors = failed.map(({ proof, type: proofType }, at) => {
+          const { type, message } = FAILURES[at] as (typeof FAILURES)[number];
+          return { type, message, proof, proofType };
+        });
+        return reply({ success: [{ ...BURNED, hash: proofHash({ orderId: 'A-1' }) }], errors });
+      }),
+    { opened: { symbol: 'FLY' }, files: { 'burns.json': BURNS } },
+  ),
+  'burn-batch-dry-run': asking(['burn-batch', 'burns.json', '--dry-run'], undefined, {
+    ...{ opened: seeing(FAILURES), files: { 'burns.json': BURNS } },
+  }),
+  'burn-batch-problems': asking(['burn-batch', 'burns.json'], undefined, {
+    files: { 'burns.json': [BURNS[0], { ...BURNS[1], burnAmount: -1, more: 1 }] },
+  }),
+  'batch-init': asking(['batch', 'init', 'p.json'], undefined, { files: { 'p.json': PIPELINES } }),
+  'batch-init-dry-run': asking(['batch', 'init', 'p.json', '--dry-run'], undefined, {
+    ...{ opened: seeing([]), files: { 'p.json': PIPELINES } },
+  }),
+  'batch-list': asking(['batch', 'list'], (service) => {
+    const cancelled = { status: 'FAILED', executeResult: EXECUTED, dateCancelled: DATE } as const;
+    service.answer('listBatches', () => reply({ items: [aBatch(), aBatch(cancelled)], nextCursor: null }));
+  }),
+  'batch-current': asking(['batch', 'current', '-v'], (service) =>
+    service.answer('currentBatch', () => ({
+      value: aBatch(),
+      meta: {
+        ...{ replayed: false, requestId: 'req-1' },
+        cost: { feeLamports: 15_000n, rentPaidLamports: 2_000_000_000n, rentReclaimedLamports: 0n },
+      },
+    })),
+  ),
+  'batch-status': asking(['batch', 'status', ID], (service) =>
+    service.answer('getBatch', () => reply(aBatch({ status: 'FAILED', executeResult: EXECUTED }))),
+  ),
+  'batch-show': asking(['batch', 'show', ID], (service) =>
+    service.answer('batchPipelines', () => reply({ items: SHOWN, nextCursor: null })),
+  ),
+  'batch-execute': asking(['batch', 'execute', ID, '--signed-tx', 'AgAAAAAAAAAA'], (service) => {
+    const done = { ...EXECUTED, totalSuccessful: 3, totalFailed: 0 };
+    service.answer('executeBatch', () => reply({ batchId: ID, result: done }));
+  }),
+  'batch-inspect': inspecting(() => undefined),
+  ...Object.fromEntries(
+    Object.entries(WORLDS).map(([name, change]) => [`batch-inspect-${name}`, inspecting(change)]),
+  ),
+  'batch-inspect-executed': closed(3),
+  'batch-inspect-executed-in-part': closed(2),
+  'batch-approve': inWorld(['batch', 'approve', 'approval.json', '--keypair', 'owner.json'], 'token'),
+  'batch-approve-token-2022': inWorld(
+    ['batch', 'approve', 'approval.json', '--keypair', 'owner.json'],
+    'token-2022',
+  ),
+  'batch-reject': inWorld(['batch', 'reject', ID, '--keypair', 'owner.json'], 'token'),
+  'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
+    ...nodeOf(pastOf(honestWorld('token').instructions, 3)),
+  }),
+  'proof-verify': asking(['proof', 'verify', '--tx', 'sig-1', '--proof', 'proof.json'], undefined, {
+    ...{ opened: proofOnChain(), files: { 'proof.json': { a: 1 } } },
+  }),
+  report: asking(['report', '--by', 'month,type'], (service) =>
+    service.answer('report', () => reply(REPORT)),
+  ),
+  pending: async (terminal) => {
+    const service = fakeService();
+    service.answer('burn', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
+    const unfinished: UnfinishedWork[] = [
+      {
+        ...{ id: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', operation: 'burnBatch', running: false },
+        ...{ idempotencyKey: null, dateBegun: DATE, signatures: [TX] },
+      },
+    ];
+    const recovery: Recovery = { unfinished: async () => unfinished, finish: async () => undefined };
+    const cli = testCli({ ...terminal, service, opened: { recovery } });
+    await cli.run(...BURN);
+    return cli.run('pending');
+  },
+  whoami: async (terminal) => {
+    const chain = { kind: 'ledger', name: null, genesisHash: 'hash' } as const;
+    const openers = { dataChain: async () => chain, dataPins: async () => pinsOf(honestWorld('token')) };
+    return testCli({ ...terminal, openers }).run('whoami', '--check', '--timeout', '5');
+  },
+  doctor: asking(
+    ['doctor', '--api-url', 'https://api.example', '--rpc-url', 'devnet', '--rpc-url', 'testnet'],
+    (service) => service.answer('currentBatch', () => refuse('ERR_UNAUTHORIZED', 'The key was revoked.')),
+    {
+      openers: {
+        checkRpc: async () => [
+          { address: nodeAddress('https://n0.example', 'test'), state: NODE, problem: null },
+          {
+            ...{ address: nodeAddress('https://n1.example', 'test'), state: null },
+            problem: new FlywheelError('ERR_UNAVAILABLE', 'It does not answer.'),
+          },
+        ],
+      },
+    },
+  ),
+  'profile-show': async (terminal) => {
+    const cli = testCli({ ...terminal, stdin: 'fk_secret' });
+    const rpc = ['--rpc-url', 'https://rpc.example.com/v2/KEY123456', '--rpc-url', 'devnet'];
+    await cli.run('profile', 'add', 'main', '--api-url', 'https://api.example', '--api-key-stdin', ...rpc);
+    const { facts, ...pins } = pinsOf(honestWorld('token'));
+    const file = join(cli.home, 'pins.json');
+    writeFileSync(file, JSON.stringify({ ...pins, facts }));
+    const opened = { pins: { ...pins, facts: null }, ...openedIn(honestWorld('token')) };
+    await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
+    await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000', '--recipients', '');
+    return cli.run('profile', 'show');
+  },
+  'profile-list': async (terminal) => {
+    const cli = testCli(terminal);
+    await cli.run('profile', 'add', 'staging', '--api-url', 'https://api.example');
+    await cli.run('profile', 'add', 'local', '--data-dir', '/data');
+    return cli.run('profile', 'list');
+  },
+  'keys-list': onMachine(['keys', 'list'], { listKeys: async () => KEYS }),
+  'keys-create': onMachine(['keys', 'create'], { createKey: async () => MADE.apiKey }),
+  'keys-rotate': onMachine(['keys', 'rotate', 'key-1'], { rotateKey: async () => ROTATED }),
+  audit: onMachine(['audit'], { audit: async () => ACTS }),
+  'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),
+  'db-check': onDatabase(['db', 'check'], {
+    check: async () => [
+      { name: 'caps', ok: true, detail: 'no days on which more has landed than their cap' },
+      { name: 'supply FLY', ok: false, detail: 'less was burned than is written down' },
+    ],
+  }),
+  'db-migrate': onDatabase(['db', 'migrate', '--dry-run'], {
+    migrate: async () => ({ database: 'postgres://db/fly', from: 2, to: 4, applied: ['landings', 'keys'] }),
+  }),
+  'db-accept-gap': onMachine(['db', 'accept-gap'], {
+    gap: async () => GAP,
+    acceptGap: async () => undefined,
+  }),
+  register: asking(
+    [
+      ...['register', '--cluster', 'devnet', '--mint', PLAN.mint, '--owner', PLAN.owner],
+      ...['--operator-keypair', 'operator.json'],
+    ],
+    undefined,
+    {
+      ...{ openers: { openRegistrar: async () => registrarOf(PLAN) }, answers: ['n'] },
+      files: { 'operator.json': [...ownerKeypair] },
+    },
+  ),
+  'error-usage': asking(['burn', '--typ', 'PRODUCT_BUY']),
+  'error-missing': asking(['burn']),
+  'error-unknown': failing(new FlywheelError('ERR_OUTCOME_UNKNOWN', 'No answer came from the service.')),
+  'error-rate': failing(
+    new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'The rate limit of this operation is used up.', {
+      ...{ status: 429, retryAfterSeconds: 30, requestId: 'req-1', unsent: true },
+    }),
+  ),
+  'error-funds': failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', FAILURES[1].message)),
+};
