@@ -205,7 +205,6 @@ describe('service routes', () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         for (const line of [
           'flywheel_http_requests_total{operation="burn",status="200"} 2',
-          'flywheel_idempotent_replays_total{operation="burn"} 1',
           'flywheel_http_requests_total{operation="burn",status="429"} 1',
           'flywheel_burns_total{result="success"} 1',
           'flywheel_batches{status="FINALIZED"} 3',
