@@ -2,10 +2,10 @@
 import { clusterName } from '../chain/node-address.js';
 import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { DataChain } from '../contract/admin.js';
+import type { RateCounts } from '../contract/rate-counts.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
 import type { Store } from '../store/store.js';
-import type { OpenRateCounts } from './rate-counts.js';
 
 /** What is chosen where a database is opened. */
 export type DatabaseTerms = Pick<PostgresStoreOptions, 'schema' | 'readers' | 'writers'>;
@@ -31,7 +31,9 @@ export async function openDatabase(address: DatabaseAddress, terms: DatabaseTerm
 }
 
 /** Where all servers on the database count the requests for their limits. */
-export async function openDatabaseRateCounts(address: DatabaseAddress): Promise<OpenRateCounts> {
+export async function openDatabaseRateCounts(
+  address: DatabaseAddress,
+): Promise<RateCounts & { close(): Promise<void> }> {
   const { openPostgresRateCounts } = await import('../store/postgres/rate-counts.js');
   return openPostgresRateCounts({ url: address.reveal() });
 }

@@ -83,7 +83,6 @@ export const dataFiles = (dataDir: string) => ({
   apiKey: join(dataDir, 'api-key'),
   owner: join(dataDir, 'owner.json'),
   squadsProgram: join(dataDir, 'squads-v4.so'),
-  rateCounts: join(dataDir, 'rate-counts.db'),
   journal: join(dataDir, JOURNAL_FILE),
   approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
@@ -228,9 +227,9 @@ export const writePrivate = (path: string, text: string | Uint8Array): void =>
 /** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
 export function wipeDataDirectory(dataDir: string): void {
   const { config, keys, apiKey, owner, squadsProgram, approvals, ...files } = dataFiles(dataDir);
-  const { store, ledger, rateCounts, journal, approvalRecord } = files;
+  const { store, ledger, journal, approvalRecord } = files;
   // The configuration goes last: until then the directory can be wiped again.
-  const databases = [store, ledger, rateCounts, journal, approvalRecord].flatMap((file) => [
+  const databases = [store, ledger, journal, approvalRecord].flatMap((file) => [
     file,
     `${file}-wal`,
     `${file}-shm`,

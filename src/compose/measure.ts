@@ -4,24 +4,15 @@
  */
 import type { Chain } from '../chain/chain.js';
 import type { Measured } from '../http/options.js';
-import type { Store, StoreTransaction } from '../store/store.js';
-
-type Work<Result> = (tx: StoreTransaction) => Promise<Result>;
+import type { Store } from '../store/store.js';
 
 /** Takes what was measured, once there is somebody who wants it. */
 export class Meter {
   #observe: ((measured: Measured) => void) | undefined;
-  #waiting = 0;
-  #open = 0;
 
   /** From now on it is told. */
   attach(observe: (measured: Measured) => void): void {
     this.#observe = observe;
-  }
-
-  /** Transactions that wait for a connection or a lock, and those that have theirs. */
-  get transactions(): { readonly waiting: number; readonly open: number } {
-    return { waiting: this.#waiting, open: this.#open };
   }
 
   /** The same store. */
@@ -40,8 +31,8 @@ export class Meter {
       bind: (genesis) => store.bind(genesis),
       raiseRevision: (revision) => store.raiseRevision(revision),
       latestMs: () => store.latestMs(),
-      transaction: (work, of) => this.#timed('write', work, (timed) => store.transaction(timed, of)),
-      read: (work) => this.#timed('read', work, (timed) => store.read(timed)),
+      transaction: (work, of) => this.#timed('write', store.transaction(work, of)),
+      read: (work) => this.#timed('read', store.read(work)),
       close: () => store.close(),
     };
   }
@@ -62,31 +53,9 @@ export class Meter {
     });
   }
 
-  async #timed<Result>(
-    kind: 'read' | 'write',
-    work: Work<Result>,
-    run: (work: Work<Result>) => Promise<Result>,
-  ): Promise<Result> {
-    const askedMs = performance.now();
-    let begunMs: number | undefined;
-    let doneMs: number | undefined;
-    this.#waiting += 1;
-    try {
-      return await run(async (tx) => {
-        begunMs = performance.now();
-        this.#waiting -= 1;
-        this.#open += 1;
-        const result = await work(tx);
-        doneMs = performance.now();
-        return result;
-      });
-    } finally {
-      if (begunMs === undefined) this.#waiting -= 1;
-      else this.#open -= 1;
-      this.#say({ what: 'wait', kind, seconds: ((begunMs ?? performance.now()) - askedMs) / 1_000 });
-      if (begunMs !== undefined) this.#say({ what: 'transaction', kind, seconds: since(begunMs) });
-      if (doneMs !== undefined && kind === 'write') this.#say({ what: 'commit', seconds: since(doneMs) });
-    }
+  async #timed<Result>(kind: 'read' | 'write', run: Promise<Result>): Promise<Result> {
+    const startMs = performance.now();
+    return run.finally(() => this.#say({ what: 'transaction', kind, seconds: since(startMs) }));
   }
 
   #say(measured: Measured): void {

@@ -3,18 +3,15 @@
 import type { Chain } from '../chain/chain.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
-import { OPERATION_LIST, OPERATIONS, type OperationId, type RateLimit } from '../contract/operations.js';
-import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
+import { OPERATION_LIST, type OperationId, type RateLimit } from '../contract/operations.js';
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { FileName } from '../files/sqlite-errors.js';
-import type { HttpServerDeps, HttpServerOptions, Principal } from '../http/options.js';
-import { createRateLimiter, withRate } from '../http/rate-limiter.js';
-import { cacheReads } from '../http/read-cache.js';
-import { createHttpServer, type HttpServer } from '../http/server.js';
+import { createHttpServer, type HttpServer } from '../http/app.js';
+import type { HttpServerOptions, Principal } from '../http/options.js';
+import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import type { Clock } from '../values/time.js';
 import { type DataEngineOptions, type OpenedDataEngine, openDataEngine } from './data-engine.js';
 import { type DataPlace, requirePlace } from './data-place.js';
 import { type DataWatch, watchData } from './data-watch.js';
@@ -23,12 +20,10 @@ import { createDiskCheck } from './disk-check.js';
 import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
 import { engineLog } from './engine-log.js';
 import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
-import { openLateEngine, type ServedEngine } from './late-engine.js';
+import { openLateEngine } from './late-engine.js';
 import { dataFiles, isOnCluster } from './local-config.js';
 import { Meter } from './measure.js';
 import { Opened } from './opened.js';
-import { type OpenRateCounts, openRateCounts } from './rate-counts.js';
-import { openStoreVersion } from './store-version.js';
 
 /** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function startServerOverEngine(
@@ -100,32 +95,35 @@ async function createServer(
     }),
   );
   const { engine } = late;
-  const { data, look } = await watchPlace(opened, settings, place);
-  const counts = opened.keep(await openCounts(settings, ambient.clock));
+  const data = opened.keep(watchData(filesOf(dataDir, place)));
+  const rateCounts =
+    place.kind === 'database'
+      ? opened.keep(await openDatabaseRateCounts(place.address))
+      : createMemoryCounts();
   const checkDisk = isShared
     ? async () => {}
     : createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock: ambient.clock });
-  const writes = countWrites(engine);
-  const reads = {
-    service: writes.service,
-    authenticate: async (credential: Secret | null): Promise<Principal> => {
-      const principal = await engine.authenticate(credential);
-      return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
-    },
-  };
   const server = await createHttpServer(
     {
-      // What another machine has written to a database is not known here.
-      ...(look === null ? reads : cacheReads({ ...reads, version: look })),
+      service: engine,
+      authenticate: async (credential: Secret | null): Promise<Principal> => {
+        data.check();
+        const principal = await engine.authenticate(credential);
+        return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
+      },
       health: {
         ready: async () => {
           // Looks at the files, where the engine may still have in memory what it asks for.
-          look?.();
+          data.check();
           await Promise.all([engine.ready(), checkDisk()]);
         },
       },
-      metrics: metricsOf(engine, writes, meter),
-      rateLimiter: createRateLimiter(counts),
+      metrics: {
+        batchesByStatus: () => engine.countBatches(),
+        attach: (observe) => meter.attach(observe),
+        state: () => engine.state(),
+      },
+      rateCounts,
       log: { level: options.logLevel, stream: ambient.io.stderr, server: () => late.instance },
     },
     httpOptions(ambient, settings, options),
@@ -157,19 +155,6 @@ const engineOptions = (
   ...(between === undefined ? {} : { between }),
 });
 
-/** What the metrics tell beside the requests. */
-const metricsOf = (
-  engine: ServedEngine,
-  writes: { waiting(): number },
-  meter: Meter,
-): NonNullable<HttpServerDeps['metrics']> => ({
-  batchesByStatus: () => engine.countBatches(),
-  queueDepth: writes.waiting,
-  attach: (observe) => meter.attach(observe),
-  transactions: () => meter.transactions,
-  state: () => engine.state(),
-});
-
 /** What a server does before it serves, and goes on doing. */
 async function begin(
   { engine, chain, store, verify }: OpenedDataEngine,
@@ -179,23 +164,6 @@ async function begin(
   await verifyAtStart(verify, ambient);
   await requireKeys(store, Object.keys(options.keyRates));
   return finishWhatIsLeft(engine, chain, options, ambient);
-}
-
-/** What requests are served from, as far as it is files; `look` tells whether something was written, and that all is still there. */
-async function watchPlace(
-  opened: Opened,
-  settings: Settings,
-  place: DataPlace,
-): Promise<{ readonly data: DataWatch; readonly look: (() => number) | null }> {
-  const dataDir = settings.dataDir.value;
-  const data = opened.keep(watchData(filesOf(dataDir, place)));
-  if (place.kind === 'database') return { data, look: null };
-  const store = opened.keep(await openStoreVersion(dataFiles(dataDir).store));
-  const look = (): number => {
-    data.check();
-    return store.version();
-  };
-  return { data, look };
 }
 
 function filesOf(dataDir: string, place: DataPlace): readonly FileName[] {
@@ -236,14 +204,6 @@ const finishWhatIsLeft = (
 /** Levels of the log at which what stays unfinished is said. */
 const LOGS_PROBLEMS: ReadonlySet<ServeOptions['logLevel']> = new Set(['warn', 'info', 'debug', 'trace']);
 
-/** Requests are counted where all servers on the same flywheels count them. */
-function openCounts(settings: Settings, clock: Clock): Promise<OpenRateCounts> {
-  const place = requirePlace(settings);
-  return place.kind === 'database'
-    ? openDatabaseRateCounts(place.address)
-    : openRateCounts(dataFiles(settings.dataDir.value).rateCounts, clock);
-}
-
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
 async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
@@ -262,21 +222,3 @@ const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, R
       withRate(rateLimit, rates[id]),
     ]),
   );
-
-/** The ledger has one writer: of the operations that write to it, all but one wait for their turn. */
-function countWrites(engine: Service): { readonly service: Service; waiting(): number } {
-  let running = 0;
-  const counted: Perform = async (id, input, call) => {
-    const change = OPERATIONS[id].submits ? 1 : 0;
-    running += change;
-    try {
-      return await callOperation(engine, id, input, call);
-    } finally {
-      running -= change;
-    }
-  };
-  return {
-    service: { ...eachOperation(counted), close: () => engine.close() },
-    waiting: () => Math.max(0, running - 1),
-  };
-}

@@ -1,11 +1,11 @@
 /** Numbers of the contract that are not part of a shape, each with its unit. */
 
 /** Largest request body in bytes, unless configured (contract, section 1.3). */
-export const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
-/** JSON values in one request body, those inside others included. */
-export const MAX_JSON_VALUES = 200_000;
+export const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
+/** JSON values in one request body, counted by its commas and opening brackets. */
+export const MAX_JSON_VALUES = 80_000;
 /** Objects among them: what an object takes in memory has little to do with what it takes on its way. */
-export const MAX_JSON_OBJECTS = 50_000;
+export const MAX_JSON_OBJECTS = 40_000;
 /** Keys of one object in a request body; a proof of the largest size has fewer. */
 export const MAX_OBJECT_KEYS = 10_000;
 /** Longest path parameter in characters. */

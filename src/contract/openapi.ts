@@ -59,7 +59,7 @@ export interface OpenApiOptions {
   readonly rateLimits?: Partial<Record<OperationId, Rate>>;
   /** Is the API key taken as a bearer token as well? @default false */
   readonly bearer?: boolean;
-  /** @default 10 MiB */
+  /** @default 4 MiB */
   readonly maxBodyBytes?: number;
 }
 

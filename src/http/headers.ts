@@ -1,48 +1,94 @@
-/** The response headers that tell of limits, replays, deprecation and cost. */
-
+/** Header lines: which a request may have, and those of answers. What two programs could read differently is refused. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyCorsOptions } from '@fastify/cors';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReplyMeta } from '../contract/call.js';
-import { encodeBatchCost, encodeRateLimit, encodeRateLimitPolicy } from '../contract/header-values.js';
-import {
-  BATCH_COST_HEADER,
-  IDEMPOTENT_REPLAYED_HEADER,
-  RATE_LIMIT_HEADER,
-  RATE_LIMIT_POLICY_HEADER,
-} from '../contract/headers.js';
-import type { Operation, RateLimit } from '../contract/operations.js';
-import { SUCCESSOR } from '../contract/operations.js';
-import type { RateDecision } from './rate-limiter.js';
+import { encodeBatchCost } from '../contract/header-values.js';
+import * as names from '../contract/headers.js';
+import { type Operation, SUCCESSOR } from '../contract/operations.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { Secret } from '../values/secret.js';
+import type { HttpSettings } from './options.js';
 
-/** When the two burn operations were deprecated, 2026-01-01 in Unix seconds (RFC 9745). */
-const DEPRECATED_SINCE = '@1767225600';
+/** A header value as a request id, if it is harmless. */
+export const requestIdFrom = (header: string | readonly string[] | undefined): string =>
+  typeof header === 'string' && /^[A-Za-z0-9._~:+/=@-]{1,128}$/.test(header) ? header : randomUUID();
 
-/** Headers that every answer of an operation carries. */
-export function operationHeaders(operation: Operation, basePath: string): Readonly<Record<string, string>> {
-  if (!operation.deprecated) return {};
-  return {
-    deprecation: DEPRECATED_SINCE,
-    link: `<${basePath}${SUCCESSOR.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`,
-  };
+/** A request has one of each. Node keeps the first of several, another program might keep the last. */
+const SINGLE = new Set(['host', 'content-type', 'content-length', 'transfer-encoding', 'authorization']);
+
+/** Node reads no more lines than it is told to, and says nothing of the rest. */
+export const MAX_HEADER_LINES = 256;
+
+function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  const lines = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  if (lines.length > MAX_HEADER_LINES) return `There are more than ${MAX_HEADER_LINES} header lines.`;
+  const repeated = lines.find((name, at) => SINGLE.has(name) && lines.indexOf(name) !== at);
+  if (repeated !== undefined) return `The header ${repeated} must not be repeated.`;
+  if (headers.host === undefined && httpVersion === '1.1') return 'The header host is missing.';
+  if ((headers.expect ?? '100-continue').toLowerCase() !== '100-continue')
+    return 'The only expectation that is met is 100-continue.';
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return undefined;
+  if (coding.toLowerCase() !== 'chunked') return 'The only transfer-encoding that is understood is chunked.';
+  if (headers['content-length'] === undefined) return undefined;
+  return 'A body has a content-length or a transfer-encoding, not both.';
 }
 
-/** The limit and what is left of it; a request without a key has used nothing. */
-export function rateLimitHeaders(
-  limit: RateLimit,
-  decision?: RateDecision,
-): Readonly<Record<string, string>> {
-  return {
-    [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
-    [RATE_LIMIT_HEADER]: encodeRateLimit({
-      policy: limit.name,
-      remaining: decision?.remaining ?? limit.points,
-      resetSeconds: decision?.resetSeconds ?? limit.windowSeconds,
-    }),
-  };
+/** @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood, or for too many lines. */
+export function checkRequestHeaders({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const problem = headerProblem(raw);
+  if (problem === undefined) return;
+  // What comes behind such a request cannot be trusted either.
+  reply.header('connection', 'close');
+  throw new FlywheelError('ERR_INVALID_REQUEST', problem);
 }
 
-/** What came of the call. */
-export function metaHeaders(meta: ReplyMeta): Readonly<Record<string, string>> {
-  return {
-    ...(meta.replayed ? { [IDEMPOTENT_REPLAYED_HEADER]: 'true' } : {}),
-    ...(meta.cost === undefined ? {} : { [BATCH_COST_HEADER]: encodeBatchCost(meta.cost) }),
-  };
+/** The API key of a request: from its own header, or, where that is missing and allowed, as a bearer token. */
+export function readCredential(
+  { headers }: IncomingMessage,
+  { apiKeyHeader, bearer }: HttpSettings,
+): Secret | null {
+  const key = headers[apiKeyHeader];
+  if (key !== undefined) return typeof key === 'string' && key !== '' ? new Secret(key) : null;
+  const token = bearer ? /^bearer +([^\s]+)$/i.exec(headers.authorization ?? '')?.[1] : undefined;
+  return token === undefined ? null : new Secret(token);
 }
+
+/** @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed. */
+export function readIdempotencyKey(operation: Operation, { headers }: IncomingMessage): string | undefined {
+  const value = headers[names.IDEMPOTENCY_KEY_HEADER];
+  return names.checkIdempotencyKey(typeof value === 'string' ? value : undefined, operation.idempotencyKey);
+}
+
+/** Every answer of a deprecated operation says so: since 2026-01-01, in Unix seconds (RFC 9745). */
+export function operationHeaders({ deprecated }: Operation, basePath: string): Record<string, string> {
+  if (!deprecated) return {};
+  const link = `<${basePath}${SUCCESSOR.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`;
+  return { deprecation: '@1767225600', link };
+}
+
+/** Replay and cost of an answer. */
+export const metaHeaders = ({ replayed, cost }: ReplyMeta): Record<string, string> => ({
+  ...(replayed ? { [names.IDEMPOTENT_REPLAYED_HEADER]: 'true' } : {}),
+  ...(cost === undefined ? {} : { [names.BATCH_COST_HEADER]: encodeBatchCost(cost) }),
+});
+
+/** Which pages may read answers in a browser: those of the named origins. A browser remembers it for 10 minutes. */
+export const corsOptions = ({ corsOrigins, apiKeyHeader, bearer }: HttpSettings): FastifyCorsOptions => ({
+  // A function, so that a preflight of any other origin is answered like every request: 405.
+  origin: (origin, done) => done(null, origin !== undefined && corsOrigins.includes(origin)),
+  methods: ['GET', 'POST'],
+  allowedHeaders: [
+    ...[apiKeyHeader, 'content-type', names.IDEMPOTENCY_KEY_HEADER, names.REQUEST_ID_HEADER],
+    ...(bearer ? ['authorization'] : []),
+  ],
+  exposedHeaders: [
+    ...[names.REQUEST_ID_HEADER, names.RATE_LIMIT_HEADER, names.RATE_LIMIT_POLICY_HEADER],
+    ...[names.RETRY_AFTER_HEADER, names.IDEMPOTENT_REPLAYED_HEADER, names.BATCH_COST_HEADER],
+    ...['deprecation', 'link'],
+  ],
+  maxAge: 600,
+  strictPreflight: false,
+});

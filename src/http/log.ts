@@ -3,94 +3,89 @@ import type { FastifyBaseLogger, FastifyServerOptions } from 'fastify';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import type { HttpServerDeps } from './options.js';
-import type { RequestLife } from './request-life.js';
+import type { Notes } from './requests.js';
 
-/** Whatever is logged under these names is masked, in case a dependency logs more than it should. */
-const MASKED = [
-  'headers',
-  'req',
-  'request',
-  'body',
-  'proof',
-  'payload',
-  'credential',
-  'authorization',
-  'err.headers',
-  'err.body',
-  'err.request',
-];
+/** Signatures that one line names; the log of the engine has them all. */
+const MAX_NAMED = 8;
+
+/** The fields of answers that change something; each answer has some of them. */
+interface Answered {
+  readonly txHash?: string;
+  readonly success?: readonly { readonly txHash?: string }[];
+  readonly result?: { readonly successfulExecutions?: readonly { readonly txHashes?: readonly string[] }[] };
+  readonly batchId?: string;
+  readonly batch?: { readonly id?: string };
+}
+
+/** Transactions and batch of an answer; `transactions` is their number where not all are named. */
+export function outcomeOf(value: unknown): Readonly<Record<string, unknown>> {
+  const { txHash, success, result, batchId, batch } = value as Answered;
+  const executions = result?.successfulExecutions ?? [];
+  const all = [
+    txHash,
+    ...(Array.isArray(success) ? success : []).map((burn: Answered) => burn.txHash),
+    ...executions.flatMap(({ txHashes }) => txHashes ?? []),
+  ].filter((hash) => hash !== undefined);
+  return {
+    signatures: all.length === 0 ? undefined : all.slice(0, MAX_NAMED),
+    transactions: all.length > MAX_NAMED ? all.length : undefined,
+    batchId: batchId ?? batch?.id,
+  };
+}
 
 const MAX_CAUSES = 5;
 
-interface LoggedError {
-  readonly [field: string]: unknown;
-  readonly type: string;
-  readonly message: string;
-  readonly stack: string;
-}
-
-/** Only the fields that are known to be harmless. */
-function loggedError(error: unknown, depth = 0): LoggedError {
+/** Only the fields of an error that are known to be harmless. */
+function loggedError(error: unknown, depth = 0): { type: string; message: string; stack: string } {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an error object', stack: '' };
   const code: unknown = isFlywheelError(error) ? error.code : Reflect.get(error, 'code');
+  const hasCause = error.cause !== undefined && depth < MAX_CAUSES;
   return {
-    type: error.name,
-    message: error.message,
+    ...{ type: error.name, message: error.message, stack: error.stack ?? '' },
     ...(typeof code === 'string' ? { code } : {}),
-    stack: error.stack ?? '',
-    ...(error.cause === undefined || depth >= MAX_CAUSES
-      ? {}
-      : { cause: loggedError(error.cause, depth + 1) }),
+    ...(hasCause ? { cause: loggedError(error.cause, depth + 1) } : {}),
   };
 }
 
-/** ISO text of now; under load many lines share a millisecond, and writing it again for each would show. */
-function createTimestamp(): () => string {
-  let atMs = 0;
-  let text = '';
-  return () => {
-    const nowMs = Date.now();
-    if (nowMs !== atMs) {
-      atMs = nowMs;
-      text = `,"time":"${isoTime(nowMs)}"`;
-    }
-    return text;
-  };
-}
+/** Masked, in case a dependency logs more than it should. */
+const MASKED = [
+  ...['headers', 'req', 'request', 'body', 'proof', 'payload', 'credential', 'authorization'],
+  ...['err.headers', 'err.body', 'err.request'],
+];
 
 /** Options for the framework's logger. */
 export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifyServerOptions['logger']> => ({
   level: log.level,
   stream: { write: (line: string) => void log.stream.write(line) },
   base: null,
-  mixin: () => {
-    const server = log.server?.();
-    return server === undefined ? {} : { server };
-  },
-  timestamp: createTimestamp(),
+  mixin: () => ({ server: log.server?.() }),
+  timestamp: () => `,"time":"${isoTime(Date.now())}"`,
   formatters: { level: (level: string) => ({ level }) },
   serializers: { err: (error: unknown) => loggedError(error) },
   redact: { paths: MASKED, censor: '***' },
 });
 
-/** The one line of a request; of its path only the route's pattern. */
-export function logEnd(log: FastifyBaseLogger, life: RequestLife): void {
-  const { requestId, request, route, response, keyId, project, operationId } = life;
-  const { problemCode, replayed, isAnswered, outcome } = life;
+/** The one line of a request; of its path only the route's pattern. Fields without a value are left out. */
+export function logEnd(log: FastifyBaseLogger, notes: Notes): void {
+  const { requestId, request, route, response, startedMs, keyId, project, operationId } = notes;
+  const [method, status] = [request.method, response.statusCode];
+  const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000;
+  const { outcome, problemCode: error } = notes;
+  const replayed = notes.replayed === true ? true : undefined;
   log.info(
     {
       requestId,
-      method: request.method,
+      method,
       route,
-      status: response.statusCode,
-      durationMs: Math.round(life.elapsedMs * 1_000) / 1_000,
-      ...(keyId === undefined ? {} : { keyId }),
-      ...(project === undefined ? {} : { project }),
-      ...(operationId === undefined ? {} : { operationId }),
+      status,
+      durationMs,
+      keyId,
+      project,
+      operationId,
       ...outcome,
-      ...(problemCode === undefined ? {} : { error: problemCode }),
-      ...(replayed ? { replayed } : {}),
+      error,
+      replayed,
     },
-    isAnswered ? 'answered' : 'client gone',
+    response.writableFinished ? 'answered' : 'client gone',
   );
 }

@@ -1,194 +1,125 @@
-/** What the server counts, in Prometheus' text form; each server has its own registry. */
-import type { Registry } from 'prom-client';
+/** What the server counts, in Prometheus' text form; each server has its own registry. Labels have few values, and no key. */
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
-import type { MetricsSource } from './options.js';
-import { addBuildInfo, addStateGauges, addTimings } from './state-metrics.js';
+import type { MetricsSource, ServiceState } from './options.js';
+import type { Requests } from './requests.js';
 
-export interface Metrics {
-  /** A request has ended, whatever came of it; `operation` is `none` for all other paths. */
-  ended(request: {
-    readonly operation: OperationId | 'none';
-    readonly status: number;
-    readonly seconds: number;
-    /** Was the answer given, or had the client gone? */
-    readonly isAnswered: boolean;
-  }): void;
-  rateLimited(operation: OperationId): void;
-  /** The service has given a value. */
-  answered(operation: OperationId, reply: Reply<unknown>): void;
-  /** The service was called, or has come to an end. */
-  running(delta: 1 | -1): void;
-  contentType: string;
-  text(): Promise<string>;
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** For how long one look at the state answers all who ask. */
+const STATE_MS = 5_000;
+
+const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+
+/** How many burns an answer of the two burn operations reports. */
+function burnsOf(operation: OperationId, value: unknown): Readonly<Record<string, number>> {
+  if (operation === 'burn') return { success: 1 };
+  if (operation !== 'burnBatch') return {};
+  const { success, errors } = value as { readonly success?: unknown; readonly errors?: unknown };
+  return { success: lengthOf(success), error: lengthOf(errors) };
 }
 
-/** What is asked of the server when somebody reads the metrics. */
-export interface ServerState {
-  connections(): number;
-  /** Of large bodies. */
-  heldBytes(): number;
-}
-
-const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
-const lengthOf = (value: unknown, field: string): number => {
-  const list: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, field) : undefined;
-  return Array.isArray(list) ? list.length : 0;
-};
-
-/** How many burns a reply of a burn operation reports; none for the other operations. */
-function burnsOf(
-  operation: OperationId,
-  value: unknown,
-): { readonly success: number; readonly error: number } {
-  if (operation === 'burn') return { success: 1, error: 0 };
-  if (operation !== 'burnBatch') return { success: 0, error: 0 };
-  return { success: lengthOf(value, 'success'), error: lengthOf(value, 'errors') };
-}
-
-/** Keeps what was made for each combination; there are few. */
-function makeOnce<Arguments extends readonly (string | number)[], Made>(
-  make: (...parts: Arguments) => Made,
-): (...parts: Arguments) => Made {
-  const made = new Map<string, Made>();
-  return (...parts) => {
-    const key = parts.join(' ');
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    const fresh = make(...parts);
-    made.set(key, fresh);
-    return fresh;
+/** One look for all gauges of a scrape; `null` where it failed, which readiness tells. */
+function sharedState(look: MetricsSource['state']): () => Promise<ServiceState | null> {
+  let last: Promise<ServiceState | null> = Promise.resolve(null);
+  let atMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (look !== undefined && performance.now() - atMs > STATE_MS) {
+      atMs = performance.now();
+      last = look().catch(() => null);
+    }
+    return last;
   };
 }
 
-type Prometheus = typeof import('prom-client');
+/** Values by the values of a label, as in `{ FINALIZED: 3 }`. */
+type ByLabel = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
+const byLabel = (label: string, values: Readonly<Record<string, number>>): ByLabel =>
+  Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
 
-/** What is counted as it happens. */
-function createCounters({ Counter, Gauge, Histogram }: Prometheus, registers: Registry[]) {
-  return {
-    requests: new Counter({
-      name: 'flywheel_http_requests_total',
-      help: 'Requests that have ended, by operation and by the status of their answer.',
-      labelNames: ['operation', 'status'] as const,
-      registers,
-    }),
-    duration: new Histogram({
-      name: 'flywheel_http_request_duration_seconds',
-      help: 'Time from the request line to the end of the answer.',
-      labelNames: ['operation'] as const,
-      buckets: DURATION_BUCKETS_SECONDS,
-      registers,
-    }),
-    hangUps: new Counter({
-      name: 'flywheel_http_hang_ups_total',
-      help: 'Requests whose client had gone before its answer was out.',
-      labelNames: ['operation'] as const,
-      registers,
-    }),
-    limited: new Counter({
-      name: 'flywheel_rate_limited_total',
-      help: 'Requests refused by the rate limit.',
-      labelNames: ['operation'] as const,
-      registers,
-    }),
-    replays: new Counter({
-      name: 'flywheel_idempotent_replays_total',
-      help: 'Answers that were those of an earlier request.',
-      labelNames: ['operation'] as const,
-      registers,
-    }),
-    burns: new Counter({
-      name: 'flywheel_burns_total',
-      help: 'Burns reported by the two burn operations, replays left out.',
-      labelNames: ['result'] as const,
-      registers,
-    }),
-    running: new Gauge({
-      name: 'flywheel_http_requests_running',
-      help: 'Calls of the service that are being worked on, also for clients that have gone.',
-      registers,
-    }),
-  };
-}
+export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** What is asked of the service and the server when somebody reads the metrics. */
-function addSourceGauges(
-  { Gauge }: Prometheus,
-  registers: Registry[],
-  source: MetricsSource & ServerState,
-): void {
-  new Gauge({
-    name: 'flywheel_http_connections',
-    help: 'Connections that are open.',
-    registers,
-    collect() {
-      this.set(source.connections());
-    },
+export async function createMetrics(source: MetricsSource, requests: Requests, version: string) {
+  const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const common = (name: string, help: string, labelNames: string[]) => ({
+    ...{ name: `flywheel_${name}`, help, labelNames },
+    registers: [registry],
   });
-  new Gauge({
-    name: 'flywheel_http_held_bytes',
-    help: 'Bytes of large request bodies that are held in memory.',
-    registers,
-    collect() {
-      this.set(source.heldBytes());
-    },
-  });
-  new Gauge({
-    name: 'flywheel_batches',
-    help: 'Batches by status.',
-    labelNames: ['status'] as const,
-    registers,
-    async collect() {
-      for (const [status, count] of Object.entries((await source.batchesByStatus?.()) ?? {})) {
-        this.set({ status }, count);
-      }
-    },
-  });
-  new Gauge({
-    name: 'flywheel_queue_depth',
-    help: 'Pieces of chain work that wait for their turn.',
-    registers,
-    collect() {
-      this.set(source.queueDepth?.() ?? 0);
-    },
-  });
-}
+  const histogram = (...[name, help, label]: [string, string, string]) =>
+    new Histogram({ ...common(name, help, [label]), buckets: SECONDS });
+  const gauge = (name: string, help: string, labels: string[], values: () => ByLabel | Promise<ByLabel>) =>
+    new Gauge({
+      ...common(name, help, labels),
+      async collect() {
+        const now = await values();
+        this.reset();
+        for (const [ofLabels, value] of now) this.set(ofLabels, value);
+      },
+    });
+  const state = sharedState(source.state);
+  const ofState = (name: string, help: string, labels: string[], values: (state: ServiceState) => ByLabel) =>
+    gauge(name, help, labels, async () => {
+      const now = await state();
+      return now === null ? [] : values(now);
+    });
 
-/** Counters and gauges of one server. */
-export async function createMetrics(source: MetricsSource & ServerState, version: string): Promise<Metrics> {
-  const prometheus = await import('prom-client');
-  const registry = new prometheus.Registry();
-  prometheus.collectDefaultMetrics({ register: registry });
-  const { requests, duration, hangUps, limited, replays, burns, running } = createCounters(prometheus, [
-    registry,
-  ]);
-  addSourceGauges(prometheus, [registry], source);
-  addStateGauges(prometheus, [registry], source);
-  addBuildInfo(prometheus, [registry], version);
-  source.attach?.(addTimings(prometheus, [registry]));
-  // Bound once for each combination of labels, since binding costs more than counting.
-  const requestsOf = makeOnce((operation: string, status: number) =>
-    requests.labels(operation, String(status)),
+  const ended = new Counter(
+    common('http_requests_total', 'Requests that have ended.', ['operation', 'status']),
   );
-  const durationOf = makeOnce((operation: string) => duration.labels(operation));
+  const duration = histogram(
+    'http_request_duration_seconds',
+    'Time until the end of the answer.',
+    'operation',
+  );
+  const burns = new Counter(common('burns_total', 'Burns reported, replays left out.', ['result']));
+  const transaction = histogram(
+    'store_transaction_seconds',
+    'Time of a transaction, waits included.',
+    'kind',
+  );
+  const chain = histogram('chain_request_seconds', 'Time that the chain took to answer.', 'method');
+  for (const kind of ['read', 'write']) transaction.zero({ kind });
+  source.attach?.((measured) => {
+    if (measured.what === 'chain') chain.observe({ method: measured.method }, measured.seconds);
+    else transaction.observe({ kind: measured.kind }, measured.seconds);
+  });
+  gauge('build_info', 'Always 1; the version of this build.', ['version'], () =>
+    byLabel('version', { [version]: 1 }),
+  );
+  gauge('http_requests_running', 'Calls of the service, also for clients that have gone.', [], () => [
+    [{}, requests.running],
+  ]);
+  gauge('batches', 'Batches by status.', ['status'], async () =>
+    byLabel('status', (await source.batchesByStatus?.()) ?? {}),
+  );
+  ofState('unfinished', 'Work that has not ended, of all servers.', ['kind'], (now) =>
+    byLabel('kind', now.unfinished),
+  );
+  ofState('unfinished_oldest_seconds', 'Age of the oldest unfinished work.', [], (now) => [
+    [{}, now.oldestSeconds],
+  ]);
+  ofState('gaps', 'Projects with burns on chain that the store has no record of.', [], (now) => [
+    [{}, now.gaps],
+  ]);
+  ofState('wallet_lamports', 'Balances of wallets that pay fees.', ['project', 'wallet'], ({ wallets }) =>
+    (wallets ?? []).map(({ project, wallet, lamports }) => [{ project, wallet }, Number(lamports)]),
+  );
   return {
-    ended({ operation, status, seconds, isAnswered }) {
-      requestsOf(operation, status).inc();
-      if (!isAnswered) hangUps.inc({ operation });
-      durationOf(operation).observe(seconds);
+    /** Adds a gauge of the server itself. */
+    watch: (name: string, help: string, value: () => number) => gauge(name, help, [], () => [[{}, value()]]),
+    /** A request has ended; `operation` is `none` for all other paths. */
+    ended(operation: OperationId | 'none', status: number, seconds: number): void {
+      ended.inc({ operation, status: String(status) });
+      duration.observe({ operation }, seconds);
     },
-    rateLimited: (operation) => limited.inc({ operation }),
-    answered(operation, reply) {
-      if (reply.meta.replayed) {
-        replays.inc({ operation });
-        return;
-      }
-      const { success, error } = burnsOf(operation, reply.value);
-      if (success > 0) burns.inc({ result: 'success' }, success);
-      if (error > 0) burns.inc({ result: 'error' }, error);
+    /** The service has given a value. */
+    answered(operation: OperationId, reply: Reply<unknown>): void {
+      if (reply.meta.replayed) return;
+      for (const [result, count] of Object.entries(burnsOf(operation, reply.value)))
+        if (count > 0) burns.inc({ result }, count);
     },
-    running: (delta) => running.inc(delta),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };

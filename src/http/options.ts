@@ -1,54 +1,43 @@
-/** What the HTTP server needs and what may be set; every number has its unit and a default. */
+/** What the HTTP server needs and what may be set; every number has its unit. */
 import { API_KEY_HEADER } from '../contract/headers.js';
-import { MAX_BODY_BYTES, MAX_JSON_VALUES } from '../contract/limits.js';
+import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
+import type { RateCounts } from '../contract/rate-counts.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
-import type { RateLimiter } from './rate-limiter.js';
 
 export interface Principal {
   readonly keyId: string;
-  /** Which project it is of, for the log. */
+  /** Id of the token, for the log. */
   readonly project?: string;
   /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
   readonly scopes?: readonly Scope[];
-  /** For how long it is valid from when this was read; `undefined`: it has no end. */
-  readonly validForMs?: number;
   /** Rates of its own, by operation, in place of the server's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
 }
 
-/** What was waited for, and for how long. */
+/** How long something took. */
 export type Measured =
-  | { readonly what: 'wait'; readonly kind: 'read' | 'write'; readonly seconds: number }
   | { readonly what: 'transaction'; readonly kind: 'read' | 'write'; readonly seconds: number }
-  | { readonly what: 'commit'; readonly seconds: number }
   | { readonly what: 'chain'; readonly method: string; readonly seconds: number };
 
-/** How the service stands. */
+/** State of the service, for its metrics. */
 export interface ServiceState {
-  readonly leases: number;
   readonly unfinished: Readonly<Record<string, number>>;
   readonly oldestSeconds: number;
   readonly gaps: number;
-  /** `null` where nobody knows. */
-  readonly wallets:
-    | readonly { readonly project: string; readonly wallet: string; readonly lamports: bigint }[]
-    | null;
+  /** `null` where balances are not known. */
+  readonly wallets: readonly { readonly project: string; wallet: string; lamports: bigint }[] | null;
 }
 
 export interface MetricsSource {
-  /** Gives what takes measurements to who makes them. */
+  /** Passes on the function that takes measurements. */
   attach?(observe: (measured: Measured) => void): void;
-  /** Transactions of the store at this moment. */
-  transactions?(): { readonly waiting: number; readonly open: number };
   state?(): Promise<ServiceState>;
   batchesByStatus?(): Promise<Readonly<Record<BatchStatus, number>>>;
-  /** Pieces of chain work that wait for their turn. */
-  queueDepth?(): number;
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -58,61 +47,40 @@ export interface HttpServerDeps {
   readonly service: Service;
   /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
   authenticate(credential: Secret | null): Promise<Principal>;
-  readonly health: {
-    /** Resolves when store and chain answer and can be written. @throws `ERR_STORE_BEHIND` when nothing of the store may be */
-    ready(): Promise<void>;
-  };
+  /** `ready` resolves when store and chain answer and can be written. @throws `ERR_STORE_BEHIND` when nothing may be written */
+  readonly health: { ready(): Promise<void> };
   readonly metrics?: MetricsSource;
-  readonly rateLimiter: RateLimiter;
+  readonly rateCounts: RateCounts;
+  /** `server` names the engine in each line, once it is open. */
   readonly log: {
     readonly level: LogLevel;
     readonly stream: { write(line: string): unknown };
-    /** Which server this is, in each line, once that is known: the name under which its engine holds leases. */
     server?(): string | undefined;
   };
 }
 
-export interface HttpLimits {
-  /** @default 10 MiB */
-  readonly maxBodyBytes: number;
-  /** JSON values in one body, those inside others included. @default 200,000 */
-  readonly maxJsonValues: number;
-  /** Bytes of bodies beyond 64 KiB that all requests together may hold; more are answered 503. @default 256 MiB */
-  readonly maxHeldBytes: number;
-  /** All header lines of one request together. @default 16 KiB */
-  readonly maxHeaderBytes: number;
-  /** Time for the header lines to arrive. @default 10 s */
-  readonly headersTimeoutMs: number;
-  /** Time for the whole request to arrive; answering may take longer. @default 30 s */
-  readonly requestTimeoutMs: number;
-  /** An idle connection is closed after this time. @default 65 s */
-  readonly keepAliveTimeoutMs: number;
-  /** A connection without a byte in either direction is closed, even when an answer is due. @default 10 min */
-  readonly idleTimeoutMs: number;
-  /** Time for the client to take an answer that has been written. @default 2 min */
-  readonly answerTimeoutMs: number;
-  /** One more closes the connection that has been idle for longest. @default 1,024 */
-  readonly maxConnections: number;
-  /** Calls of the service that may run at once; more are answered 503. @default 512 */
-  readonly maxRunning: number;
-  /** For how long a shutdown keeps idle connections, on which a request may be on its way. @default 500 ms */
-  readonly drainIdleMs: number;
-}
-
-export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+const HTTP_LIMITS = {
   maxBodyBytes: MAX_BODY_BYTES,
-  maxJsonValues: MAX_JSON_VALUES,
-  maxHeldBytes: 256 * 1_024 * 1_024,
+  /** All header lines of one request together. */
   maxHeaderBytes: 16 * 1_024,
+  /** Time for the header lines to arrive. */
   headersTimeoutMs: 10_000,
+  /** Time for the whole request to arrive; answering may take longer. */
   requestTimeoutMs: 30_000,
+  /** An idle connection is closed after this time. */
   keepAliveTimeoutMs: 65_000,
+  /** A connection without a byte in either direction is closed, even when an answer is due. */
   idleTimeoutMs: 600_000,
+  /** The same while an answer is sent. */
   answerTimeoutMs: 120_000,
+  /** More connections are closed at once. */
   maxConnections: 1_024,
+  /** Calls of the service that may run at once; more are answered 503. */
   maxRunning: 512,
+  /** For how long a shutdown keeps idle connections, on which a request may be on its way. */
   drainIdleMs: 500,
 };
+export type HttpLimits = Readonly<typeof HTTP_LIMITS>;
 
 export interface HttpServerOptions {
   /** @default `x-service-api-key` */
@@ -132,46 +100,27 @@ export interface HttpServerOptions {
   readonly version?: string;
 }
 
-/** {@link HttpServerOptions} with its defaults and its values checked. */
-export interface HttpSettings {
-  readonly apiKeyHeader: string;
-  readonly basePath: string;
-  readonly metricsToken: Secret | undefined;
-  readonly limits: HttpLimits;
-  readonly rateLimits: Partial<Record<OperationId, RateLimit>>;
-  readonly corsOrigins: readonly string[];
-  readonly bearer: boolean;
-  readonly version: string;
-}
-
-const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
-const BASE_PATH = /^(\/[A-Za-z0-9._~-]+)*$/;
-
-const refuse = (message: string): never => {
-  throw new FlywheelError('ERR_CONFIG_INVALID', message);
-};
+/** {@link HttpServerOptions} with its defaults, checked. */
+export type HttpSettings = Required<Omit<HttpServerOptions, 'limits' | 'metricsToken'>> &
+  Pick<HttpServerOptions, 'metricsToken'> & { readonly limits: HttpLimits };
 
 /** An origin as a browser sends it: scheme, host and port; `*` is none. */
-function checkOrigin(text: string): string {
-  const isOrigin = /^https?:\/\/[^/\s*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-  if (isOrigin) return text;
-  return refuse(`Not an origin: ${JSON.stringify(text.slice(0, 100))}; one is https://app.example.com.`);
-}
+const isOrigin = (text: string): boolean =>
+  /^https?:\/\/[^/\s*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /** @throws `ERR_CONFIG_INVALID` for a header name, path or origin that HTTP does not know. */
 export function httpSettings(options: HttpServerOptions): HttpSettings {
-  const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
-  if (!HEADER_NAME.test(apiKeyHeader)) refuse(`Not a header name: ${JSON.stringify(apiKeyHeader)}.`);
-  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
-  if (!BASE_PATH.test(basePath)) refuse(`Not a base path: ${JSON.stringify(basePath)}.`);
-  return {
-    apiKeyHeader,
-    basePath,
-    metricsToken: options.metricsToken,
-    limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
-    rateLimits: options.rateLimits ?? {},
-    corsOrigins: (options.corsOrigins ?? []).map(checkOrigin),
-    bearer: options.bearer ?? false,
-    version: options.version ?? '0.0.0',
+  const check = (isGood: boolean, what: string, text: string): void => {
+    if (isGood) return;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `Not ${what}: ${JSON.stringify(text.slice(0, 100))}.`);
   };
+  const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
+  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
+  const { corsOrigins = [], rateLimits = {}, bearer = false, version = '0.0.0' } = options;
+  check(/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader), 'a header name', apiKeyHeader);
+  check(/^(\/[A-Za-z0-9._~-]+)*$/.test(basePath), 'a base path', basePath);
+  for (const origin of corsOrigins)
+    check(isOrigin(origin), 'an origin such as https://app.example.com', origin);
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  return { ...options, ...{ apiKeyHeader, basePath, corsOrigins, rateLimits, bearer, version, limits } };
 }

@@ -1,80 +1,232 @@
-/** Which path answers what: one loop over the contract's operations; the other methods of their paths are 405. */
+/**
+ * Which path answers what: the operations of the contract, and the paths for those who run and read the service.
+ *
+ * The order of the checks of an operation is a promise: who calls, then the rate limit, then the scope, then the media type
+ * and the body, then the service. Nothing later is looked at before the earlier has passed.
+ */
+import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { OPERATION_LIST } from '../contract/operations.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import { answerProblem } from './answer-problem.js';
-import { RequestLife } from './request-life.js';
-import type { ServeContext } from './serve-context.js';
-import { createOperationHandler } from './serve-operation.js';
+import type { Call } from '../contract/call.js';
+import { MAX_PATH_PARAMETER_LENGTH } from '../contract/limits.js';
+import { openApiDocument } from '../contract/openapi.js';
+import { needsNoBody, OPERATION_LIST, type Operation } from '../contract/operations.js';
+import { callOperation } from '../contract/service.js';
+import { invalidRequest } from '../contract/validate.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { isJsonObject } from '../values/canonical-json.js';
+import { sha256 } from '../values/digest.js';
+import { jsonText } from '../values/exact-number.js';
+import type { Secret } from '../values/secret.js';
+import { checkMediaType, hasBody, parseBody } from './body.js';
+import { CONTENT_SECURITY_POLICY, docsPage } from './docs.js';
+import { metaHeaders, operationHeaders, readCredential, readIdempotencyKey } from './headers.js';
+import { outcomeOf } from './log.js';
+import type { Metrics } from './metrics.js';
+import type { HttpServerDeps, HttpSettings, Principal } from './options.js';
+import { comesFrom } from './problem.js';
+import { admit, rateLimitHeaders, withRate } from './rate-limit.js';
+import type { Requests } from './requests.js';
+import type { Shutdown } from './shutdown.js';
+
+/** What the handlers of one server share. */
+export interface ServeContext {
+  readonly deps: HttpServerDeps;
+  readonly settings: HttpSettings;
+  readonly metrics: Metrics;
+  readonly requests: Requests;
+  readonly shutdown: Shutdown;
+  /** The host that the server was asked to listen on, once it does. */
+  readonly listeningOn: () => string | undefined;
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** Adds a path with the only method that it has; every other method is answered 405. */
+function addRoute(
+  app: FastifyInstance,
+  method: 'GET' | 'POST',
+  url: string,
+  handler: Handler,
+  onRequest?: Handler,
+): void {
+  app.route({ method, url, handler, ...(onRequest === undefined ? {} : { onRequest }) });
+  app.route({
+    method: app.supportedMethods.filter((other) => other !== method) as HTTPMethods[],
+    url,
+    // Before the framework looks at the body.
+    onRequest: async (request, reply) => {
+      reply.header('allow', method);
+      const message = `${request.method} is not allowed here; use ${method}.`;
+      throw new FlywheelError('ERR_METHOD_NOT_ALLOWED', message);
+    },
+    handler: async () => undefined,
+  });
+}
+
+function checkScope(operation: Operation, scopes: Principal['scopes']): void {
+  if (scopes === undefined || operation.scopes.some((scope) => scopes.includes(scope))) return;
+  const needed = operation.scopes.map((scope) => `\`${scope}\``).join(' or ');
+  throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
+}
+
+function checkPath(request: FastifyRequest): void {
+  const ids = Object.values(request.params as Readonly<Record<string, string>>);
+  if (ids.every((id) => id.length <= MAX_PATH_PARAMETER_LENGTH)) return;
+  const message = `An id in the path has at most ${MAX_PATH_PARAMETER_LENGTH} characters.`;
+  throw new FlywheelError('ERR_INVALID_REQUEST', message);
+}
+
+const takesBody = (operation: Operation, { headers }: FastifyRequest): boolean =>
+  operation.method === 'POST' && (hasBody(headers) || !needsNoBody(operation));
+
+/** A request → the input of its operation: from the path, the query of a GET, the body of a POST. */
+function inputOf(operation: Operation, request: FastifyRequest): unknown {
+  const inPath = request.params as Readonly<Record<string, string>>;
+  if (operation.method === 'GET') {
+    const query = request.query as Readonly<Record<string, unknown>>;
+    const { limit } = query;
+    // Text in a URL, a number in the contract.
+    const isNumber = typeof limit === 'string' && /^\d{1,9}$/.test(limit);
+    return { ...query, ...(isNumber ? { limit: Number(limit) } : {}), ...inPath };
+  }
+  if (!takesBody(operation, request)) return inPath;
+  const body = parseBody(request.body as Buffer);
+  if (!needsNoBody(operation)) return body;
+  if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
+  const taken = Object.keys(inPath).find((name) => Object.hasOwn(body, name));
+  if (taken !== undefined) throw invalidRequest([`${taken}: it is in the path`]);
+  return { ...body, ...inPath };
+}
+
+function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
+  const { deps, settings, metrics, requests, shutdown } = context;
+  const usual = settings.rateLimits[operation.id] ?? operation.rateLimit;
+  // What is left is not known before the key is; every answer says something of it.
+  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
+  /** What was found out from the headers; `refusal` is for a request that is no repeat after all. */
+  const admitted = new WeakMap<FastifyRequest, { readonly call: Call; refusal: FlywheelError | undefined }>();
+
+  const onRequest: Handler = async (request, reply) => {
+    const notes = requests.of(request.raw);
+    notes.operation = operation.id;
+    reply.headers(fixedHeaders);
+    requests.refuseWhenFull();
+    const credential = readCredential(request.raw, settings);
+    const { keyId, project, rates, scopes } = await deps.authenticate(credential);
+    Object.assign(notes, { keyId, project });
+    const limit = withRate(usual, rates?.[operation.id]);
+    const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
+    checkScope(operation, scopes);
+    const idempotencyKey = readIdempotencyKey(operation, request.raw);
+    checkPath(request);
+    if (takesBody(operation, request)) checkMediaType(request.headers);
+    const call: Call = {
+      ...{ credential, requestId: notes.requestId, signal: shutdown.signal },
+      onOperation: (operationId) => void Object.assign(notes, { operationId }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      ...(refusal === undefined ? {} : { repeatOnly: true }),
+    };
+    admitted.set(request, { call, refusal });
+  };
+
+  const handler: Handler = async (request, reply) => {
+    const notes = requests.of(request.raw);
+    const { call, refusal } = admitted.get(request) as { call: Call; refusal: FlywheelError | undefined };
+    const input = inputOf(operation, request);
+    const answering = requests.run(notes, async () => {
+      const answer = await callOperation(deps.service, operation.id, input, call).catch((error: unknown) => {
+        throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
+      });
+      metrics.answered(operation.id, answer);
+      notes.replayed = answer.meta.replayed;
+      if (operation.submits) notes.outcome = outcomeOf(answer.value);
+      return answer;
+    });
+    const { value, meta } = await shutdown.orRefusal(answering);
+    reply.headers(metaHeaders(meta)).type('application/json; charset=utf-8');
+    return jsonText(value);
+  };
+  const url = settings.basePath + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  addRoute(app, operation.method, url, handler, onRequest);
+}
+
+const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
+const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+/** Set by proxies; a request that came through one is not from this machine, whatever its address. */
+const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
 
 /**
- * Answers before the framework looks at the body, so that nothing is judged out of turn. It does not return the reply, which
- * is a promise for the end of its own connection.
+ * Does the `host` header name this machine by its loopback, or the address that it listens on? A page in a browser that has
+ * made its own name point here sends its own name (DNS rebinding).
  */
-type EarlyHandler = (request: FastifyRequest, reply: FastifyReply, life: RequestLife) => Promise<void>;
-
-interface EarlyRoute {
-  readonly method: HTTPMethods | HTTPMethods[];
-  readonly path: string;
-  readonly handle: EarlyHandler;
+function namesThisServer(host = '', listeningOn: string | undefined): boolean {
+  const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
+  const own = listeningOn?.includes(':') ? `[${listeningOn}]` : listeningOn;
+  return LOOPBACK_NAME.test(name) || (own !== undefined && name === own.toLowerCase());
 }
 
-/** `/batch/{batchId}` as the router writes it. */
-const routerPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+/** Equal digests of equal length, so that the time taken tells nothing of the token. */
+const isToken = (token: Secret, authorization = ''): boolean =>
+  timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization)));
 
-/** The request does not end before its handler has, whatever becomes of its connection; it gets one answer. */
-async function handle(route: EarlyRoute, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const life = RequestLife.of(request.raw);
-  life.onRefused((error) => {
-    if (life.mayAnswer()) answerProblem(error, life, request, reply);
-  });
-  life.workBegins();
-  try {
-    await route.handle(request, reply, life);
-  } catch (thrown) {
-    if (life.mayAnswer()) answerProblem(thrown, life, request, reply);
-  } finally {
-    life.workEnds();
-  }
-}
-
-function addEarlyRoute(app: FastifyInstance, route: EarlyRoute): void {
-  app.route({
-    method: route.method,
-    url: route.path,
-    // Without `done`: what comes after it is never wanted.
-    onRequest: (request, reply, _done) => void handle(route, request, reply),
-    handler: async (_request, reply) => reply,
-  });
-}
-
-/** Adds a path with the only method it has; every other method is answered so. */
-export function addRoute(
-  app: FastifyInstance,
-  route: { readonly method: 'GET' | 'POST'; readonly path: string; readonly handle: EarlyHandler },
+function checkMetricsReader(
+  { headers, socket }: FastifyRequest,
+  { settings, listeningOn }: ServeContext,
 ): void {
-  addEarlyRoute(app, route);
-  const others = app.supportedMethods.filter((method) => method !== route.method) as HTTPMethods[];
-  addEarlyRoute(app, {
-    method: others,
-    path: route.path,
-    handle: async (request, reply) => {
-      reply.header('allow', route.method);
-      throw new FlywheelError(
-        'ERR_METHOD_NOT_ALLOWED',
-        `${request.method} is not allowed here; use ${route.method}.`,
-      );
-    },
-  });
+  const { metricsToken } = settings;
+  if (metricsToken !== undefined) {
+    if (isToken(metricsToken, headers.authorization)) return;
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'The metrics token is missing or wrong.');
+  }
+  const isDirect = FORWARDING_HEADERS.every((name) => headers[name] === undefined);
+  const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && namesThisServer(headers.host, listeningOn());
+  if (!isDirect || !isLocal)
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'Metrics are read from this machine only.');
 }
 
-/** Adds the operations. */
-export function addOperations(app: FastifyInstance, context: ServeContext): void {
-  for (const operation of OPERATION_LIST) {
-    addRoute(app, {
-      method: operation.method,
-      path: context.settings.basePath + routerPath(operation.path),
-      handle: createOperationHandler(context, operation),
+/** Which check has failed; the log tells more. */
+function notReady(cause: unknown): FlywheelError {
+  if (isFlywheelError(cause, 'ERR_STORE_BEHIND')) return cause;
+  const what = comesFrom(cause, 'ERR_STORE_UNAVAILABLE')
+    ? 'The store does not answer or is full.'
+    : 'The chain does not answer.';
+  return new FlywheelError('ERR_UNAVAILABLE', what, { cause });
+}
+
+/** Adds the operations, health, readiness, metrics, OpenAPI and its page. */
+export function addRoutes(app: FastifyInstance, context: ServeContext): void {
+  const { deps, settings, metrics } = context;
+  const { apiKeyHeader, basePath, bearer, limits, rateLimits, version } = settings;
+  for (const operation of OPERATION_LIST) addOperation(app, context, operation);
+  const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
+  const document = openApiDocument({
+    ...{ apiKeyHeader, version, rateLimits, bearer, maxBodyBytes: limits.maxBodyBytes },
+    serverUrl: basePath === '' ? '/' : basePath,
+  });
+  const json = JSON.stringify(document, null, 2);
+  const page = docsPage(document);
+  get('/healthz', async () => ({ status: 'ok' }));
+  get('/readyz', async () => {
+    await deps.health.ready().catch((cause: unknown) => {
+      throw notReady(cause);
     });
-  }
+    return { status: 'ready' };
+  });
+  get('/metrics', async (request, reply) => {
+    checkMetricsReader(request, context);
+    reply.type(metrics.contentType);
+    return metrics.text();
+  });
+  get('/openapi.json', async (_request, reply) => {
+    reply.type('application/json; charset=utf-8');
+    return json;
+  });
+  get('/docs', async (_request, reply) => {
+    reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type('text/html; charset=utf-8');
+    return page;
+  });
+  get('/', async (_request, reply) => {
+    reply.code(302).header('location', `${basePath}/docs`).type('text/plain; charset=utf-8');
+    return `${basePath}/docs\n`;
+  });
 }

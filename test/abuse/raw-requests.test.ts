@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/contract/examples.js';
-import { MAX_HEADER_LINES } from '../../src/http/request-headers.js';
+import { MAX_HEADER_LINES } from '../../src/http/headers.js';
 import { type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { canConnect, parseAnswers, sendRaw } from '../support/http-raw.js';
@@ -228,59 +228,6 @@ describe('requests that no client sends', () => {
     expect(response.status).toBe(200);
     expect(performance.now() - started).toBeLessThan(250);
     for (const socket of slow) socket.destroy();
-  });
-});
-
-describe('one key that fills a server with requests whose bodies never come', () => {
-  const MAX = 20;
-  const CROWD = 3 * MAX;
-  const head = (key: string): string =>
-    post('/v1/tokenomics/burn', [JSON_TYPE, `content-length: ${BURN.length}`], BURN.slice(0, 8)).replace(
-      GOOD_KEY,
-      `${GOOD_KEY}${key}`,
-    );
-
-  it('makes room for others, who finish what they have begun', async () => {
-    const fake = fakeService();
-    const server = await startServer(
-      { service: fake.service },
-      {
-        limits: { maxConnections: MAX },
-        rateLimits: { burn: { name: 'burn', points: 1_000, windowSeconds: 1 } },
-      },
-    );
-    const open = async (key: string) => {
-      const socket = connect(server.port, '127.0.0.1');
-      const received: Buffer[] = [];
-      socket.on('data', (chunk: Buffer) => received.push(chunk));
-      const ended = new Promise<void>((resolve) => {
-        socket.once('close', () => resolve());
-        socket.on('error', () => socket.destroy());
-      });
-      await new Promise<void>((resolve) => socket.write(head(key), () => resolve()));
-      return { socket, ended, answers: () => parseAnswers(Buffer.concat(received).toString('latin1')) };
-    };
-    const other = await open('-other');
-    let gone = 0;
-    const enough = new Promise<void>((resolve) => {
-      const isOver = (): void => {
-        gone += 1;
-        if (gone === CROWD + 1 - MAX) resolve();
-      };
-      for (let at = 0; at < CROWD; at += 1) void open('-crowd').then(({ ended }) => ended.then(isOver));
-    });
-    await enough;
-    for (let at = 0; at < 5; at += 1) {
-      const [answer] = await sendRaw(server.port, get('/v1/flywheel/batch/current', CLOSE));
-      expect(answer?.status).toBe(200);
-    }
-    other.socket.end(BURN.slice(8));
-    await other.ended;
-    expect(other.answers().map(({ status }) => status)).toEqual([200]);
-    expect(fake.calls.filter(({ operation }) => operation === 'burn')).toHaveLength(1);
-    // Each that asked took the place of one of the crowd, and the last of it are still waited for.
-    expect(gone).toBeLessThan(CROWD);
-    await server.closeGracefully(1_000);
   });
 });
 

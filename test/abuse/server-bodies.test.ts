@@ -1,20 +1,19 @@
 /** Bodies that are cheap to send and dear to check: what is too much is refused, and what is taken keeps nobody waiting. */
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
-import { EXAMPLES, exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { sendRaw } from '../support/http-raw.js';
 import { isLong } from '../support/long.js';
-import { type NeighbourWaits, waitBeside } from '../support/neighbours.js';
+import { waitBeside } from '../support/neighbours.js';
 
 const PATH = '/v1/tokenomics/burn-batch';
 const KIB = 1_024;
 const MIB = KIB * KIB;
 /** Of one body (contract, section 1.6). */
-const MAX_JSON_VALUES = 200_000;
-const MAX_JSON_OBJECTS = 50_000;
+const MAX_JSON_VALUES = 80_000;
+const MAX_JSON_OBJECTS = 40_000;
 const MAX_OBJECT_KEYS = 10_000;
 
 describe('a body that is dear to check', () => {
@@ -23,7 +22,7 @@ describe('a body that is dear to check', () => {
 
   beforeEach(async () => {
     fake = fakeService();
-    server = await startServer({ service: fake.service }, { limits: { maxHeldBytes: 24 * MIB } });
+    server = await startServer({ service: fake.service });
   });
   afterEach(async () => {
     await server.closeGracefully(1_000);
@@ -45,42 +44,22 @@ describe('a body that is dear to check', () => {
   };
   const tooMany = (what: string) => [413, 'ERR_PAYLOAD_TOO_LARGE', expect.stringContaining(what)];
 
-  it('has at most 200,000 values, however small they are', async () => {
-    expect(await problem(await post(`[${'1,'.repeat(MAX_JSON_VALUES)}1]`))).toEqual(tooMany('200,000'));
-    expect(await problem(await post('['.repeat(60) + '[[],1],'.repeat(150_000)))).toEqual(tooMany('200,000'));
+  it('has at most 80,000 values, however small they are', async () => {
+    expect(await problem(await post(`[${'1,'.repeat(MAX_JSON_VALUES)}1]`))).toEqual(tooMany('80,000'));
+    expect(await problem(await post('['.repeat(60) + '[[],1],'.repeat(150_000)))).toEqual(tooMany('80,000'));
     expect(fake.calls).toEqual([]);
     const most = await post(`[${'1,'.repeat(MAX_JSON_VALUES - 2)}1]`);
     expect(most.status).toBe(200);
     expect(fake.calls[0]?.input).toHaveLength(MAX_JSON_VALUES - 1);
   });
 
-  it('is refused with the first value too many, though more of it is still to come', async () => {
-    for (const [start, what] of [
-      [`[${'"\\",",'.repeat(10)}${'[1],'.repeat(MAX_JSON_VALUES / 2)}`, '200,000'],
-      [`[${'{ "a": "{" },'.repeat(MAX_JSON_OBJECTS + 1)}`, '50,000'],
-    ] as const) {
-      const head = [`POST ${PATH} HTTP/1.1`, 'host: localhost', `x-service-api-key: ${GOOD_KEY}`];
-      const more = [`x-idempotency-key: ${randomUUID()}`, 'content-type: application/json'];
-      const length = `content-length: ${start.length + 1}`;
-      const socket = connect(server.port, '127.0.0.1');
-      socket.write(`${[...head, ...more, length].join('\r\n')}\r\n\r\n${start}`);
-      const answer = await new Promise<string>((resolve) =>
-        socket.once('data', (data) => resolve(String(data))),
-      );
-      socket.destroy();
-      expect(answer).toMatch(/^HTTP\/1.1 413 /);
-      expect(answer).toContain(what);
-    }
-    expect(fake.calls).toEqual([]);
-  });
-
-  it('has at most 50,000 objects among them, wherever they are', async () => {
-    expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany('50,000'));
+  it('has at most 40,000 objects among them, wherever they are', async () => {
+    expect(await problem(await post(`[${'{},'.repeat(1_000_000)}{}]`))).toEqual(tooMany('40,000'));
     expect(await problem(await post('['.repeat(60) + '{"a":{}},'.repeat(150_000)))).toEqual(
-      tooMany('50,000'),
+      tooMany('40,000'),
     );
     expect(fake.calls).toEqual([]);
-    expect((await post(`[${'{},'.repeat(MAX_JSON_OBJECTS - 1)}{}]`)).status).toBe(200);
+    expect((await post(`[${'{},'.repeat(MAX_JSON_OBJECTS - 2)}{}]`)).status).toBe(200);
   });
 
   it('has at most 10,000 keys in one object', async () => {
@@ -153,13 +132,13 @@ describe('a body that is dear to check', () => {
   });
 
   it('is not repeated to its sender when it is wrong', async () => {
-    const key = `"${'k'.repeat(3 * MIB)}":1`;
+    const key = `"${'k'.repeat(1.5 * MIB)}":1`;
     const response = await post(`{${key},${key}}`);
     const text = await response.text();
     expect([response.status, text.length < 400]).toEqual([400, true]);
   });
 
-  it('does not come in millions of chunks', async () => {
+  it('may come in a hundred thousand chunks', async () => {
     const chunks = '1\r\n \r\n'.repeat(100_000);
     const [answer] = await sendRaw(
       server.port,
@@ -176,37 +155,7 @@ describe('a body that is dear to check', () => {
       ].join('\r\n'),
       '0\r\n\r\n',
     );
-    expect(answer?.status).toBe(400);
-  });
-
-  it('is refused while others hold all the memory that large bodies have, and taken once they are done', async () => {
-    const holding = Array.from({ length: 3 }, () => {
-      const socket = connect(server.port, '127.0.0.1');
-      socket.on('error', () => socket.destroy());
-      const head = [
-        `POST ${PATH} HTTP/1.1`,
-        'host: a',
-        `x-service-api-key: ${GOOD_KEY}`,
-        `x-idempotency-key: ${randomUUID()}`,
-        'content-type: application/json',
-        `content-length: ${8 * MIB}`,
-      ];
-      socket.write([...head, '', `[${' '.repeat(8 * MIB - 100)}`].join('\r\n'));
-      return socket;
-    });
-    const held = async (): Promise<number> => {
-      const text = await (await fetch(`${server.url}/metrics`)).text();
-      return Number(/^flywheel_http_held_bytes (\d+)$/m.exec(text)?.[1]);
-    };
-    while ((await held()) < 3 * (8 * MIB - 100));
-    const large = `["${'x'.repeat(MIB)}"]`;
-    expect(await problem(await post(large))).toEqual([503, 'ERR_UNAVAILABLE', expect.any(String)]);
-    const small = await post(JSON.stringify(EXAMPLES.burnBatch.request));
-    expect(small.status).toBe(200);
-    for (const socket of holding) socket.destroy();
-    while ((await held()) > 0);
-    expect((await post(large)).status).toBe(200);
-    expect(await held()).toBe(0);
+    expect([answer?.status, answer?.body]).toEqual([400, expect.stringContaining('ERR_INVALID_REQUEST')]);
   });
 
   it('gets a long answer that is what JSON.stringify makes of it', async () => {
@@ -232,49 +181,28 @@ describe('a body that is dear to check', () => {
 });
 
 const ROUNDS = 3;
+const DEAREST = 'objects of six keys that no other has';
 
-// Both compare times, and a machine with other work to do needs several rounds for that.
-if (isLong) describe('while a body is checked that is dear to check', othersAreAnswered);
+describe('while a body of the largest size is checked', othersAreAnswered);
+// It compares times, and a machine with other work to do needs several rounds for that.
 if (isLong) describe('while a batch of many pipelines is set up', othersHaveTurns);
 
 function othersAreAnswered(): void {
-  // The worst that a search over shapes has found.
-  const dear = dearBodies();
-  const bodies = { plain: plainBody(), ...dear };
-  const waits = new Map<string, NeighbourWaits[]>();
-
-  const measure = async (server: RunningServer, name: string, body: string): Promise<void> => {
-    const seen = await waitBeside(server, { path: PATH, body, times: 1 });
-    expect(seen.answers.map(({ status }) => status)).toEqual([200]);
-    waits.set(name, [...(waits.get(name) ?? []), seen]);
-  };
-  /** The round in which the rest of the machine disturbed least. */
-  const best = (name: string, of: (waits: NeighbourWaits) => number): number =>
-    Math.min(...(waits.get(name) ?? []).map(of));
-
-  it('others are answered in between, about as soon as beside a plain body of the same size', async () => {
-    const server = await startServer(
-      { service: fakeService().service },
-      { limits: { maxBodyBytes: 11 * MIB } },
-    );
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [name, body] of Object.entries(bodies)) await measure(server, name, body);
-    }
+  it('others wait at most 250 ms at p99, however dear it is to check', async () => {
+    const server = await startServer({ service: fakeService().service });
+    // All shapes that a search has found take a while; of them the dearest is always looked at.
+    const { [DEAREST]: dearest = '', ...rest } = dearBodies();
+    const bodies = { [DEAREST]: dearest, ...(isLong ? { plain: plainBody(), ...rest } : {}) };
+    /** By name of the body: the round in which the rest of the machine disturbed least. */
+    const waits = new Map<string, number>();
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const [name, body] of Object.entries(bodies)) {
+        const { answers, p99Ms } = await waitBeside(server, { path: PATH, body, times: 1 });
+        expect([name, answers.map(({ status }) => status)]).toEqual([name, [200]]);
+        waits.set(name, Math.min(p99Ms, waits.get(name) ?? Number.POSITIVE_INFINITY));
+      }
     await server.closeGracefully(1_000);
-    // A client that is kept waiting for all the time that a body takes waits as long as that, in the best round too.
-    const takesMs = (name: string): number => best(name, ({ answers: [answer] }) => answer?.ms ?? 0);
-    // Beside one that is answered in a part of a plain one's time nobody can have waited long, whatever part of it that was.
-    const leastMs = takesMs('plain') / 4;
-    const share = (name: string): number =>
-      best(name, ({ p99Ms, answers: [answer] }) => p99Ms / Math.max(answer?.ms ?? 0, leastMs));
-    const report = Object.keys(dear).map((name) => ({
-      name,
-      othersWaitShare: share(name),
-      timesPlain: takesMs(name) / takesMs('plain'),
-    }));
-    expect(
-      report.filter(({ othersWaitShare, timesPlain }) => othersWaitShare > 0.75 || timesPlain > 10),
-    ).toEqual([]);
+    expect([...waits].filter(([, p99Ms]) => p99Ms > 250)).toEqual([]);
   });
 }
 

@@ -38,7 +38,7 @@ const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = 
       for (const file of both(path))
         writeFileSync(file, 'this is no database, and long enough'.repeat(2_000));
     },
-    /store\.db is (?:damaged or is )?not a database/,
+    /store\.db is (?:damaged|not a database)/,
   ],
   [
     'has lost its pages',

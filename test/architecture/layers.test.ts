@@ -69,6 +69,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   leven: ['cli'],
   'd3-scale': ['cli'],
   conf: ['cli'],
+  '@fastify/cors': ['http'],
   fastify: ['http'],
   kysely: ['store', 'store/sqlite', 'store/postgres'],
   libsql: ['files', 'store/sqlite', 'compose'],

@@ -1,12 +1,6 @@
 /** The service over a socket of loopback beside the same framework with an empty handler, and beside the engine itself. */
 import { createRequire } from 'node:module';
 import fastify from 'fastify';
-import { dataFiles } from '../../src/compose/local-config.js';
-import { openRateCounts } from '../../src/compose/rate-counts.js';
-import { openStoreVersion } from '../../src/compose/store-version.js';
-import { createRateLimiter } from '../../src/http/rate-limiter.js';
-import { cacheReads } from '../../src/http/read-cache.js';
-import { systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { type BenchRatio, median } from './ratio.js';
@@ -115,15 +109,9 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
 /** Status and burns over HTTP, with the rate limits counting but too wide to refuse. */
 export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
-  const counts = await openRateCounts(dataFiles(opened.dataDir).rateCounts, systemClock);
-  const store = await openStoreVersion(dataFiles(opened.dataDir).store);
   const server = await startServer({
-    ...cacheReads({
-      service: opened.engine,
-      authenticate: (credential) => opened.engine.authenticate(credential),
-      version: () => store.version(),
-    }),
-    rateLimiter: createRateLimiter(counts),
+    service: opened.engine,
+    authenticate: (credential) => opened.engine.authenticate(credential),
     log: { level: 'info', stream: { write: () => undefined } },
   });
   const empty = await openEmpty();
@@ -151,8 +139,7 @@ export async function benchHttp(): Promise<BenchRatio[]> {
   } finally {
     await empty.close();
     await server.closeGracefully(5_000);
-    counts.close();
-    store.close();
+
     await opened.destroy();
   }
 }

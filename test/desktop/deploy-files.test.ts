@@ -152,8 +152,7 @@ describe('the alerts', () => {
     for (const [name, label] of [
       ['flywheel_wallet_lamports', 'wallet="operator"'],
       ['flywheel_unfinished', 'kind="burns"'],
-      ['flywheel_store_transactions', 'state="waiting"'],
-      ['flywheel_store_wait_seconds_bucket', 'kind="write"'],
+      ['flywheel_store_transaction_seconds_bucket', 'kind="write"'],
       ['flywheel_chain_request_seconds_bucket', 'method="getAccounts"'],
       ['flywheel_build_info', 'version='],
     ] as const)

@@ -1,10 +1,9 @@
 /** What other people's tools make of the service's OpenAPI: two linters have nothing to say, two generators make a client. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runProgram } from '../support/docs-samples.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory } from '../support/spawn.js';
 
@@ -49,6 +48,6 @@ it.each(CLIENTS)('%s works', async (name) => {
   const entryPoints = [join(directory, `${name}.ts`)];
   await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm' });
   const variables = { FLYWHEEL_URL: server.url, FLYWHEEL_API_KEY: home.key };
-  const printed = await runProgram(process.execPath, [outfile], variables);
+  const printed = execFileSync(process.execPath, [outfile], { env: variables, encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual([null, 'SUCCESS', 64, 'ERR_BATCH_NOT_FOUND']);
 });

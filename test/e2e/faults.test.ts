@@ -1,7 +1,5 @@
 /** Connections that break, services that refuse, servers that die: nothing twice, and the client knows what it knows. */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { BurnBatchResult } from '../../src/contract/schemas/burn.js';
 import { EXIT } from '../../src/errors/exit-codes.js';
@@ -206,10 +204,6 @@ describe('a server that is killed while it burns', () => {
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await server.end('SIGKILL');
       await cut;
-      // The limit of one in ten seconds outlives the server; only forgetting it spares this test the wait.
-      for (const name of readdirSync(home.dataDir)) {
-        if (name.startsWith('rate-counts')) rmSync(join(home.dataDir, name));
-      }
       server = await serve(home);
       const answer = await ask(server.url + path, key, { body, idempotencyKey });
       const result = (await answer.json()) as BurnBatchResult;

@@ -14,7 +14,7 @@ import type { SimProcess } from './process.js';
 export type { OpenServer };
 
 const API_URL = 'http://127.0.0.1:8080';
-const MAX_BODY_BYTES = 10 * 1_024 * 1_024;
+const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
 
 /** The ledger of a data directory. */
 export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalChain> =>

@@ -30,7 +30,7 @@ async function serving<Result>(
   ) => Promise<Result>,
 ): Promise<Result> {
   const engine = engineBeside(test, { chain: replacing(test.chain, parts) });
-  const server = await serveEngine(test, engine, {});
+  const server = await serveEngine(engine, {});
   try {
     return await use(async (path, body) => {
       const answer = await fetch(`${server.url}/v1/flywheel/batch/${path}`, {

@@ -1,15 +1,11 @@
 /** A server on a free port of loopback with what it wrote to its log, and a client to it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createRemoteService } from '../../src/client/remote-service.js';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
-import { openRateCounts } from '../../src/compose/rate-counts.js';
 import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
 import type { Service } from '../../src/contract/service.js';
+import { createHttpServer, type HttpServer } from '../../src/http/app.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
-import { createRateLimiter, type RateLimiter } from '../../src/http/rate-limiter.js';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
@@ -30,43 +26,24 @@ export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Ob
   ]),
 );
 
-/** A limiter on a file of its own. */
-export async function openLimiter(): Promise<{ readonly limiter: RateLimiter; close(): void }> {
-  const directory = mkdtempSync(join(tmpdir(), 'flywheel-rates-'));
-  const counts = await openRateCounts(join(directory, 'rate-counts.db'), systemClock);
-  return {
-    limiter: createRateLimiter(counts),
-    close: () => {
-      counts.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
-}
-
 /** Starts a server over a service; rate limits are wide, and idle connections close at once with it, unless given. */
 export async function startServer(
   deps: { readonly service: Service } & Partial<HttpServerDeps>,
   options: HttpServerOptions = {},
 ): Promise<RunningServer> {
   const logLines: string[] = [];
-  const { limiter, close } = await openLimiter();
   const server = await createHttpServer(
     {
       authenticate: fakeAuthenticate,
       health: { ready: async () => undefined },
-      rateLimiter: limiter,
+      rateCounts: createMemoryCounts(),
       log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
       ...deps,
     },
     { rateLimits: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
   );
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
-  const closeGracefully = async (graceMs: number): Promise<boolean> => {
-    const inTime = await server.closeGracefully(graceMs);
-    close();
-    return inTime;
-  };
-  return { ...server, closeGracefully, url, port: Number(new URL(url).port), logLines };
+  return { ...server, url, port: Number(new URL(url).port), logLines };
 }
 
 /** A client that does not wait for real: sleeping is noted and over at once, unless given. */

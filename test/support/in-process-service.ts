@@ -19,7 +19,6 @@ import { randomIds } from '../../src/values/ids.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 import { openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
-import { startServer } from './http.js';
 import { openCluster, type TestCluster } from './open-cluster.js';
 import { openDatabaseStore } from './postgres.js';
 import { serveEngine } from './service.js';
@@ -202,7 +201,7 @@ async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<
   const main: Serving[] = [];
   for (let at = 0; at < servers; at += 1) {
     const store = at === 0 || database === undefined ? {} : { store: await database.openAgain() };
-    main.push(await serve(world, engineOver(world, store), {}));
+    main.push(await serve(engineOver(world, store), {}));
   }
   return {
     urls: main.map(({ url }) => url),
@@ -250,8 +249,7 @@ interface Serving {
 const engineOver = ({ test, chain }: World, parts: Partial<EngineDeps>): Engine =>
   createEngine({ ...test.deps, chain, instances: createInstances(), ...parts });
 
-/** Only on SQLite does a server keep answers, as it does for an operator. */
-async function serve({ test, database }: World, engine: Engine, other: OtherServer): Promise<Serving> {
+async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
   const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
   const options = {
     basePath,
@@ -259,9 +257,7 @@ async function serve({ test, database }: World, engine: Engine, other: OtherServ
     ...(rateLimits === undefined ? {} : { rateLimits }),
     ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),
   };
-  if (database === undefined) return serveEngine(test, engine, options);
-  const server = await startServer({ service: engine, authenticate: engine.authenticate }, options);
-  return { url: server.url, close: async () => void (await server.closeGracefully(5_000)) };
+  return serveEngine(engine, options);
 }
 
 const projectOf = ({ registration, key }: TestEngine['project'], owner: Keypair): Project => ({
@@ -357,7 +353,7 @@ async function beside(world: World, other: OtherServer, use: (url: string) => Pr
     chain: sendingChain(failingChain(world.chain, other.chain), other, death),
     store: watchedStore(own ?? test.deps.store, death, other.afterCommit),
   };
-  const server = await serve(world, engineOver(world, parts), other);
+  const server = await serve(engineOver(world, parts), other);
   try {
     await use(server.url);
   } finally {

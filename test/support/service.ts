@@ -11,14 +11,11 @@ import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import { createTransport } from '../../src/client/transport.js';
-import { dataFiles } from '../../src/compose/local-config.js';
-import { openStoreVersion } from '../../src/compose/store-version.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
-import { cacheReads } from '../../src/http/read-cache.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
@@ -50,24 +47,17 @@ export const openInProcess: OpenService = async () => {
   };
 };
 
-/** The HTTP server over an engine that works on the files of the test's own. */
+/** The HTTP server over an engine. */
 export async function serveEngine(
-  test: TestEngine,
   engine: Engine,
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const store = await openStoreVersion(dataFiles(test.dataDir).store);
-  const reads = cacheReads({
-    service: engine,
-    authenticate: (credential) => engine.authenticate(credential),
-    version: () => store.version(),
-  });
-  const server = await startServer(reads, options);
+  const authenticate: Engine['authenticate'] = (credential) => engine.authenticate(credential);
+  const server = await startServer({ service: engine, authenticate }, options);
   return {
     url: server.url,
     async close() {
       await server.closeGracefully(5_000);
-      store.close();
     },
   };
 }

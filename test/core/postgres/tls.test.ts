@@ -65,7 +65,7 @@ async function protocolsBy(url: string): Promise<readonly unknown[]> {
   try {
     await store.progress();
     await store.bind('genesis');
-    await counts.take([{ key: 'a', intervalUs: 1, periodUs: 1 }]);
+    await counts.take({ key: 'a', intervalUs: 1, periodUs: 1 });
     return await protocols();
   } finally {
     await counts.close();

@@ -96,9 +96,7 @@ describe('what openApiDocument says of limits and keys', () => {
       signedTx: { maxLength: 1_644 },
     });
     expect(JSON.stringify(describedAs('getBatch')?.parameters)).toContain('beyond 200 characters');
-    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain(
-      'at most 2048 bytes and 200000 values',
-    );
+    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain('at most 2048 bytes and 80000 values');
   });
 
   it('only a POST whose path says what it is about may come without a body', () => {

@@ -1,0 +1,205 @@
+/** The HTTP server over any `Service`: its limits, its hooks and its errors. What is answered is up to the routes. */
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import cors from '@fastify/cors';
+import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { REQUEST_ID_HEADER } from '../contract/headers.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { readBytes } from './body.js';
+import { checkRequestHeaders, corsOptions, MAX_HEADER_LINES } from './headers.js';
+import { logEnd, loggerOptions } from './log.js';
+import { createMetrics } from './metrics.js';
+import { type HttpServerDeps, type HttpServerOptions, httpSettings } from './options.js';
+import { brokenRequest, isOwnFault, servedError, toProblem } from './problem.js';
+import { Requests } from './requests.js';
+import { addRoutes } from './routes.js';
+import { Shutdown } from './shutdown.js';
+
+export interface HttpServer {
+  /** Answers a request that has come over no connection of its own. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
+  /** @returns the base address, with the port that was given when 0 was asked for. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>;
+  /**
+   * Stops accepting and answers what was received; what is late after `graceMs` is answered 503. Calling it again replaces
+   * the grace.
+   * @returns whether all was answered within the grace.
+   */
+  closeGracefully(graceMs: number): Promise<boolean>;
+}
+
+/** How often node looks for requests that take too long to arrive. */
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+/** For how long a connection is read behind its last answer: to close it at once would reset it, and take the answer along. */
+const LINGER_MS = 1_000;
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+const notFound = () => new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
+
+/** An answer as text, for a connection that ends with it. */
+function answerText(error: FlywheelError, requestId: string): string {
+  const { status, body } = toProblem(error, requestId);
+  const text = JSON.stringify(body);
+  const headers = {
+    ...{ 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(text) },
+    ...{ [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store', connection: 'close' },
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
+}
+
+/**
+ * A server that is not listening yet.
+ * @throws `ERR_CONFIG_INVALID` for a header name, base path or origin that HTTP does not know.
+ */
+export async function createHttpServer(
+  deps: HttpServerDeps,
+  options: HttpServerOptions = {},
+): Promise<HttpServer> {
+  const settings = httpSettings(options);
+  const { limits } = settings;
+  const shutdown = new Shutdown();
+  const requests = new Requests(limits.maxRunning, (notes) => {
+    const seconds = (performance.now() - notes.startedMs) / 1_000;
+    metrics.ended(notes.operation ?? 'none', notes.response.statusCode, seconds);
+    logEnd(app.log, notes);
+  });
+  const metrics = await createMetrics(deps.metrics ?? {}, requests, settings.version);
+  /** The answer to the latest request of each connection. */
+  const latest = new WeakMap<Socket, FastifyReply>();
+  /** Why nothing more can be read of a connection. */
+  const broken = new WeakMap<Socket, FlywheelError>();
+
+  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const notes = requests.of(request.raw);
+    const error = servedError(thrown, notes.operation);
+    const { status, headers, body } = toProblem(error, notes.requestId);
+    notes.problemCode = error.wireCode;
+    if (isOwnFault(error)) app.log.error({ requestId: notes.requestId, err: error }, 'failed');
+    void reply.code(status).headers(headers).type(JSON_TYPE).send(JSON.stringify(body));
+  };
+  /** Answers what node could not read, behind the answers that are still due, and ends the connection. */
+  const onBroken = (cause: NodeJS.ErrnoException, socket: Socket): void => {
+    const reply = latest.get(socket);
+    const isOpen = reply?.raw.closed === false;
+    if (broken.has(socket)) return;
+    if (cause.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    const error = brokenRequest(cause);
+    broken.set(socket, error);
+    const request = reply?.request.raw;
+    if (isOpen && request?.complete === false) {
+      // The request gets the answer: whoever reads its body listens to errors.
+      if (request.listenerCount('error') > 0) request.emit('error', error);
+      return;
+    }
+    const answer = (): void => {
+      const requestId = randomUUID();
+      app.log.info({ requestId, error: cause.code }, 'not HTTP');
+      socket.write(answerText(error, requestId));
+      socket.destroySoon();
+    };
+    if (isOpen) reply?.raw.once('close', answer);
+    else answer();
+  };
+
+  const app = fastify({
+    logger: loggerOptions(deps.log),
+    logController: new LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    // Ids are judged where their operation can answer for them.
+    routerOptions: { maxParamLength: limits.maxHeaderBytes },
+    connectionTimeout: limits.idleTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    http: {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      // Judged with all other header lines, so that the answer has the shape of every other.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: (error, socket) => onBroken(error, socket as Socket),
+    frameworkErrors: fail,
+  });
+  const { server } = app;
+  let [accepted, connections] = [0, 0];
+  // One more is enough to be told from what may be.
+  server.maxHeadersCount = MAX_HEADER_LINES + 1;
+  server.prependListener('request', (request, response) => requests.begin(request, response));
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connection', (socket) => {
+    [accepted, connections] = [accepted + 1, connections + 1];
+    socket.once('close', () => {
+      connections -= 1;
+      requests.gone(socket);
+    });
+    // Called by node behind the last answer of a connection (RFC 9112, section 9.6).
+    socket.destroySoon = () => {
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    };
+    if (connections > limits.maxConnections) socket.destroy();
+  });
+  metrics.watch('http_connections', 'Connections that are open.', () => connections);
+  // CONNECT never reaches a request handler.
+  for (const method of METHODS)
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  // Each line names its request itself; a logger for each request would cost more than all its lines.
+  app.setChildLoggerFactory((logger) => logger);
+  app.setErrorHandler(fail);
+  app.setNotFoundHandler((request, reply) => fail(notFound(), request, reply));
+  app.removeAllContentTypeParsers();
+  // The media type is judged with the headers.
+  app.addContentTypeParser('*', async ({ raw }: FastifyRequest) => {
+    const error = broken.get(raw.socket);
+    if (error !== undefined) throw error;
+    return readBytes(raw, limits.maxBodyBytes);
+  });
+  if (settings.corsOrigins.length > 0) await app.register(cors, corsOptions(settings));
+  app.addHook('onRequest', async (request, reply) => {
+    const { socket } = request.raw;
+    // Behind the last answer nothing is done.
+    if (socket.writableEnded) return void reply.hijack();
+    latest.set(socket, reply);
+    if (!request.is404) requests.of(request.raw).route = request.routeOptions.url ?? null;
+    shutdown.refuseWhenClosing();
+    checkRequestHeaders(request, reply);
+    if (request.is404) throw notFound();
+  });
+  app.addHook('onSend', async ({ raw: { socket, complete } }, reply, payload) => {
+    await shutdown.listenerClosed;
+    const isBroken = broken.has(socket) && !complete;
+    if (isBroken || (shutdown.isClosing && latest.get(socket) === reply)) reply.header('connection', 'close');
+    // A client that does not read its answer is given up sooner than one that waits for it.
+    socket.setTimeout?.(limits.answerTimeoutMs);
+    return payload;
+  });
+  let host: string | undefined;
+  addRoutes(app, { deps, settings, metrics, requests, shutdown, listeningOn: () => host });
+  await app.ready();
+
+  return {
+    answer(request, response) {
+      requests.begin(request, response);
+      app.routing(request, response);
+    },
+    async listen(address) {
+      host = address.host;
+      await app.listen({ ...address, host: host === 'localhost' ? '127.0.0.1' : host });
+      const { port } = server.address() as AddressInfo;
+      return `http://${host.includes(':') ? `[${host}]` : host}:${port}${settings.basePath}`;
+    },
+    async closeGracefully(graceMs) {
+      app.log.info({ graceMs }, 'stopping');
+      const { drainIdleMs } = limits;
+      const inTime = await shutdown.close(
+        { server, requests, accepted: () => accepted, drainIdleMs },
+        graceMs,
+      );
+      await app.close();
+      return inTime;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** Body bytes → JSON value. Media type, size, UTF-8, duplicate keys, depth and count are checked here, shapes are not. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../contract/limits.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { JsonValue } from '../values/canonical-json.js';
+import { tooMany } from '../values/json-reader.js';
+import { decodeUtf8, parseStrictJson } from '../values/strict-json.js';
+
+/** JSON has no charset parameter (RFC 8259, section 11); UTF-8 is what those mean who send one. */
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?$/i;
+
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+
+/** @throws `ERR_UNSUPPORTED_MEDIA_TYPE` unless the body is plain JSON in UTF-8. */
+export function checkMediaType(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'];
+  const named = type === undefined ? 'none' : JSON.stringify(type.slice(0, 100));
+  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
+  if (type !== undefined && JSON_MEDIA_TYPE.test(type) && isPlain) return;
+  const message = isPlain
+    ? `Expected content-type application/json, got ${named}.`
+    : 'The body must not be compressed.';
+  throw new FlywheelError('ERR_UNSUPPORTED_MEDIA_TYPE', message);
+}
+
+/**
+ * All bytes of a body. `read` joins the chunks that have arrived: the framework's own reader keeps a Buffer for each, and 4 MiB
+ * in chunks of one byte would take hundreds of MiB.
+ * @throws `ERR_PAYLOAD_TOO_LARGE`, at once when content-length says so; `ERR_INVALID_REQUEST` when it is cut off.
+ */
+export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = Number(request.headers['content-length'] ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0;
+    const onReadable = (): void => {
+      for (let chunk = request.read(); chunk !== null && size <= maxBytes; chunk = request.read()) {
+        size += chunk.length;
+        chunks.push(chunk);
+      }
+      if (size <= maxBytes) return;
+      request.off('readable', onReadable);
+      reject(new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`));
+    };
+    const cutOff = (cause?: unknown): void => {
+      const error = new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause });
+      reject(isFlywheelError(cause) ? cause : error);
+    };
+    request.once('end', () => resolve(Buffer.concat(chunks)));
+    request.once('error', cutOff).once('close', cutOff).on('readable', onReadable);
+    onReadable();
+  });
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+/** The place of the quote that ends a string. */
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/**
+ * Counts commas and opening brackets outside of strings: JSON text has at most one value more. What is too much is refused
+ * before anything of it is parsed; whether it is JSON at all is not decided here.
+ */
+function checkCount(bytes: Buffer): void {
+  let [values, objects] = [1, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
+    if (byte === BRACE) objects += 1;
+  }
+  if (objects > MAX_JSON_OBJECTS) throw tooMany(MAX_JSON_OBJECTS, 'objects');
+  if (values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'values');
+}
+
+/**
+ * The JSON value of a body; numbers that a double cannot carry stay as they were written.
+ * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or keys.
+ */
+export function parseBody(bytes: Buffer): JsonValue {
+  checkCount(bytes);
+  return parseStrictJson(decodeUtf8(bytes), { maxKeys: MAX_OBJECT_KEYS }).value;
+}

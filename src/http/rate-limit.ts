@@ -1,0 +1,110 @@
+/**
+ * How many requests a key may make: at a steady rate, with a burst of as many as its limit has points (GCRA).
+ *
+ * A request beyond the limit that carries an idempotency key may be the repeat of one that was done, and is then answered
+ * with what was stored (service specification, section 4.1). Repeats have a limit of their own, ten times as wide.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { encodeRateLimit, encodeRateLimitPolicy } from '../contract/header-values.js';
+import { RATE_LIMIT_HEADER, RATE_LIMIT_POLICY_HEADER } from '../contract/headers.js';
+import type { Operation, Rate, RateLimit } from '../contract/operations.js';
+import type { RateCounts } from '../contract/rate-counts.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { readIdempotencyKey } from './headers.js';
+
+const US_PER_SECOND = 1_000_000;
+/** Keys whose points are all back are forgotten once in so many requests. */
+const TAKES_BETWEEN_CLEANING = 10_000;
+
+/** Counts in memory, for a server that is alone on its store. @param nowUs - never goes back */
+export function createMemoryCounts(nowUs = (): number => Math.round(performance.now() * 1_000)): RateCounts {
+  /** By key: when all points will be there again. */
+  const whole = new Map<string, number>();
+  let takes = 0;
+  return {
+    take({ key, intervalUs, periodUs }) {
+      const now = nowUs();
+      takes += 1;
+      if (takes % TAKES_BETWEEN_CLEANING === 0)
+        for (const [known, wholeAtUs] of whole) if (wholeAtUs <= now) whole.delete(known);
+      // At most the period ahead, where the same name had a slower limit before.
+      const before = Math.max(now, Math.min(whole.get(key) ?? now, now + periodUs));
+      const allowed = before + intervalUs <= now + periodUs;
+      const after = allowed ? before + intervalUs : before;
+      whole.set(key, after);
+      return { allowed, wholeAfterUs: after - now };
+    },
+  };
+}
+
+/** Whole seconds, `retryAfterSeconds` 0 for an allowed request; `remaining` may follow at once. */
+export type RateDecision = Readonly<
+  { allowed: boolean } & Record<'remaining' | 'resetSeconds' | 'retryAfterSeconds', number>
+>;
+
+const wholeSeconds = (us: number): number => Math.max(1, Math.ceil(us / US_PER_SECOND));
+
+/** Counts one request; a refused one is not counted. @throws `ERR_UNAVAILABLE` when it cannot be counted. */
+export async function takeRate(counts: RateCounts, keyId: string, limit: RateLimit): Promise<RateDecision> {
+  const { name, points, windowSeconds } = limit;
+  // Rounded down, so that all points fit into the period.
+  const intervalUs = Math.max(1, Math.floor((windowSeconds * US_PER_SECOND) / points));
+  const periodUs = intervalUs * points;
+  try {
+    const { allowed, wholeAfterUs } = await counts.take({ key: `${name}:${keyId}`, intervalUs, periodUs });
+    const freeUs = periodUs - wholeAfterUs;
+    const remaining = allowed ? Math.floor(freeUs / intervalUs) : 0;
+    const retryAfterSeconds = allowed ? 0 : wholeSeconds(intervalUs - freeUs);
+    return { allowed, remaining, resetSeconds: wholeSeconds(wholeAfterUs), retryAfterSeconds };
+  } catch (cause) {
+    const options = { cause, retryAfterSeconds: 1 };
+    throw new FlywheelError('ERR_UNAVAILABLE', 'The request cannot be counted for its rate limit.', options);
+  }
+}
+
+/** A limit with another rate, such as one that a key has of its own. */
+export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });
+
+/** The limit and what is left of it; a request without a key has used nothing. */
+export const rateLimitHeaders = (limit: RateLimit, decision?: RateDecision): Record<string, string> => ({
+  [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
+  [RATE_LIMIT_HEADER]: encodeRateLimit({
+    policy: limit.name,
+    remaining: decision?.remaining ?? limit.points,
+    resetSeconds: decision?.resetSeconds ?? limit.windowSeconds,
+  }),
+});
+
+function mayRepeat(operation: Operation, request: IncomingMessage): boolean {
+  try {
+    return readIdempotencyKey(operation, request) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Counts a request and tells its caller what is left.
+ * @returns the refusal that it gets unless a stored answer is found; `undefined` within the limit.
+ * @throws `ERR_RATE_LIMIT_EXCEEDED` saying when to try again, where it cannot be a repeat.
+ */
+export async function admit(
+  counts: RateCounts,
+  operation: Operation,
+  limit: RateLimit,
+  keyId: string,
+  reply: FastifyReply,
+): Promise<FlywheelError | undefined> {
+  const decision = await takeRate(counts, keyId, limit);
+  reply.headers(rateLimitHeaders(limit, decision));
+  if (decision.allowed) return undefined;
+  const { retryAfterSeconds } = decision;
+  const message = `Over the limit of ${limit.points} in ${limit.windowSeconds} s; try again in ${retryAfterSeconds} s.`;
+  const refusal = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds });
+  if (!mayRepeat(operation, reply.request.raw)) throw refusal;
+  // A repeat costs a look-up, and burns nothing (contract, section 1.5).
+  const repeats = { ...limit, name: `${limit.name}-repeat`, points: limit.points * 10 };
+  if (!(await takeRate(counts, keyId, repeats)).allowed) throw refusal;
+  return refusal;
+}
