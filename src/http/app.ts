@@ -65,7 +65,9 @@ export async function createHttpServer(
     metrics.ended(notes.operation ?? 'none', notes.response.statusCode, seconds);
     logEnd(app.log, notes);
   });
-  const metrics = await createMetrics(deps.metrics ?? {}, requests, settings.version);
+  let [accepted, connections] = [0, 0];
+  const numbers = { running: () => requests.running, connections: () => connections };
+  const metrics = await createMetrics(deps.metrics ?? {}, numbers, settings.version);
   /** The answer to the latest request of each connection. */
   const latest = new WeakMap<Socket, FastifyReply>();
   /** Why nothing more can be read of a connection. */
@@ -124,7 +126,6 @@ export async function createHttpServer(
     frameworkErrors: fail,
   });
   const { server } = app;
-  let [accepted, connections] = [0, 0];
   // One more is enough to be told from what may be.
   server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.prependListener('request', (request, response) => requests.begin(request, response));
@@ -142,7 +143,6 @@ export async function createHttpServer(
     };
     if (connections > limits.maxConnections) socket.destroy();
   });
-  metrics.watch('http_connections', 'Connections that are open.', () => connections);
   // CONNECT never reaches a request handler.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

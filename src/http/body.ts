@@ -1,6 +1,7 @@
 /** Body bytes → JSON value. Media type, size, UTF-8, duplicate keys, depth and count are checked here, shapes are not. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../contract/limits.js';
+import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { tooMany } from '../values/json-reader.js';
@@ -25,30 +26,31 @@ export function checkMediaType(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * All bytes of a body. `read` joins the chunks that have arrived: the framework's own reader keeps a Buffer for each, and 4 MiB
- * in chunks of one byte would take hundreds of MiB.
+ * All bytes of a body, put together as they arrive: the framework's own reader keeps each chunk, and 4 MiB in chunks of one byte
+ * took 800 MiB.
  * @throws `ERR_PAYLOAD_TOO_LARGE`, at once when content-length says so; `ERR_INVALID_REQUEST` when it is cut off.
  */
 export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const tooLarge = () =>
+    new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`);
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = Number(request.headers['content-length'] ?? 0) > maxBytes ? Number.POSITIVE_INFINITY : 0;
-    const onReadable = (): void => {
-      for (let chunk = request.read(); chunk !== null && size <= maxBytes; chunk = request.read()) {
-        size += chunk.length;
-        chunks.push(chunk);
-      }
-      if (size <= maxBytes) return;
-      request.off('readable', onReadable);
-      reject(new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`));
+    let [bytes, size] = [Buffer.alloc(0), 0];
+    const onData = (chunk: Buffer): void => {
+      const whole = size + chunk.length;
+      if (whole > maxBytes) return fail(tooLarge());
+      if (whole > bytes.length) bytes = Buffer.concat([bytes], 2 * whole);
+      size += chunk.copy(bytes, size);
     };
-    const cutOff = (cause?: unknown): void => {
-      const error = new FlywheelError('ERR_INVALID_REQUEST', 'The body was cut off.', { cause });
-      reject(isFlywheelError(cause) ? cause : error);
+    const fail = (error: FlywheelError): void => {
+      reject(error);
+      // What is still sent is not kept.
+      request.off('data', onData).resume();
     };
-    request.once('end', () => resolve(Buffer.concat(chunks)));
-    request.once('error', cutOff).once('close', cutOff).on('readable', onReadable);
-    onReadable();
+    const cutOff = (cause?: unknown): void =>
+      reject(isFlywheelError(cause) ? cause : invalidRequest(['the body was cut off']));
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return fail(tooLarge());
+    request.once('error', cutOff).once('close', cutOff).on('data', onData);
+    request.once('end', () => resolve(bytes.subarray(0, size)));
   });
 }
 

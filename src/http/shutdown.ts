@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Requests } from './requests.js';
 
-/** After the grace: time for the service to stop and give its own answer. */
+/** After the grace: time for a call to stop and give its own answer. */
 const STOP_MS = 1_000;
 /** After the grace: time for calls to end, since what they write to is closed next. */
 const SETTLE_MS = 5_000;
@@ -48,11 +48,12 @@ async function stopListening({ server, accepted }: ShutdownDeps): Promise<void> 
 
 export class Shutdown {
   readonly #grace = new AbortController();
-  #isClosing = false;
   #closing: Promise<boolean> | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
-  /** Of the calls that are running. */
-  readonly #refusals = new Set<(error: FlywheelError) => void>();
+  /** Aborted at the end of the grace. */
+  readonly signal = this.#grace.signal;
+  /** Are no more connections accepted? */
+  isClosing = false;
   /** An answer waits for it: its client might come back while the listener is being closed, and be reset. */
   listenerClosed = Promise.resolve();
 
@@ -60,26 +61,17 @@ export class Shutdown {
     setMaxListeners(0, this.signal);
   }
 
-  /** Are no more connections accepted? */
-  get isClosing(): boolean {
-    return this.#isClosing;
-  }
-
-  /** Aborted at the end of the grace. */
-  get signal(): AbortSignal {
-    return this.#grace.signal;
-  }
-
   /** @throws `ERR_UNAVAILABLE` once no more connections are accepted. */
   refuseWhenClosing(): void {
-    if (this.#isClosing) throw shuttingDown();
+    if (this.isClosing) throw shuttingDown();
   }
 
   /** The outcome of a call, or `ERR_UNAVAILABLE` when the grace is over and the call goes on. */
   orRefusal<Value>(call: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
-      this.#refusals.add(reject);
-      call.finally(() => this.#refusals.delete(reject)).then(resolve, reject);
+      const refuse = () => setTimeout(reject, STOP_MS, shuttingDown()).unref();
+      this.signal.addEventListener('abort', refuse, { once: true });
+      call.finally(() => this.signal.removeEventListener('abort', refuse)).then(resolve, reject);
     });
   }
 
@@ -96,18 +88,12 @@ export class Shutdown {
     const graceOver = once(this.signal, 'abort');
     const allGone = server.listening ? once(server, 'close') : Promise.resolve();
     this.listenerClosed = stopListening(deps).then(() => {
-      this.#isClosing = true;
+      this.isClosing = true;
     });
     await this.listenerClosed;
     await Promise.race([within(drainIdleMs, allGone).then(() => requests.none()), graceOver]);
     clearTimeout(this.#graceTimer);
-    if (this.signal.aborted) {
-      const refusal = setTimeout(() => {
-        for (const refuse of this.#refusals) refuse(shuttingDown());
-      }, STOP_MS);
-      await within(SETTLE_MS, requests.none());
-      clearTimeout(refusal);
-    }
+    if (this.signal.aborted) await within(SETTLE_MS, requests.none());
     server.closeIdleConnections();
     await within(CLOSE_MS, allGone);
     server.closeAllConnections();

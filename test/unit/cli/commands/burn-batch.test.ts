@@ -265,10 +265,10 @@ describe('burn-batch', () => {
     const large = burn(0, { proof: { text: 'x'.repeat(100_000) } }) as BurnRequest;
     const bytesOf = (count: number): number => 1 + count * (JSON.stringify(large).length + 1);
     const counts = cutBurns(Array(250).fill(large));
-    expect([counts.length, counts.reduce((sum, count) => sum + count, 0)]).toEqual([3, 250]);
+    expect([counts.length, counts.reduce((sum, count) => sum + count, 0)]).toEqual([7, 250]);
     for (const count of counts.slice(0, -1)) {
-      expect(bytesOf(count)).toBeLessThanOrEqual(10 * 1_048_576);
-      expect(bytesOf(count + 1)).toBeGreaterThan(10 * 1_048_576);
+      expect(bytesOf(count)).toBeLessThanOrEqual(4 * 1_048_576);
+      expect(bytesOf(count + 1)).toBeGreaterThan(4 * 1_048_576);
     }
     expect(cutBurns(Array(2_001).fill(burn(0)))).toEqual([1_000, 1_000, 1]);
   });
