@@ -58,7 +58,10 @@ export interface OpenServer {
 
 /** What a server is given before it listens. */
 export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
-  Pick<OpenEngineOptions, 'between'>;
+  Pick<OpenEngineOptions, 'between'> & {
+    /** Microseconds that never go back, for rate limits of this process. @default those of the system */
+    readonly nowUs?: () => number;
+  };
 
 /** Settles what an earlier server left pending. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export async function openServer(
@@ -99,7 +102,7 @@ async function createServer(
   const rateCounts =
     place.kind === 'database'
       ? opened.keep(await openDatabaseRateCounts(place.address))
-      : createMemoryCounts();
+      : createMemoryCounts(options.nowUs);
   const checkDisk = isShared
     ? async () => {}
     : createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock: ambient.clock });

@@ -37,9 +37,11 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
     let [bytes, size] = [Buffer.alloc(0), 0];
     const onData = (chunk: Buffer): void => {
       const whole = size + chunk.length;
-      if (whole > maxBytes) return fail(tooLarge());
-      if (whole > bytes.length) bytes = Buffer.concat([bytes], 2 * whole);
-      size += chunk.copy(bytes, size);
+      if (whole > maxBytes) fail(tooLarge());
+      else {
+        if (whole > bytes.length) bytes = Buffer.concat([bytes], 2 * whole);
+        size += chunk.copy(bytes, size);
+      }
     };
     const fail = (error: FlywheelError): void => {
       reject(error);
@@ -48,7 +50,10 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
     };
     const cutOff = (cause?: unknown): void =>
       reject(isFlywheelError(cause) ? cause : invalidRequest(['the body was cut off']));
-    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return fail(tooLarge());
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+      fail(tooLarge());
+      return;
+    }
     request.once('error', cutOff).once('close', cutOff).on('data', onData);
     request.once('end', () => resolve(bytes.subarray(0, size)));
   });

@@ -18,7 +18,9 @@ const US_PER_SECOND = 1_000_000;
 const TAKES_BETWEEN_CLEANING = 10_000;
 
 /** Counts in memory, for a server that is alone on its store. @param nowUs - never goes back */
-export function createMemoryCounts(nowUs = (): number => Math.round(performance.now() * 1_000)): RateCounts {
+export function createMemoryCounts(
+  nowUs: () => number = () => Math.round(performance.now() * 1_000),
+): RateCounts {
   /** By key: when all points will be there again. */
   const whole = new Map<string, number>();
   let takes = 0;

@@ -73,4 +73,14 @@ export const openSimServer = (
     rates: {},
     keyRates: {},
     between: simFiles(process, watch),
+    nowUs: risingUs(context.clock),
   });
+
+/** A clock that stands still while the one that it follows is behind where it was. */
+function risingUs(clock: { nowMs(): number }): () => number {
+  let latest = 0;
+  return () => {
+    latest = Math.max(latest, clock.nowMs() * 1_000);
+    return latest;
+  };
+}
