@@ -7,7 +7,7 @@ export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:auto;padding:1rem}pre{overflow:auto;padding:.5rem;border:1px solid}code{overflow-wrap:anywhere}';
+  ':root{color-scheme:light dark;background:Canvas;color:CanvasText}body{background:Canvas;font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:auto;padding:1rem}pre{overflow:auto;padding:.5rem;border:1px solid}code{overflow-wrap:anywhere}';
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = (text: unknown): string =>
