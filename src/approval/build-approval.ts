@@ -1,6 +1,6 @@
 /** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
 
-import { voteMessage } from '../chain/squads/instructions/vote.js';
+import { voteMessage } from '../chain/squads/vote.js';
 import { partiallySign } from '../chain/transaction/compile.js';
 import type { KeypairSigner } from '../chain/transaction/signer.js';
 import { decodeTransaction, encodeTransaction } from '../chain/transaction/wire.js';

@@ -3,7 +3,7 @@
 import type { PipelineContent } from '../actions/pipelines.js';
 import { operationProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
-import { type Multisig, PERMISSION } from '../chain/squads/layouts/accounts.js';
+import { type Multisig, PERMISSION } from '../chain/squads/accounts.js';
 import type { Address } from '../values/address.js';
 import type { BatchContent, DecodedTransaction } from './batch-content.js';
 import { messageProblem } from './check-message.js';

@@ -2,14 +2,14 @@
 
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import type { VaultToken } from '../chain/flywheel.js';
-import { vaultInnerMessage } from '../chain/squads/instructions/vault-message.js';
+import { vaultInnerMessage } from '../chain/squads/message.js';
 import {
   type InnerInstruction,
   type InnerMessage,
   isSameMessage,
   isSignerIndex,
   isWritableIndex,
-} from '../chain/squads/layouts/message.js';
+} from '../chain/squads/message.js';
 import type { Address } from '../values/address.js';
 import { sameBytes } from '../values/bytes.js';
 

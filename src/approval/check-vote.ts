@@ -8,8 +8,8 @@ import {
   VOTES,
   type VoteKind,
   voteInstruction,
-} from '../chain/squads/instructions/vote.js';
-import { instructionName } from '../chain/squads/layouts/instructions.js';
+} from '../chain/squads/vote.js';
+import { instructionName } from '../chain/squads/instructions.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {
   MAX_COMPUTE_UNITS,

@@ -1,9 +1,9 @@
 /** A batch that is over, from its transactions: what it held, decoded as one that waits is, and what of that was executed. */
 
 import type { ChainReader, History, TransactionRecord } from '../chain/chain.js';
-import type { BatchRef } from '../chain/squads/instructions/batch.js';
-import { vaultAddress } from '../chain/squads/layouts/addresses.js';
-import type { InnerMessage } from '../chain/squads/layouts/message.js';
+import type { BatchRef } from '../chain/squads/builders.js';
+import { vaultAddress } from '../chain/squads/addresses.js';
+import type { InnerMessage } from '../chain/squads/message.js';
 import { type PastBatch, readPastBatch } from '../chain/squads/past-batch.js';
 import { type BatchContent, contentOf, decodedTransaction } from './batch-content.js';
 

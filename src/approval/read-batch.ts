@@ -1,10 +1,10 @@
 /** Chain accounts → what a batch of a multisig will really do; whether that is right is decided elsewhere. */
 
 import type { ChainReader } from '../chain/chain.js';
-import type { BatchRef } from '../chain/squads/instructions/batch.js';
-import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/layouts/accounts.js';
-import { multisigAddress, vaultAddress } from '../chain/squads/layouts/addresses.js';
-import { isSameMessage } from '../chain/squads/layouts/message.js';
+import type { BatchRef } from '../chain/squads/builders.js';
+import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/accounts.js';
+import { multisigAddress, vaultAddress } from '../chain/squads/addresses.js';
+import { isSameMessage } from '../chain/squads/message.js';
 import {
   type Found,
   type FoundAt,

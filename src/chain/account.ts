@@ -7,6 +7,7 @@
  */
 import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
+import { SYSTEM_PROGRAM } from './programs.js';
 
 /** State of one account; an account that does not exist is `null` wherever this is asked for. */
 export interface AccountState {
@@ -19,6 +20,15 @@ export interface AccountState {
 }
 
 export const RENT_EPOCH_EXEMPT = 18_446_744_073_709_551_615n;
+
+/** What stands at an address where nothing is. */
+export const EMPTY_ACCOUNT: AccountState = {
+  lamports: 0n,
+  owner: SYSTEM_PROGRAM,
+  data: new Uint8Array(0),
+  executable: false,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+};
 
 /** Lamports for a byte and its share of the bookkeeping, as the Rent sysvar of the cluster has them. */
 const RENT_LAMPORTS_PER_BYTE = 6_960n;

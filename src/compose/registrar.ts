@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
-import { multisigAddress } from '../chain/squads/layouts/addresses.js';
+import { multisigAddress } from '../chain/squads/addresses.js';
 import { createKeypairSigner } from '../chain/transaction/signer.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { Ambient } from '../cli/context.js';

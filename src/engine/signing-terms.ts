@@ -6,7 +6,7 @@ import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { Chain, RecentBlockhash } from '../chain/chain.js';
 import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/compute-budget.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
-import { type InstructionName, instructionName } from '../chain/squads/layouts/instructions.js';
+import { type InstructionName, instructionName } from '../chain/squads/instructions.js';
 import { compileLegacyMessage } from '../chain/transaction/compile.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {

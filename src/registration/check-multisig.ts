@@ -4,7 +4,7 @@ import {
   type Multisig,
   NO_AUTHORITY,
   PERMISSION,
-} from '../chain/squads/layouts/accounts.js';
+} from '../chain/squads/accounts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 

@@ -5,7 +5,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { driftOf, type Facts } from '../approval/pins.js';
 import type { Chain, ChainReader, Finality, TransactionRecord } from '../chain/chain.js';
-import { multisigCreateV2 } from '../chain/squads/instructions/multisig.js';
+import { multisigCreateV2 } from '../chain/squads/builders.js';
 import { createAssociatedTokenAccountIdempotent } from '../chain/tokens/instructions.js';
 import { compileLegacyMessage, requestSignatures } from '../chain/transaction/compile.js';
 import type { Instruction } from '../chain/transaction/instruction.js';

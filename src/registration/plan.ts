@@ -8,8 +8,8 @@ import {
   ALL_PERMISSIONS,
   type Multisig,
   NO_AUTHORITY,
-} from '../chain/squads/layouts/accounts.js';
-import { vaultAddress } from '../chain/squads/layouts/addresses.js';
+} from '../chain/squads/accounts.js';
+import { vaultAddress } from '../chain/squads/addresses.js';
 import {
   chargesTransferFee,
   FROZEN,

@@ -8,8 +8,8 @@ import {
   type Multisig,
   PROGRAM_CONFIG,
   type ProgramConfig,
-} from '../chain/squads/layouts/accounts.js';
-import { programConfigAddress } from '../chain/squads/layouts/addresses.js';
+} from '../chain/squads/accounts.js';
+import { programConfigAddress } from '../chain/squads/addresses.js';
 import { decodeTokenAccount, type TokenAccount } from '../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../chain/tokens/addresses.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';

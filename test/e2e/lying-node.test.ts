@@ -5,8 +5,8 @@ import {
   batchTransactionAddress,
   proposalAddress,
   transactionAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
-import { encodeInstruction } from '../../src/chain/squads/layouts/instructions.js';
+} from '../../src/chain/squads/addresses.js';
+import { encodeInstruction } from '../../src/chain/squads/instructions.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';

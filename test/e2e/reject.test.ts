@@ -1,7 +1,7 @@
 /** `batch reject`: what nobody has approved is voted down after a look at it, and only a rejection is ever signed. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type VoteKind, voteInstruction } from '../../src/chain/squads/instructions/vote.js';
+import { type VoteKind, voteInstruction } from '../../src/chain/squads/vote.js';
 import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import { address } from '../../src/values/address.js';

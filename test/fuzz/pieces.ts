@@ -2,7 +2,7 @@
 import {
   type AccountMeta,
   type Address,
-  type ArgumentsByName,
+  type ArgumentsOf,
   COMPUTE_BUDGET_PROGRAM,
   encodeInstruction,
   type Instruction,
@@ -55,7 +55,7 @@ export const ws = (address: Address) => meta(address, true, true);
 
 export const call = <Name extends InstructionName>(
   name: Name,
-  args: ArgumentsByName[Name],
+  args: ArgumentsOf<Name>,
   accounts: readonly AccountMeta[],
 ): Instruction => ({
   program: SQUADS_PROGRAM,

@@ -35,7 +35,7 @@ export {
   type Proposal,
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
-} from '../../src/chain/squads/layouts/accounts.js';
+} from '../../src/chain/squads/accounts.js';
 export {
   associatedTokenAddress,
   batchTransactionAddress,
@@ -45,14 +45,14 @@ export {
   proposalAddress,
   transactionAddress,
   vaultAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
-export { encode } from '../../src/chain/squads/layouts/codec.js';
+} from '../../src/chain/squads/addresses.js';
+export { encode } from '../../src/chain/squads/codec.js';
 export {
-  type ArgumentsByName,
+  type ArgumentsOf,
   encodeInstruction,
   type InstructionName,
   instructionName,
-} from '../../src/chain/squads/layouts/instructions.js';
+} from '../../src/chain/squads/instructions.js';
 export {
   argumentMessage,
   type InnerLookup,
@@ -60,7 +60,7 @@ export {
   isSignerIndex,
   isWritableIndex,
   storedMessageSize,
-} from '../../src/chain/squads/layouts/message.js';
+} from '../../src/chain/squads/message.js';
 export { createAccount, transfer } from '../../src/chain/system.js';
 export {
   burnChecked,

@@ -8,7 +8,7 @@ import type { Pins } from '../../src/approval/pins.js';
 import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel } from '../../src/chain/flywheel.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
-import { voteMessage } from '../../src/chain/squads/instructions/vote.js';
+import { voteMessage } from '../../src/chain/squads/vote.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import { partiallySign } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';

@@ -7,7 +7,6 @@ import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js
 import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel, VaultToken } from '../../src/chain/flywheel.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import { vaultInnerMessage } from '../../src/chain/squads/instructions/vault-message.js';
 import {
   BATCH,
   type Batch,
@@ -19,14 +18,15 @@ import {
   type Proposal,
   VAULT_BATCH_TRANSACTION,
   type VaultBatchTransaction,
-} from '../../src/chain/squads/layouts/accounts.js';
+} from '../../src/chain/squads/accounts.js';
 import {
   batchTransactionAddress,
   multisigAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
-} from '../../src/chain/squads/layouts/addresses.js';
+} from '../../src/chain/squads/addresses.js';
+import { vaultInnerMessage } from '../../src/chain/squads/message.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';

@@ -1,7 +1,7 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
 
-import { proposalApprove, proposalCancelV2 } from '../../src/chain/squads/instructions/proposal.js';
-import { transactionAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { transactionAddress } from '../../src/chain/squads/addresses.js';
+import { proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';

@@ -10,9 +10,9 @@ import {
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
-} from '../../src/chain/squads/instructions/batch.js';
-import { proposalApprove } from '../../src/chain/squads/instructions/proposal.js';
-import { vaultInnerMessage, vaultMessage } from '../../src/chain/squads/instructions/vault-message.js';
+  proposalApprove,
+} from '../../src/chain/squads/builders.js';
+import { vaultInnerMessage, vaultMessage } from '../../src/chain/squads/message.js';
 import { compileLegacyMessage, partiallySign } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { Address } from '../../src/values/address.js';

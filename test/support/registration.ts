@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
-import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/layouts/accounts.js';
-import { programConfigAddress } from '../../src/chain/squads/layouts/addresses.js';
+import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/accounts.js';
+import { programConfigAddress } from '../../src/chain/squads/addresses.js';
 import { transfer } from '../../src/chain/system.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import {

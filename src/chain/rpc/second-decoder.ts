@@ -16,8 +16,8 @@ import {
   MULTISIG,
   PROPOSAL,
   VAULT_BATCH_TRANSACTION,
-} from '../squads/layouts/accounts.js';
-import type { InnerMessage } from '../squads/layouts/message.js';
+} from '../squads/accounts.js';
+import type { InnerMessage } from '../squads/message.js';
 import type { squadsAccounts } from './squads-sdk.js';
 
 type Sdk = typeof squadsAccounts;

@@ -6,7 +6,7 @@ import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { type InstructionName, instructionName } from './layouts/instructions.js';
+import { type InstructionName, instructionName } from './instructions.js';
 
 /** One instruction of the multisig program in a transaction that has landed and succeeded. */
 export interface Act {

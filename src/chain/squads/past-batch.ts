@@ -2,11 +2,11 @@
 
 import type { Address } from '../../values/address.js';
 import type { ChainReader, History, Signature, TransactionRecord } from '../chain.js';
-import type { BatchRef } from './instructions/batch.js';
-import { decodeVaultMessage } from './instructions/vault-message.js';
-import { batchTransactionAddress, proposalAddress, transactionAddress } from './layouts/addresses.js';
-import { decodeArguments, type InstructionName } from './layouts/instructions.js';
-import type { InnerMessage } from './layouts/message.js';
+import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
+import type { BatchRef } from './builders.js';
+import { decodeArguments, type InstructionName } from './instructions.js';
+import type { InnerMessage } from './message.js';
+import { decodeVaultMessage } from './message.js';
 import { type Act, readActs } from './past-acts.js';
 
 /** One transaction of a batch, as it was put there. */

@@ -1,8 +1,8 @@
 /** What of a batch was executed before its accounts were closed, from the past of the chain. */
 
 import type { ChainReader, History } from '../chain.js';
-import type { BatchRef } from './instructions/batch.js';
-import { transactionAddress } from './layouts/addresses.js';
+import { transactionAddress } from './addresses.js';
+import type { BatchRef } from './builders.js';
 import { readActs } from './past-acts.js';
 
 /**

@@ -3,7 +3,6 @@ import type { Address } from '../../values/address.js';
 import type { AccountState } from '../account.js';
 import type { ChainReader, Commitment } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
-import type { BatchRef } from './instructions/batch.js';
 import {
   type AccountLayout,
   BATCH,
@@ -15,13 +14,14 @@ import {
   type Proposal,
   VAULT_BATCH_TRANSACTION,
   type VaultBatchTransaction,
-} from './layouts/accounts.js';
+} from './accounts.js';
 import {
   batchTransactionAddress,
   type DerivedAddress,
   proposalAddress,
   transactionAddress,
-} from './layouts/addresses.js';
+} from './addresses.js';
+import type { BatchRef } from './builders.js';
 
 /** An account as it was found; its owner and type mark have been checked, what its fields say has not. */
 export interface Found<Value> {

@@ -1,9 +1,9 @@
 /** Which addresses wallets and their token accounts have; the derivation itself is shared with the multisig's addresses. */
 import { type Address, addressBytes } from '../../values/address.js';
-import { isOnCurve as isCurvePoint } from '../squads/layouts/curve.js';
+import { isOnCurve as isCurvePoint } from '../squads/curve.js';
 
 /** The associated token account of a wallet, for the token program that owns the mint. */
-export { associatedTokenAddress } from '../squads/layouts/addresses.js';
+export { associatedTokenAddress } from '../squads/addresses.js';
 
 const CACHE_LIMIT = 4_096;
 /** Those asked about last: a list of airdrops is looked at more than once, and often names the same few. */

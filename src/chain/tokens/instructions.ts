@@ -2,7 +2,7 @@
 import { type Address, addressBytes } from '../../values/address.js';
 import { readBuffer } from '../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import { associatedTokenAddress } from '../squads/layouts/addresses.js';
+import { associatedTokenAddress } from '../squads/addresses.js';
 import {
   type Instruction,
   readonlyAccount,

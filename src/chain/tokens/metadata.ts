@@ -3,7 +3,7 @@ import { type Address, addressBytes } from '../../values/address.js';
 import { partOf, type ReadonlyBytes, readBuffer, viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
 import { METADATA_PROGRAM } from '../programs.js';
-import { derive } from '../squads/layouts/addresses.js';
+import { derive } from '../squads/addresses.js';
 import type { Mint } from './accounts.js';
 
 /** The extension of Token-2022 that names a token (spl-token-metadata-interface, `TokenMetadata`). */

@@ -3,8 +3,8 @@
  * is not there yet is looked for again, within `--max-wait`.
  */
 import type { ChainReader } from '../../chain/chain.js';
-import { decodeAccount, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
-import { proposalAddress } from '../../chain/squads/layouts/addresses.js';
+import { decodeAccount, PROPOSAL } from '../../chain/squads/accounts.js';
+import { proposalAddress } from '../../chain/squads/addresses.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Session } from '../command.js';

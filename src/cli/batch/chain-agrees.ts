@@ -1,7 +1,7 @@
 /** Whether the chain bears out what a service says of a batch: of two that differ, none is believed. */
 import type { ChainReader } from '../../chain/chain.js';
-import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/layouts/accounts.js';
-import { proposalAddress, transactionAddress } from '../../chain/squads/layouts/addresses.js';
+import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/accounts.js';
+import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import { countExecutions } from '../../chain/squads/past-executions.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

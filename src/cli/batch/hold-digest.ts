@@ -5,7 +5,7 @@ import { type PastDescription, readPastContent } from '../../approval/past-conte
 import { type BatchDescription, isAsDescribed, readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import type { BatchRef } from '../../chain/squads/instructions/batch.js';
+import type { BatchRef } from '../../chain/squads/builders.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import type { ErrorCode } from '../../errors/codes.js';

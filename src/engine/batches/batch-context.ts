@@ -4,8 +4,8 @@ import { tokenProgramAddress } from '../../chain/programs.js';
 import {
   batchAccountsClose,
   vaultBatchTransactionAccountClose,
-} from '../../chain/squads/instructions/batch.js';
-import { proposalApprove } from '../../chain/squads/instructions/proposal.js';
+} from '../../chain/squads/builders.js';
+import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';

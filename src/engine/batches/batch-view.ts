@@ -3,7 +3,7 @@
 import {
   decodeVaultMessage,
   vaultMessageInstructions,
-} from '../../chain/squads/instructions/vault-message.js';
+} from '../../chain/squads/message.js';
 import { compileLegacyMessage } from '../../chain/transaction/compile.js';
 import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';

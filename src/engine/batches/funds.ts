@@ -3,7 +3,7 @@ import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
-import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

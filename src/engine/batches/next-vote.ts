@@ -3,8 +3,8 @@ import {
   proposalActivate,
   proposalCancelV2,
   proposalReject,
-} from '../../chain/squads/instructions/proposal.js';
-import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/layouts/accounts.js';
+} from '../../chain/squads/builders.js';
+import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { VoteKind } from '../../store/records.js';

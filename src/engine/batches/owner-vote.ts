@@ -12,7 +12,7 @@ import {
   type VoteMessageInput,
   voteInstruction,
   voteMessage,
-} from '../../chain/squads/instructions/vote.js';
+} from '../../chain/squads/vote.js';
 import { requestSomeSignatures } from '../../chain/transaction/compile.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';

@@ -12,16 +12,16 @@ import {
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
-} from '../../chain/squads/instructions/batch.js';
-import { proposalActivate, proposalCreate } from '../../chain/squads/instructions/proposal.js';
+} from '../../chain/squads/builders.js';
+import { proposalActivate, proposalCreate } from '../../chain/squads/builders.js';
 import {
   decodeVaultMessage,
   vaultInnerMessage,
   vaultMessageInstructions,
-} from '../../chain/squads/instructions/vault-message.js';
-import { ACCOUNT_SIZE } from '../../chain/squads/layouts/accounts.js';
-import { encode } from '../../chain/squads/layouts/codec.js';
-import { argumentMessage, type InnerMessage, storedMessageSize } from '../../chain/squads/layouts/message.js';
+} from '../../chain/squads/message.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
+import { encode } from '../../chain/squads/codec.js';
+import { argumentMessage, type InnerMessage, storedMessageSize } from '../../chain/squads/message.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { legacyTransactionSize } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';

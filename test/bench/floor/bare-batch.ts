@@ -4,7 +4,7 @@
  */
 import type { AccountState } from '../../../src/chain/account.js';
 import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
-import { proposalApprove } from '../../../src/chain/squads/instructions/proposal.js';
+import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/signer.js';

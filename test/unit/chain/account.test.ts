@@ -8,7 +8,7 @@ import type {
   Proposal,
   VaultBatchTransaction,
   VaultTransaction,
-} from '../../../src/chain/squads/layouts/accounts.js';
+} from '../../../src/chain/squads/accounts.js';
 import type { Mint, TokenAccount } from '../../../src/chain/tokens/accounts.js';
 import type { WireTransaction } from '../../../src/chain/transaction/wire.js';
 import type { ReadonlyBytes } from '../../../src/values/bytes.js';

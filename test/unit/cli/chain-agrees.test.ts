@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ChainReader, History, Signature } from '../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
-import { batchCreate } from '../../../src/chain/squads/instructions/batch.js';
 import {
   batchTransactionAddress,
   proposalAddress,
   transactionAddress,
-} from '../../../src/chain/squads/layouts/addresses.js';
-import { encodeInstruction } from '../../../src/chain/squads/layouts/instructions.js';
+} from '../../../src/chain/squads/addresses.js';
+import { batchCreate } from '../../../src/chain/squads/builders.js';
+import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';

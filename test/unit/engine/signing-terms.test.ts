@@ -4,7 +4,7 @@ import type { Chain } from '../../../src/chain/chain.js';
 import { decodeComputeBudget, setComputeUnitLimit } from '../../../src/chain/compute-budget.js';
 import type { PriorityFees } from '../../../src/chain/fees.js';
 import { memo } from '../../../src/chain/memo.js';
-import { proposalApprove } from '../../../src/chain/squads/instructions/proposal.js';
+import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { maxFeeLamports, signingTerms, withBudget } from '../../../src/engine/signing-terms.js';
 import { namedAddress } from '../../support/oracle.js';

@@ -1,6 +1,6 @@
 /** Which multisig of somebody else's may serve a flywheel. */
 import { describe, expect, it } from 'vitest';
-import { type Multisig, NO_AUTHORITY } from '../../../src/chain/squads/layouts/accounts.js';
+import { type Multisig, NO_AUTHORITY } from '../../../src/chain/squads/accounts.js';
 import {
   multisigProblems,
   multisigWarnings,

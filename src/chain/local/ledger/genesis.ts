@@ -2,8 +2,8 @@
 import type { Address } from '../../../values/address.js';
 import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../account.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
-import { ACCOUNT_SIZE, encodeAccount, PROGRAM_CONFIG } from '../../squads/layouts/accounts.js';
-import { programConfigAddress } from '../../squads/layouts/addresses.js';
+import { ACCOUNT_SIZE, encodeAccount, PROGRAM_CONFIG } from '../../squads/accounts.js';
+import { programConfigAddress } from '../../squads/addresses.js';
 
 /** Accounts of block 0, each with its address. */
 export type GenesisAccounts = readonly (readonly [Address, AccountState])[];

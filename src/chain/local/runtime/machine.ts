@@ -3,7 +3,7 @@
  * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
-import type { AccountState } from '../../account.js';
+import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
 import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
@@ -14,7 +14,7 @@ import { type CompiledRun, compileRun, groupLength } from './call-group.js';
 import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
 import { invokeDepth, LogCollector, nestLine, tellsOfCall } from './log-collector.js';
-import { EMPTY_ACCOUNT, type Overlay } from './overlay.js';
+import type { Overlay } from './overlay.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));

@@ -1,17 +1,7 @@
 /** Changes to accounts that lie over a source until they are committed or dropped. */
 import type { Address } from '../../../values/address.js';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../account.js';
-import { SYSTEM_PROGRAM } from '../../programs.js';
+import type { AccountState } from '../../account.js';
 import type { AccountSource } from '../vm/vm.js';
-
-/** What stands at an address where nothing is. */
-export const EMPTY_ACCOUNT: AccountState = {
-  lamports: 0n,
-  owner: SYSTEM_PROGRAM,
-  data: new Uint8Array(0),
-  executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
-};
 
 /** Reads through to the source, keeps what is written; dropping it is rolling back. */
 export class Overlay implements AccountSource {

@@ -1,6 +1,6 @@
-/** The error numbers of Squads v4 (squads-v4.md, section 9), and how one is raised and logged. */
+/** The error numbers of Squads v4 (docs/squads-v4.md, section 9), and how one is raised. */
+import { snakeCase } from '../../squads/instructions.js';
 import { InstructionFailure } from '../runtime/failure.js';
-import type { Invocation } from '../runtime/invocation.js';
 
 /** Framework errors first, then the program's own. */
 export const ERROR_NUMBERS = {
@@ -52,18 +52,26 @@ export const ERROR_NUMBERS = {
 
 export type SquadsError = keyof typeof ERROR_NUMBERS;
 
-/** `batchCreate` as the framework writes it: `batch_create`. */
-export const snakeCase = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** A failure that the framework logs. */
+export class SquadsFailure extends InstructionFailure {
+  constructor(
+    error: SquadsError,
+    readonly line: string,
+  ) {
+    super({ custom: ERROR_NUMBERS[error] });
+  }
+}
 
 /**
- * Ends the instruction with an error of the table, logged as the framework logs it.
+ * Ends the instruction with an error of the table.
  * @param account - the account at fault, as the instruction names it.
  */
-export function fail(invocation: Invocation, error: SquadsError, account?: string): never {
+export function fail(error: SquadsError, account?: string): never {
   const cause = account === undefined ? 'occurred' : `caused by account: ${snakeCase(account)}`;
-  invocation.log(`AnchorError ${cause}. Error Code: ${error}. Error Number: ${ERROR_NUMBERS[error]}.`);
-  throw new InstructionFailure({ custom: ERROR_NUMBERS[error] });
+  throw new SquadsFailure(
+    error,
+    `AnchorError ${cause}. Error Code: ${error}. Error Number: ${ERROR_NUMBERS[error]}.`,
+  );
 }
 
 /** Ends the instruction where the real program stops on the spot: a broken promise of its own. */

@@ -1,32 +1,47 @@
-/** The Squads v4 program, native: finds the instruction and runs it (squads-v4.md, section 4, steps 1 and 2). */
+/** The Squads v4 program, native: finds the instruction, loads its accounts, runs it (docs/squads-v4.md, section 4). */
 import { UNSUPPORTED_INSTRUCTION } from '../../chain.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import {
+  type AccountRule,
   decodeArguments,
   IDENTIFIER_BYTES,
   INSTRUCTIONS,
   type InstructionName,
+  identifierIn,
+  identifierOf,
   instructionName,
-} from '../../squads/layouts/instructions.js';
+} from '../../squads/instructions.js';
+import type { AccountMeta } from '../../transaction/instruction.js';
 import { unsupportedInstruction } from '../../transaction/program-errors.js';
 import { InstructionFailure } from '../runtime/failure.js';
 import type { Invocation } from '../runtime/invocation.js';
-import { batchAddTransaction } from './batch-add-transaction.js';
-import { batchCreate } from './batch-create.js';
-import { batchExecuteTransaction } from './batch-execute-transaction.js';
-import { batchAccountsClose, vaultTransactionAccountsClose } from './close-accounts.js';
-import { vaultBatchTransactionAccountClose } from './close-batch-transaction.js';
-import type { AnyDefinition } from './definition.js';
-import { fail } from './errors.js';
-import { missingInstruction } from './missing-instructions.js';
-import { multisigCreate, multisigCreateV2 } from './multisig-create.js';
-import { proposalActivate } from './proposal-activate.js';
-import { proposalCreate } from './proposal-create.js';
-import { proposalApprove, proposalCancel, proposalCancelV2, proposalReject } from './proposal-vote.js';
-import { runInstruction } from './run-instruction.js';
-import { vaultTransactionCreate, vaultTransactionExecute } from './vault-transaction.js';
+import { decodeState, writeBack } from './accounts.js';
+import {
+  batchAccountsClose,
+  vaultBatchTransactionAccountClose,
+  vaultTransactionAccountsClose,
+} from './closing.js';
+import { fail, SquadsFailure } from './errors.js';
+import { multisigCreate, multisigCreateV2 } from './multisig.js';
+import {
+  proposalActivate,
+  proposalApprove,
+  proposalCancel,
+  proposalCancelV2,
+  proposalCreate,
+  proposalReject,
+} from './proposal.js';
+import type { Call, Loaded } from './rules.js';
+import {
+  batchAddTransaction,
+  batchCreate,
+  batchExecuteTransaction,
+  vaultTransactionCreate,
+  vaultTransactionExecute,
+} from './transaction.js';
 
-/** In the order of section 7. */
-const DEFINITIONS: Readonly<Record<InstructionName, AnyDefinition>> = {
+/** Each makes its new account, holds its rules, and changes the values of its accounts, in that order. */
+const BEHAVIOUR: { readonly [Name in InstructionName]: (call: Call<Name>) => void } = {
   multisigCreate,
   multisigCreateV2,
   batchCreate,
@@ -45,24 +60,100 @@ const DEFINITIONS: Readonly<Record<InstructionName, AnyDefinition>> = {
   vaultTransactionAccountsClose,
 };
 
-/** Ends an instruction that is none of these: a slip of the caller, or one that only the real program has (section 7.14). */
-function refuse(invocation: Invocation): never {
-  const missing = missingInstruction(invocation.data);
-  if (missing === undefined) fail(invocation, 'InstructionFallbackNotFound');
-  invocation.log(`Instruction: ${missing}`);
-  invocation.log(
-    `${unsupportedInstruction(missing)}; flywheel local init --squads-program FILE runs the program itself.`,
-  );
+/** What only the real program has (section 7.14), so that calling one does not look like a slip. */
+const MISSING = [
+  'programConfigInit',
+  'programConfigSetAuthority',
+  'programConfigSetMultisigCreationFee',
+  'programConfigSetTreasury',
+  'multisigAddMember',
+  'multisigRemoveMember',
+  'multisigSetTimeLock',
+  'multisigChangeThreshold',
+  'multisigSetConfigAuthority',
+  'multisigSetRentCollector',
+  'configTransactionCreate',
+  'configTransactionExecute',
+  'configTransactionAccountsClose',
+  'multisigAddSpendingLimit',
+  'multisigRemoveSpendingLimit',
+  'spendingLimitUse',
+  'transactionBufferCreate',
+  'transactionBufferExtend',
+  'transactionBufferClose',
+  'vaultTransactionCreateFromBuffer',
+];
+
+const logName = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+/** Ends an instruction that is none of ours. */
+function refuse({ data, log }: Invocation): never {
+  const identifier = identifierIn(data);
+  const missing = MISSING.find((name) => identifierOf(name) === identifier);
+  if (missing === undefined) fail('InstructionFallbackNotFound');
+  const name = logName(missing);
+  log(`Instruction: ${name}`);
+  log(`${unsupportedInstruction(name)}; flywheel local init --squads-program FILE runs the program itself.`);
   throw new InstructionFailure({ error: UNSUPPORTED_INSTRUCTION });
+}
+
+/** Step 3, kind *state*. */
+function loadState(
+  invocation: Invocation,
+  name: string,
+  rule: AccountRule,
+  { address }: AccountMeta,
+): unknown {
+  const { owner, lamports, data } = invocation.get(address);
+  if (owner === SYSTEM_PROGRAM && lamports === 0n) fail('AccountNotInitialized', name);
+  if (owner !== SQUADS_PROGRAM) fail('AccountOwnedByWrongProgram', name);
+  return rule.layout === null ? undefined : decodeState(rule.layout, data, name);
+}
+
+/** Step 3 for one account. */
+function load(
+  invocation: Invocation,
+  name: string,
+  rule: AccountRule,
+  meta: AccountMeta | undefined,
+): Loaded {
+  if (meta === undefined) fail('AccountNotEnoughKeys', name);
+  if (rule.signer && !meta.signer) fail('AccountNotSigner', name);
+  if (rule.kind === 'systemProgram' && meta.address !== SYSTEM_PROGRAM) fail('InvalidProgramId', name);
+  const hasState = rule.kind === 'state' || rule.kind === 'closed';
+  return { ...meta, name, rule, value: hasState ? loadState(invocation, name, rule, meta) : undefined };
+}
+
+const isWrittenBack = ({ rule }: Loaded): boolean =>
+  rule.kind === 'new' || (rule.kind === 'state' && rule.writable);
+
+function run(invocation: Invocation): void {
+  const { data, accounts, log } = invocation;
+  if (data.length < IDENTIFIER_BYTES) fail('InstructionMissing');
+  const name = instructionName(data) ?? refuse(invocation);
+  log(`Instruction: ${logName(name)}`);
+  const args = decodeArguments(name, data);
+  if (args === undefined) fail('InstructionDidNotDeserialize');
+  const loaded = Object.entries<AccountRule>(INSTRUCTIONS[name].accounts).map(([role, rule], at) =>
+    load(invocation, role, rule, accounts[at]),
+  );
+  const call = {
+    accounts: Object.fromEntries(loaded.map((account) => [account.name, account])),
+    args,
+    remaining: accounts.slice(loaded.length),
+    invocation,
+  };
+  // Name and accounts are of one row of the table, which the compiler cannot follow.
+  (BEHAVIOUR[name] as (call: unknown) => void)(call);
+  for (const account of loaded) if (isWrittenBack(account)) writeBack(invocation, account);
 }
 
 /** Runs one instruction of the program. @throws InstructionFailure */
 export function runSquads(invocation: Invocation): void {
-  if (invocation.data.length < IDENTIFIER_BYTES) fail(invocation, 'InstructionMissing');
-  const name = instructionName(invocation.data);
-  if (name === undefined) refuse(invocation);
-  invocation.log(`Instruction: ${INSTRUCTIONS[name].logName}`);
-  const args = decodeArguments(name, invocation.data);
-  if (args === undefined) fail(invocation, 'InstructionDidNotDeserialize');
-  runInstruction(DEFINITIONS[name], args, invocation);
+  try {
+    run(invocation);
+  } catch (error) {
+    if (error instanceof SquadsFailure) invocation.log(error.line);
+    throw error;
+  }
 }

@@ -10,23 +10,22 @@ import {
   openLocalChain,
 } from '../../../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
-import { multisigCreateV2 } from '../../../../src/chain/squads/instructions/multisig.js';
-import { proposalApprove } from '../../../../src/chain/squads/instructions/proposal.js';
-import { vaultMessage } from '../../../../src/chain/squads/instructions/vault-message.js';
 import {
   type AccountLayout,
   BATCH,
   decodeAccount,
   MULTISIG,
   PROPOSAL,
-} from '../../../../src/chain/squads/layouts/accounts.js';
+} from '../../../../src/chain/squads/accounts.js';
 import {
   batchTransactionAddress,
   multisigAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
-} from '../../../../src/chain/squads/layouts/addresses.js';
+} from '../../../../src/chain/squads/addresses.js';
+import { multisigCreateV2, proposalApprove } from '../../../../src/chain/squads/builders.js';
+import { vaultMessage } from '../../../../src/chain/squads/message.js';
 import { transfer } from '../../../../src/chain/system.js';
 import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
 import {

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
-import { batchExecuteTransaction } from '../../../../src/chain/squads/instructions/batch.js';
-import { vaultInnerMessage } from '../../../../src/chain/squads/instructions/vault-message.js';
-import { transactionAddress } from '../../../../src/chain/squads/layouts/addresses.js';
+import { transactionAddress } from '../../../../src/chain/squads/addresses.js';
+import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
+import { vaultInnerMessage } from '../../../../src/chain/squads/message.js';
 import { readPastBatch } from '../../../../src/chain/squads/past-batch.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import {

@@ -1,6 +1,6 @@
 /** Registration, funding, keys and status of the embedded engine. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeAccount, MULTISIG } from '../../../../src/chain/squads/layouts/accounts.js';
+import { decodeAccount, MULTISIG } from '../../../../src/chain/squads/accounts.js';
 import { decodeMint } from '../../../../src/chain/tokens/accounts.js';
 import type { RegisterInput } from '../../../../src/contract/admin.js';
 import type { Address } from '../../../../src/values/address.js';

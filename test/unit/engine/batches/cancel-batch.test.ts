@@ -1,8 +1,8 @@
 /** Ending a batch: by its state on chain it is voted down, closed, and gives back what it held. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/layouts/accounts.js';
-import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/layouts/addresses.js';
+import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/accounts.js';
+import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import { createInstances } from '../../../../src/compose/instances.js';

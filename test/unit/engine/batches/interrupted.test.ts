@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/layouts/accounts.js';
-import { proposalAddress } from '../../../../src/chain/squads/layouts/addresses.js';
+import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/accounts.js';
+import { proposalAddress } from '../../../../src/chain/squads/addresses.js';
 import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Engine } from '../../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';

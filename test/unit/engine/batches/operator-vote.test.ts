@@ -1,6 +1,6 @@
 /** The operator's vote of an engine that died with it, where a node does not show yet what it has done. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { proposalAddress } from '../../../../src/chain/squads/layouts/addresses.js';
+import { proposalAddress } from '../../../../src/chain/squads/addresses.js';
 import { createInstances } from '../../../../src/compose/instances.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver, replacing } from '../../../support/doubles.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addSignature, buildApproval } from '../../../../src/approval/build-approval.js';
 import { memo } from '../../../../src/chain/memo.js';
-import { proposalApprove } from '../../../../src/chain/squads/instructions/proposal.js';
+import { proposalApprove } from '../../../../src/chain/squads/builders.js';
 import { transfer } from '../../../../src/chain/system.js';
 import {
   compileLegacyMessage,

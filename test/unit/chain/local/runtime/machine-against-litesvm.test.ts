@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionResult } from '../../../../../src/chain/local/runtime/local-runtime.js';
 import { LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
-import { associatedTokenAddress } from '../../../../../src/chain/squads/layouts/addresses.js';
+import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
 import { transfer } from '../../../../../src/chain/system.js';
 import {
   burnChecked,

@@ -6,7 +6,7 @@ import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
 import { createRuntime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
-import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/layouts/instructions.js';
+import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
 import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
 import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
 import {

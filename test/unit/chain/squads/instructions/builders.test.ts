@@ -4,26 +4,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memo } from '../../../../../src/chain/memo.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
-import * as batch from '../../../../../src/chain/squads/instructions/batch.js';
-import { multisigCreateV2 } from '../../../../../src/chain/squads/instructions/multisig.js';
-import * as proposal from '../../../../../src/chain/squads/instructions/proposal.js';
-import {
-  decodeVaultMessage,
-  vaultInnerMessage,
-  vaultMessage,
-  vaultMessageInstructions,
-} from '../../../../../src/chain/squads/instructions/vault-message.js';
-import {
-  BATCH,
-  encodeAccount,
-  VAULT_BATCH_TRANSACTION,
-} from '../../../../../src/chain/squads/layouts/accounts.js';
+import { BATCH, encodeAccount, VAULT_BATCH_TRANSACTION } from '../../../../../src/chain/squads/accounts.js';
 import {
   batchTransactionAddress,
   multisigAddress,
   transactionAddress,
   vaultAddress,
-} from '../../../../../src/chain/squads/layouts/addresses.js';
+} from '../../../../../src/chain/squads/addresses.js';
+import * as batch from '../../../../../src/chain/squads/builders.js';
+import * as proposal from '../../../../../src/chain/squads/builders.js';
+import { multisigCreateV2 } from '../../../../../src/chain/squads/builders.js';
+import {
+  decodeVaultMessage,
+  vaultInnerMessage,
+  vaultMessage,
+  vaultMessageInstructions,
+} from '../../../../../src/chain/squads/message.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,

@@ -12,21 +12,21 @@ import {
   PROPOSAL,
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
-} from '../../../../../src/chain/squads/layouts/accounts.js';
-import * as addresses from '../../../../../src/chain/squads/layouts/addresses.js';
-import { encode, tryDecode } from '../../../../../src/chain/squads/layouts/codec.js';
-import { isOnCurve } from '../../../../../src/chain/squads/layouts/curve.js';
+} from '../../../../../src/chain/squads/accounts.js';
+import * as addresses from '../../../../../src/chain/squads/addresses.js';
+import { encode, tryDecode } from '../../../../../src/chain/squads/codec.js';
+import { isOnCurve } from '../../../../../src/chain/squads/curve.js';
 import {
   decodeArguments,
   INSTRUCTIONS,
+  identifierOf,
   instructionName,
-} from '../../../../../src/chain/squads/layouts/instructions.js';
+} from '../../../../../src/chain/squads/instructions.js';
 import {
   argumentMessage,
-  argumentMessageSize,
   storedMessage,
   storedMessageSize,
-} from '../../../../../src/chain/squads/layouts/message.js';
+} from '../../../../../src/chain/squads/message.js';
 import { type Address, addressBytes } from '../../../../../src/values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../../../../src/values/bytes.js';
 import { sha256 } from '../../../../../src/values/digest.js';
@@ -105,12 +105,11 @@ describe('account layouts', () => {
 });
 
 describe('message layouts', () => {
-  it('carry the same content in both encodings, as long as their formulas say', () => {
+  it('carry the same content in both encodings, stored as long as the formula says', () => {
     for (const data of recorded(VAULT_BATCH_TRANSACTION)) {
       const message = decodeAccount(VAULT_BATCH_TRANSACTION, data)?.message;
       if (message === undefined) throw new Error('not decoded');
       const argument = encode(argumentMessage, message);
-      expect(argument).toHaveLength(argumentMessageSize(message));
       expect(encode(storedMessage, message)).toHaveLength(storedMessageSize(message));
       expect(tryDecode(argumentMessage, argument)).toEqual(message);
       const [theirs] = sqds.types.transactionMessageBeet.deserialize(Buffer.from(argument));
@@ -124,11 +123,11 @@ describe('message layouts', () => {
 
 describe('instruction layouts', () => {
   it('have the identifiers of their names', () => {
-    for (const [name, { identifier }] of Object.entries(INSTRUCTIONS)) {
-      const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-      expect(Buffer.from(identifier).toString('hex')).toBe(sha256(`global:${snake}`).slice(0, 16));
-      expect(instructionName(identifier)).toBe(name);
-    }
+    const theirs: Record<string, unknown> = { ...sqds.generated };
+    for (const name of Object.keys(INSTRUCTIONS))
+      expect(instructionName(Uint8Array.from(theirs[`${name}InstructionDiscriminator`] as number[]))).toBe(
+        name,
+      );
     expect(instructionName(new Uint8Array(8))).toBeUndefined();
     expect(instructionName(new Uint8Array(0))).toBeUndefined();
   });
@@ -164,7 +163,7 @@ describe('instruction layouts', () => {
     ['text beyond the data', 'proposalApprove', '01', '05000000616263'],
     ['no arguments at all', 'batchCreate', '', ''],
   ] as const)('refuse %s', (_, name, start, rest) => {
-    const data = Buffer.concat([readBuffer(INSTRUCTIONS[name].identifier), Buffer.from(start + rest, 'hex')]);
+    const data = Buffer.concat([Buffer.from(identifierOf(name), 'hex'), Buffer.from(start + rest, 'hex')]);
     expect(decodeArguments(name, data)).toBeUndefined();
   });
 });

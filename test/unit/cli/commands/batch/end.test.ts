@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/instructions/vote.js';
+import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/vote.js';
 import { partiallySign } from '../../../../../src/chain/transaction/compile.js';
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
 import { chainIn, honestWorld, pinsOf, type World } from '../../../../support/approval-world.js';

@@ -1,11 +1,11 @@
 /** The votes of a member on the proposal of a batch (squads-v4.md, sections 7.5 to 7.7). */
-import type { Address } from '../../../values/address.js';
-import { base58Encode } from '../../../values/base58.js';
-import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import { compileLegacyMessage, compileV0Message, type MessageInput } from '../../transaction/compile.js';
-import type { Instruction } from '../../transaction/instruction.js';
-import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
-import { type MemberInput, proposalApprove, proposalCancelV2, proposalReject } from './proposal.js';
+import type { Address } from '../../values/address.js';
+import { base58Encode } from '../../values/base58.js';
+import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
+import { compileLegacyMessage, compileV0Message, type MessageInput } from '../transaction/compile.js';
+import type { Instruction } from '../transaction/instruction.js';
+import { decodeTransaction, type WireTransaction } from '../transaction/wire.js';
+import { type MemberInput, proposalApprove, proposalCancelV2, proposalReject } from './builders.js';
 
 /** `cancel` is a vote against what has been approved, `reject` against what has not. */
 export type VoteKind = 'approve' | 'reject' | 'cancel';

@@ -1,8 +1,8 @@
 /** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and how any such address is found. */
 import { hash } from 'node:crypto';
-import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
-import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
-import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
+import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
 import { isOnCurve } from './curve.js';
 
 /** An address and the bump that takes it off the curve. */

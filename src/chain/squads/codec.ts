@@ -1,5 +1,5 @@
 /** Little-endian Borsh, as pieces that are written once and read both ways; which pieces make up what is decided beside this file. */
-import { ADDRESS_LENGTH_BYTES, type Address, addressAt, addressBytes } from '../../../values/address.js';
+import { ADDRESS_LENGTH_BYTES, type Address, addressAt, addressBytes } from '../../values/address.js';
 import {
   type ByteView,
   copyBytes,
@@ -7,7 +7,7 @@ import {
   type ReadonlyBytes,
   readBuffer,
   viewOf,
-} from '../../../values/bytes.js';
+} from '../../values/bytes.js';
 
 /** Why bytes are not what a layout says. Caught by those who decode, never shown as it is. */
 export class LayoutError extends Error {
@@ -149,8 +149,8 @@ export class ByteWriter {
 
 /** One piece of a layout, read and written in the same order. */
 export interface Codec<Value> {
-  readonly read: (reader: ByteReader) => Value;
-  readonly write: (writer: ByteWriter, value: Value) => void;
+  read(reader: ByteReader): Value;
+  write(writer: ByteWriter, value: Value): void;
 }
 
 /** What a codec carries. */

@@ -1,6 +1,6 @@
 /** What the accounts of Squads v4 hold, byte by byte (squads-v4.md, section 2). */
-import type { Address } from '../../../values/address.js';
-import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
+import type { Address } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
 import {
   type ByteReader,
   type ByteWriter,

@@ -1,5 +1,5 @@
 /** Is a 32-byte value a point of ed25519? Program-derived addresses are exactly those that are not. */
-import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
+import { copyBytes, type ReadonlyBytes } from '../../values/bytes.js';
 
 /** Field prime 2^255 − 19 and the curve's constant −121665/121666 (RFC 8032, section 5.1). */
 const P = 57896044618658097711785492504343953926634992332820282019728792003956564819949n;

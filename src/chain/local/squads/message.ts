@@ -1,16 +1,19 @@
-/** Runs the message of a vault or batch transaction with the vault as signer (squads-v4.md, section 8). */
+/** The message of a vault or batch transaction: read from arguments, and run with the vault as signer (docs/squads-v4.md, sections 3 and 8). */
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
-import { deriveWithBump, SEEDS } from '../../squads/layouts/addresses.js';
-import { key, option, struct, tryDecode, u8, u32, u64 } from '../../squads/layouts/codec.js';
+import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addresses.js';
+import { key, option, struct, tryDecode, u8, u32, u64 } from '../../squads/codec.js';
 import {
+  argumentMessage,
   type InnerMessage,
-  isSignerIndex,
-  isWritableIndex,
+  isWellFormed,
   lookedUpCount,
-} from '../../squads/layouts/message.js';
+  staticAccounts,
+  storedMessageSize,
+} from '../../squads/message.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
+import { InstructionFailure } from '../runtime/failure.js';
 import type { Invocation } from '../runtime/invocation.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './errors.js';
@@ -42,6 +45,21 @@ function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
   );
 }
 
+/** Decodes a message: too short is the runtime's BorshIoError, not sound is 6006. */
+export function readMessage(bytes: ReadonlyBytes): InnerMessage {
+  const message = tryDecode(argumentMessage, bytes);
+  if (message === undefined) throw new InstructionFailure({ error: 'BorshIoError' });
+  if (!isWellFormed(message)) fail('InvalidTransactionMessage');
+  return message;
+}
+
+/** Bytes of a message, given in argument form, as the program stores it. */
+export const storedSize = (bytes: ReadonlyBytes): number => storedMessageSize(readMessage(bytes));
+
+/** Canonical bumps of ephemeral signers 0 to `count` − 1. */
+export const ephemeralBumps = (parent: Address, count: number): ReadonlyBytes =>
+  Uint8Array.from({ length: count }, (_, index) => ephemeralSignerAddress(parent, index).bump);
+
 /** A message, and what it may sign for and must leave alone. */
 export interface MessageRun {
   readonly message: InnerMessage;
@@ -65,17 +83,15 @@ function derivedSigners(run: MessageRun): readonly Address[] {
 
 /** Check 4: the static keys stand in their order, with the rights that the message asks for. */
 function checkStaticKeys(
-  invocation: Invocation,
-  message: InnerMessage,
+  statics: readonly AccountMeta[],
   given: readonly AccountMeta[],
   signing: readonly Address[],
 ): void {
-  message.keys.forEach((key, index) => {
+  statics.forEach(({ address, signer, writable }, index) => {
     const account = given[index];
-    if (account?.address !== key) fail(invocation, 'InvalidAccount');
-    const mustSign = isSignerIndex(message, index) && !signing.includes(key);
-    if (mustSign && !account.signer) fail(invocation, 'InvalidAccount');
-    if (isWritableIndex(message, index) && !account.writable) fail(invocation, 'InvalidAccount');
+    if (account?.address !== address) fail('InvalidAccount');
+    if (signer && !account.signer && !signing.includes(address)) fail('InvalidAccount');
+    if (writable && !account.writable) fail('InvalidAccount');
   });
 }
 
@@ -84,14 +100,13 @@ function checkLookups(invocation: Invocation, message: InnerMessage, given: read
   let position = message.keys.length;
   for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
     const entries = readLookupTable(invocation.get(table).data);
-    if (entries === undefined) fail(invocation, 'InvalidAccount');
+    if (entries === undefined) fail('InvalidAccount');
     const places = [...writableIndexes, ...readonlyIndexes];
     places.forEach((index, place) => {
       const account = given[position + place];
       const mustBeWritable = place < writableIndexes.length;
-      if (mustBeWritable && account?.writable !== true) fail(invocation, 'InvalidAccount');
-      if (entries[index] === undefined || entries[index] !== account?.address)
-        fail(invocation, 'InvalidAccount');
+      if (mustBeWritable && account?.writable !== true) fail('InvalidAccount');
+      if (entries[index] === undefined || entries[index] !== account?.address) fail('InvalidAccount');
     });
     position += places.length;
   }
@@ -99,24 +114,21 @@ function checkLookups(invocation: Invocation, message: InnerMessage, given: read
 
 /** All keys in index order with the rights that the message gives: static, writable looked-up, readonly looked-up. */
 function messageAccounts(message: InnerMessage, given: readonly AccountMeta[]): readonly AccountMeta[] {
-  const statics = message.keys.map((address, index) => ({
-    address,
-    signer: isSignerIndex(message, index),
-    writable: isWritableIndex(message, index),
-  }));
-  const writable: AccountMeta[] = [];
-  const readonly: AccountMeta[] = [];
   let position = message.keys.length;
-  for (const lookup of message.lookups) {
-    const take = (count: number, canWrite: boolean): AccountMeta[] => {
-      const taken = given.slice(position, position + count);
-      position += count;
-      return taken.map(({ address }) => ({ address, signer: false, writable: canWrite }));
-    };
-    writable.push(...take(lookup.writableIndexes.length, true));
-    readonly.push(...take(lookup.readonlyIndexes.length, false));
-  }
-  return [...statics, ...writable, ...readonly];
+  const take = (indexes: ReadonlyBytes, writable: boolean): AccountMeta[] => {
+    const taken = given.slice(position, position + indexes.length);
+    position += indexes.length;
+    return taken.map(({ address }) => ({ address, signer: false, writable }));
+  };
+  const lookedUp = message.lookups.map((lookup) => ({
+    writable: take(lookup.writableIndexes, true),
+    readonly: take(lookup.readonlyIndexes, false),
+  }));
+  return [
+    ...staticAccounts(message),
+    ...lookedUp.flatMap(({ writable }) => writable),
+    ...lookedUp.flatMap(({ readonly }) => readonly),
+  ];
 }
 
 function instructionsOf(message: InnerMessage, accounts: readonly AccountMeta[]): readonly Instruction[] {
@@ -132,23 +144,23 @@ export function runMessage(invocation: Invocation, remaining: readonly AccountMe
   const { message } = run;
   const signing = derivedSigners(run);
   const { lookups } = message;
-  if (remaining.length < lookups.length) fail(invocation, 'InvalidNumberOfAccounts');
+  if (remaining.length < lookups.length) fail('InvalidNumberOfAccounts');
   const tables = remaining.slice(0, lookups.length);
   const given = remaining.slice(lookups.length);
   tables.forEach(({ address }, at) => {
     const { owner } = invocation.get(address);
-    if (owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) fail(invocation, 'InvalidAccount');
-    if (lookups[at]?.table !== address) fail(invocation, 'InvalidAccount');
+    if (owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) fail('InvalidAccount');
+    if (lookups[at]?.table !== address) fail('InvalidAccount');
   });
   if (given.length !== message.keys.length + lookedUpCount(message)) {
-    fail(invocation, 'InvalidNumberOfAccounts');
+    fail('InvalidNumberOfAccounts');
   }
-  checkStaticKeys(invocation, message, given, signing);
+  checkStaticKeys(staticAccounts(message), given, signing);
   checkLookups(invocation, message, given);
   const instructions = instructionsOf(message, messageAccounts(message, given));
   const forbidden = instructions.findIndex(({ accounts }) =>
     accounts.some(({ address, writable }) => writable && run.protectedAccounts.includes(address)),
   );
   invocation.invoke(forbidden < 0 ? instructions : instructions.slice(0, forbidden), signing);
-  if (forbidden >= 0) fail(invocation, 'ProtectedAccount');
+  if (forbidden >= 0) fail('ProtectedAccount');
 }

@@ -1,7 +1,9 @@
-/** The inner message of a vault or batch transaction in its two encodings (squads-v4.md, section 3), and what its numbers mean. */
-import type { Address } from '../../../values/address.js';
-import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import { blob, type Codec, key, struct, u8, u16, u32, vec } from './codec.js';
+/** The inner message of a vault or batch transaction in its two encodings, and the instructions that it runs (docs/squads-v4.md, section 3). */
+import type { Address } from '../../values/address.js';
+import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
+import type { AccountMeta, Instruction } from '../transaction/instruction.js';
+import { orderMessageKeys } from '../transaction/message-keys.js';
+import { blob, type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from './codec.js';
 
 export interface InnerInstruction {
   /** Position of the program in the index space: static keys, writable lookups, readonly lookups. */
@@ -73,6 +75,14 @@ export const isWritableIndex = (message: InnerMessage, index: number): boolean =
   index < message.writableSigners ||
   (index >= message.signers && index - message.signers < message.writableNonSigners);
 
+/** The static keys with the rights that the message gives them. */
+export const staticAccounts = (message: InnerMessage): readonly AccountMeta[] =>
+  message.keys.map((address, index) => ({
+    address,
+    signer: isSignerIndex(message, index),
+    writable: isWritableIndex(message, index),
+  }));
+
 /** The program's checks on a decoded message, in its order; each failing one is error 6006. */
 export function isWellFormed(message: InnerMessage): boolean {
   const { signers, writableSigners, writableNonSigners, keys, instructions } = message;
@@ -105,19 +115,55 @@ export const isSameMessage = (left: InnerMessage, right: InnerMessage): boolean 
   left.lookups.length === 0 &&
   right.lookups.length === 0;
 
-/** Bytes of the message in the arguments: `6 + 32k + Σ(4 + a + d) + Σ(34 + w + r)`. */
-export const argumentMessageSize = (message: InnerMessage): number => sizeWith(message, 6, 4, 34);
-
 /** Bytes of the message in the account: `15 + 32k + Σ(9 + a + d) + Σ(40 + w + r)`. */
-export const storedMessageSize = (message: InnerMessage): number => sizeWith(message, 15, 9, 40);
-
-function sizeWith(message: InnerMessage, head: number, perInstruction: number, perLookup: number): number {
-  let size = head + 32 * message.keys.length;
-  for (const { accountIndexes, data } of message.instructions) {
-    size += perInstruction + accountIndexes.length + data.length;
-  }
-  for (const { writableIndexes, readonlyIndexes } of message.lookups) {
-    size += perLookup + writableIndexes.length + readonlyIndexes.length;
-  }
+export function storedMessageSize(message: InnerMessage): number {
+  let size = 15 + 32 * message.keys.length;
+  for (const { accountIndexes, data } of message.instructions)
+    size += 9 + accountIndexes.length + data.length;
+  for (const { writableIndexes, readonlyIndexes } of message.lookups)
+    size += 40 + writableIndexes.length + readonlyIndexes.length;
   return size;
+}
+
+/** The message that makes `vault` run these instructions: the vault first, then keys as first met. */
+export function vaultInnerMessage(vault: Address, instructions: readonly Instruction[]): InnerMessage {
+  const { keys, indexOf, signers, writableSigners, writableNonSigners } = orderMessageKeys(
+    vault,
+    instructions,
+  );
+  return {
+    signers,
+    writableSigners,
+    writableNonSigners,
+    keys,
+    instructions: instructions.map(({ program, accounts, data }) => ({
+      programIndex: indexOf.get(program) ?? 0,
+      accountIndexes: Uint8Array.from(accounts, ({ address }) => indexOf.get(address) ?? 0),
+      data,
+    })),
+    lookups: [],
+  };
+}
+
+/** The same message as bytes in argument form, as batchAddTransaction takes it. */
+export const vaultMessage = (vault: Address, instructions: readonly Instruction[]): Uint8Array =>
+  encode(argumentMessage, vaultInnerMessage(vault, instructions));
+
+/** Bytes in argument form as a message, or `undefined` if malformed. */
+export const decodeVaultMessage = (bytes: ReadonlyBytes): InnerMessage | undefined =>
+  tryDecode(argumentMessage, bytes);
+
+/**
+ * The instructions that a message runs; rights of accounts are those of the message, so the union over its instructions.
+ * `undefined` when the message is malformed or takes keys from lookup tables, which say nothing without the chain.
+ */
+export function vaultMessageInstructions(message: InnerMessage): readonly Instruction[] | undefined {
+  if (!isWellFormed(message) || message.lookups.length > 0) return undefined;
+  const accounts = staticAccounts(message);
+  const account = (index: number): AccountMeta => accounts[index] as AccountMeta;
+  return message.instructions.map(({ programIndex, accountIndexes, data }) => ({
+    program: account(programIndex).address,
+    accounts: Array.from(accountIndexes, account),
+    data,
+  }));
 }

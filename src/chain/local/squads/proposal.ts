@@ -1,0 +1,141 @@
+/** The life of a proposal: made, activated, voted on (docs/squads-v4.md, sections 6 and 7.3, 7.5 to 7.9). */
+import type { Address } from '../../../values/address.js';
+import {
+  ACCOUNT_SIZE,
+  type Multisig,
+  PERMISSION,
+  type Proposal,
+  type ProposalStatusKind,
+} from '../../squads/accounts.js';
+import { SEEDS } from '../../squads/addresses.js';
+import { makeAccount, topUp } from './accounts.js';
+import { panic, type SquadsError } from './errors.js';
+import {
+  type Call,
+  checkMember,
+  checkMultisig,
+  checkNotStale,
+  checkProposal,
+  checkStatus,
+  checkWritable,
+  compareKeys,
+  ensure,
+  inStatus,
+  isMember,
+  type Loaded,
+  voters,
+} from './rules.js';
+
+export function proposalCreate({ accounts, args, invocation }: Call<'proposalCreate'>): void {
+  const { multisig, proposal, creator, rentPayer } = accounts;
+  const { transactionIndex, draft } = args;
+  const bump = makeAccount(invocation, proposal, {
+    seeds: SEEDS.proposal(multisig.address, transactionIndex),
+    payer: rentPayer,
+    size: () => ACCOUNT_SIZE.proposal(multisig.value.members.length),
+  });
+  checkMultisig(multisig);
+  checkWritable(rentPayer);
+  ensure(transactionIndex <= multisig.value.transactionIndex, 'InvalidTransactionIndex');
+  checkNotStale(multisig, transactionIndex);
+  checkMember(multisig, creator, PERMISSION.initiate | PERMISSION.vote);
+  proposal.value = {
+    multisig: multisig.address,
+    transactionIndex,
+    status: { kind: draft ? 'Draft' : 'Active', timestamp: invocation.unixTimestamp },
+    bump,
+    approved: [],
+    rejected: [],
+    cancelled: [],
+  };
+}
+
+type MemberCall = Call<'proposalActivate' | 'proposalApprove'>;
+
+/** What activating and every vote begin with. */
+function checkAct({ accounts: { multisig, member, proposal } }: MemberCall, permission: number): void {
+  checkMultisig(multisig);
+  checkWritable(member);
+  checkProposal(proposal, multisig);
+  checkMember(multisig, member, permission);
+}
+
+export function proposalActivate(call: Call<'proposalActivate'>): void {
+  const { multisig, proposal } = call.accounts;
+  checkAct(call, PERMISSION.initiate);
+  checkStatus(proposal, 'Draft');
+  checkNotStale(multisig, proposal.value.transactionIndex);
+  proposal.value = inStatus(proposal.value, 'Active', call.invocation);
+}
+
+type List = 'approved' | 'rejected' | 'cancelled';
+
+function keepOnly({ value }: Loaded<Proposal>, list: List, stays: (key: Address) => boolean): Proposal {
+  return { ...value, [list]: value[list].filter(stays) };
+}
+
+/** Adds the member's vote, sorted; with `enough` of them the status changes, and only then its timestamp. */
+function cast(
+  { accounts: { member, proposal }, invocation }: MemberCall,
+  vote: { list: List; twice: SquadsError; becomes: ProposalStatusKind; enough: number },
+): void {
+  const before = proposal.value[vote.list];
+  ensure(!before.includes(member.address), vote.twice);
+  const votes = [...before, member.address].sort(compareKeys);
+  proposal.value = { ...proposal.value, [vote.list]: votes };
+  if (votes.length >= vote.enough) proposal.value = inStatus(proposal.value, vote.becomes, invocation);
+}
+
+/** Approving and rejecting take an Active proposal that is not stale. */
+function checkOpen(call: MemberCall): void {
+  const { multisig, proposal } = call.accounts;
+  checkAct(call, PERMISSION.vote);
+  checkStatus(proposal, 'Active');
+  checkNotStale(multisig, proposal.value.transactionIndex);
+}
+
+export function proposalApprove(call: Call<'proposalApprove'>): void {
+  const { multisig, member, proposal } = call.accounts;
+  checkOpen(call);
+  proposal.value = keepOnly(proposal, 'rejected', (key) => key !== member.address);
+  const enough = multisig.value.threshold;
+  cast(call, { list: 'approved', twice: 'AlreadyApproved', becomes: 'Approved', enough });
+}
+
+/** Rejections after which the threshold cannot be reached any more (section 5). */
+function rejectionCutoff(multisig: Multisig): number {
+  const count = voters(multisig);
+  return multisig.threshold <= count ? count - multisig.threshold + 1 : panic();
+}
+
+export function proposalReject(call: Call<'proposalReject'>): void {
+  const { multisig, member, proposal } = call.accounts;
+  checkOpen(call);
+  const enough = rejectionCutoff(multisig.value);
+  proposal.value = keepOnly(proposal, 'approved', (key) => key !== member.address);
+  cast(call, { list: 'rejected', twice: 'AlreadyRejected', becomes: 'Rejected', enough });
+}
+
+/** Takes an Approved proposal, stale or not. */
+export function proposalCancel(call: Call<'proposalCancel' | 'proposalCancelV2'>): void {
+  const { multisig, proposal } = call.accounts;
+  checkAct(call, PERMISSION.vote);
+  checkStatus(proposal, 'Approved');
+  proposal.value = keepOnly(proposal, 'cancelled', (key) => isMember(multisig.value, key));
+  const enough = multisig.value.threshold;
+  cast(call, { list: 'cancelled', twice: 'AlreadyCancelled', becomes: 'Cancelled', enough });
+}
+
+/** Makes room for the votes of all members there are now; the member pays. */
+export function proposalCancelV2(call: Call<'proposalCancelV2'>): void {
+  proposalCancel(call);
+  const { accounts, invocation } = call;
+  const { address } = accounts.proposal;
+  const sizeBytes = ACCOUNT_SIZE.proposal(accounts.multisig.value.members.length);
+  if (invocation.get(address).data.length >= sizeBytes) return;
+  topUp(invocation, { from: accounts.member.address, account: address, sizeBytes });
+  const state = invocation.get(address);
+  const data = new Uint8Array(sizeBytes);
+  data.set(state.data);
+  invocation.set(address, { ...state, data });
+}

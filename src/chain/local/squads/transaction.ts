@@ -1,0 +1,147 @@
+/** Batches and vault transactions: made, filled, executed (docs/squads-v4.md, sections 7.2, 7.4, 7.10 and 7.11). */
+import { ACCOUNT_SIZE, type Multisig, PERMISSION } from '../../squads/accounts.js';
+import { derive, SEEDS } from '../../squads/addresses.js';
+import { makeAccount } from './accounts.js';
+import { panic } from './errors.js';
+import { ephemeralBumps, readMessage, runMessage, storedSize } from './message.js';
+import {
+  type Call,
+  checkBatch,
+  checkMayExecute,
+  checkMember,
+  checkMultisig,
+  checkPlace,
+  checkProposal,
+  checkSound,
+  checkStatus,
+  checkWritable,
+  ensure,
+  inStatus,
+} from './rules.js';
+
+const U64_MAX = 2n ** 64n - 1n;
+
+/** The next number of a batch or vault transaction; the program stops where the counter would overflow. */
+const nextIndex = ({ transactionIndex }: Multisig): bigint =>
+  transactionIndex < U64_MAX ? transactionIndex + 1n : panic();
+
+const U32_MAX = 2 ** 32 - 1;
+
+/** The program stops where a counter would overflow. */
+const nextNumber = (number: number): number => (number < U32_MAX ? number + 1 : panic());
+
+export function batchCreate({ accounts, args, invocation }: Call<'batchCreate'>): void {
+  const { multisig, batch, creator, rentPayer } = accounts;
+  const index = nextIndex(multisig.value);
+  const bump = makeAccount(invocation, batch, {
+    seeds: SEEDS.transaction(multisig.address, index),
+    payer: rentPayer,
+    size: () => ACCOUNT_SIZE.batch,
+  });
+  checkMultisig(multisig);
+  checkWritable(rentPayer);
+  checkMember(multisig, creator, PERMISSION.initiate);
+  batch.value = {
+    multisig: multisig.address,
+    creator: creator.address,
+    index,
+    bump,
+    vaultIndex: args.vaultIndex,
+    vaultBump: derive(SEEDS.vault(multisig.address, args.vaultIndex)).bump,
+    size: 0,
+    executedTransactionIndex: 0,
+  };
+  multisig.value = { ...multisig.value, transactionIndex: index };
+  checkSound(multisig.value);
+  invocation.log(`batch index: ${index}`);
+}
+
+export function batchAddTransaction({ accounts, args, invocation }: Call<'batchAddTransaction'>): void {
+  const { multisig, proposal, batch, transaction, member, rentPayer } = accounts;
+  const size = nextNumber(batch.value.size);
+  const bump = makeAccount(invocation, transaction, {
+    seeds: SEEDS.batchTransaction(multisig.address, batch.value.index, size),
+    payer: rentPayer,
+    size: () => ACCOUNT_SIZE.batchTransaction(args.ephemeralSigners, storedSize(args.message)),
+  });
+  checkMultisig(multisig);
+  checkProposal(proposal, multisig, batch.value.index);
+  checkBatch(batch, multisig);
+  checkWritable(rentPayer);
+  checkMember(multisig, member, PERMISSION.initiate);
+  ensure(member.address === batch.value.creator, 'Unauthorized');
+  checkStatus(proposal, 'Draft');
+  transaction.value = {
+    bump,
+    ephemeralSignerBumps: ephemeralBumps(batch.address, args.ephemeralSigners),
+    message: readMessage(args.message),
+  };
+  batch.value = { ...batch.value, size };
+  invocation.log(`batch index: ${batch.value.index}`);
+  invocation.log(`batch size: ${size}`);
+}
+
+export function batchExecuteTransaction(call: Call<'batchExecuteTransaction'>): void {
+  const { accounts, remaining, invocation } = call;
+  const { multisig, member, proposal, batch, transaction } = accounts;
+  const { index, size, vaultIndex, vaultBump } = batch.value;
+  checkMultisig(multisig);
+  checkProposal(proposal, multisig, index);
+  checkBatch(batch, multisig);
+  const number = nextNumber(batch.value.executedTransactionIndex);
+  checkPlace(transaction, SEEDS.batchTransaction(multisig.address, index, number), transaction.value.bump);
+  checkMayExecute({ multisig, member, proposal }, invocation);
+  runMessage(invocation, remaining, {
+    ...transaction.value,
+    multisig: multisig.address,
+    vaultIndex,
+    vaultBump,
+    parent: batch.address,
+    protectedAccounts: [proposal.address, batch.address],
+  });
+  batch.value = { ...batch.value, executedTransactionIndex: number };
+  if (number === size) proposal.value = inStatus(proposal.value, 'Executed', invocation);
+}
+
+export function vaultTransactionCreate({ accounts, args, invocation }: Call<'vaultTransactionCreate'>): void {
+  const { multisig, transaction, creator, rentPayer } = accounts;
+  const index = nextIndex(multisig.value);
+  const bump = makeAccount(invocation, transaction, {
+    seeds: SEEDS.transaction(multisig.address, index),
+    payer: rentPayer,
+    size: () => ACCOUNT_SIZE.vaultTransaction(args.ephemeralSigners, storedSize(args.message)),
+  });
+  checkMultisig(multisig);
+  checkWritable(rentPayer);
+  checkMember(multisig, creator, PERMISSION.initiate);
+  transaction.value = {
+    multisig: multisig.address,
+    creator: creator.address,
+    index,
+    bump,
+    vaultIndex: args.vaultIndex,
+    vaultBump: derive(SEEDS.vault(multisig.address, args.vaultIndex)).bump,
+    ephemeralSignerBumps: ephemeralBumps(transaction.address, args.ephemeralSigners),
+    message: readMessage(args.message),
+  };
+  multisig.value = { ...multisig.value, transactionIndex: index };
+  checkSound(multisig.value);
+  invocation.log(`transaction index: ${index}`);
+}
+
+export function vaultTransactionExecute(call: Call<'vaultTransactionExecute'>): void {
+  const { accounts, remaining, invocation } = call;
+  const { multisig, proposal, transaction, member } = accounts;
+  const { index, bump } = transaction.value;
+  checkMultisig(multisig);
+  checkProposal(proposal, multisig, index);
+  checkPlace(transaction, SEEDS.transaction(multisig.address, index), bump);
+  checkMayExecute({ multisig, member, proposal }, invocation);
+  runMessage(invocation, remaining, {
+    ...transaction.value,
+    multisig: multisig.address,
+    parent: transaction.address,
+    protectedAccounts: [proposal.address],
+  });
+  proposal.value = inStatus(proposal.value, 'Executed', invocation);
+}

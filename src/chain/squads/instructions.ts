@@ -1,0 +1,271 @@
+/**
+ * The instructions of Squads v4 that this project knows: accounts with their rights, and arguments (docs/squads-v4.md, section 7).
+ * The client builds instructions from this table, and the native program loads its accounts by it.
+ */
+import { hash } from 'node:crypto';
+import type { Address } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
+import type { AccountMeta, Instruction } from '../transaction/instruction.js';
+import {
+  type AccountLayout,
+  BATCH,
+  MULTISIG,
+  memberCodec,
+  PROGRAM_CONFIG,
+  PROPOSAL,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from './accounts.js';
+import {
+  blob,
+  bool,
+  type Codec,
+  type CodecValue,
+  encode,
+  key,
+  option,
+  struct,
+  text,
+  tryDecode,
+  u8,
+  u16,
+  u32,
+  u64,
+  vec,
+} from './codec.js';
+
+/** One account of an instruction. */
+export interface AccountRule<Value = unknown> {
+  /** The kinds of section 4, step 3; `closed` is a *state* that the instruction closes. */
+  readonly kind: 'state' | 'closed' | 'new' | 'raw' | 'systemProgram';
+  readonly signer: boolean;
+  readonly writable: boolean;
+  /** What its data holds; `null` where the program does not read it. */
+  readonly layout: AccountLayout<Value> | null;
+}
+
+const account =
+  (kind: AccountRule['kind'], writable: boolean) =>
+  <Value>(layout: AccountLayout<Value>): AccountRule<Value> => ({ kind, signer: false, writable, layout });
+const plain = (signer: boolean, writable: boolean): AccountRule<undefined> => ({
+  kind: 'raw',
+  signer,
+  writable,
+  layout: null,
+});
+
+const read = account('state', false);
+const written = account('state', true);
+const closed = account('closed', true);
+const created = account('new', true);
+const signer = plain(true, false);
+const writableSigner = plain(true, true);
+const writable = plain(false, true);
+const systemProgram: AccountRule<undefined> = { ...plain(false, false), kind: 'systemProgram' };
+
+const none = struct({});
+/** The memo is part of the arguments; the program does not use it. */
+const memo = option(text);
+
+const voteAccounts = { multisig: read(MULTISIG), member: writableSigner, proposal: written(PROPOSAL) };
+
+/** Every instruction of section 7, in its order. */
+export const INSTRUCTIONS = {
+  multisigCreate: { accounts: { nothing: plain(false, false) }, arguments: none },
+  multisigCreateV2: {
+    accounts: {
+      programConfig: read(PROGRAM_CONFIG),
+      treasury: writable,
+      multisig: created(MULTISIG),
+      createKey: signer,
+      creator: writableSigner,
+      systemProgram,
+    },
+    arguments: struct({
+      configAuthority: option(key),
+      threshold: u16,
+      members: vec(u32, memberCodec),
+      timeLockSeconds: u32,
+      rentCollector: option(key),
+      memo,
+    }),
+  },
+  batchCreate: {
+    accounts: {
+      multisig: written(MULTISIG),
+      batch: created(BATCH),
+      creator: signer,
+      rentPayer: writableSigner,
+      systemProgram,
+    },
+    arguments: struct({ vaultIndex: u8, memo }),
+  },
+  proposalCreate: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: created(PROPOSAL),
+      creator: signer,
+      rentPayer: writableSigner,
+      systemProgram,
+    },
+    arguments: struct({ transactionIndex: u64, draft: bool }),
+  },
+  batchAddTransaction: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: read(PROPOSAL),
+      batch: written(BATCH),
+      transaction: created(VAULT_BATCH_TRANSACTION),
+      member: signer,
+      rentPayer: writableSigner,
+      systemProgram,
+    },
+    /** `message` is in argument form; bytes behind it are accepted. */
+    arguments: struct({ ephemeralSigners: u8, message: blob(u32) }),
+  },
+  proposalActivate: { accounts: voteAccounts, arguments: none },
+  proposalApprove: { accounts: voteAccounts, arguments: struct({ memo }) },
+  proposalReject: { accounts: voteAccounts, arguments: struct({ memo }) },
+  proposalCancel: { accounts: voteAccounts, arguments: struct({ memo }) },
+  proposalCancelV2: { accounts: { ...voteAccounts, systemProgram }, arguments: struct({ memo }) },
+  batchExecuteTransaction: {
+    accounts: {
+      multisig: read(MULTISIG),
+      member: signer,
+      proposal: written(PROPOSAL),
+      batch: written(BATCH),
+      transaction: read(VAULT_BATCH_TRANSACTION),
+    },
+    arguments: none,
+  },
+  vaultTransactionCreate: {
+    accounts: {
+      multisig: written(MULTISIG),
+      transaction: created(VAULT_TRANSACTION),
+      creator: signer,
+      rentPayer: writableSigner,
+      systemProgram,
+    },
+    arguments: struct({ vaultIndex: u8, ephemeralSigners: u8, message: blob(u32), memo }),
+  },
+  vaultTransactionExecute: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: written(PROPOSAL),
+      transaction: read(VAULT_TRANSACTION),
+      member: signer,
+    },
+    arguments: none,
+  },
+  vaultBatchTransactionAccountClose: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: read(PROPOSAL),
+      batch: written(BATCH),
+      transaction: closed(VAULT_BATCH_TRANSACTION),
+      rentCollector: writable,
+      systemProgram,
+    },
+    arguments: none,
+  },
+  batchAccountsClose: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: writable,
+      batch: closed(BATCH),
+      rentCollector: writable,
+      systemProgram,
+    },
+    arguments: none,
+  },
+  vaultTransactionAccountsClose: {
+    accounts: {
+      multisig: read(MULTISIG),
+      proposal: writable,
+      transaction: closed(VAULT_TRANSACTION),
+      rentCollector: writable,
+      systemProgram,
+    },
+    arguments: none,
+  },
+} as const satisfies Readonly<
+  Record<string, { accounts: Readonly<Record<string, AccountRule>>; arguments: Codec<unknown> }>
+>;
+
+type Table = typeof INSTRUCTIONS;
+export type InstructionName = keyof Table;
+export type ArgumentsOf<Name extends InstructionName> = CodecValue<Table[Name]['arguments']>;
+/** What each account holds, by its name in the instruction. */
+export type AccountValues<Name extends InstructionName> = {
+  readonly [Key in keyof Table[Name]['accounts']]: Table[Name]['accounts'][Key] extends AccountRule<
+    infer Value
+  >
+    ? Value
+    : never;
+};
+
+/** Bytes of the identifier that begins the data of every instruction. */
+export const IDENTIFIER_BYTES = 8;
+
+/** `batchCreate` as the framework writes it: `batch_create`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** First 8 bytes of SHA-256 of `global:<snake_case_name>`, in hexadecimal. */
+export const identifierOf = (name: string): string =>
+  hash('sha256', `global:${snakeCase(name)}`, 'hex').slice(0, 2 * IDENTIFIER_BYTES);
+
+const NAMES: ReadonlyMap<string, InstructionName> = new Map(
+  (Object.keys(INSTRUCTIONS) as InstructionName[]).map((name) => [identifierOf(name), name]),
+);
+
+/** The identifier with which the data begins, in hexadecimal. */
+export const identifierIn = (data: ReadonlyBytes): string =>
+  readBuffer(partOf(data, 0, IDENTIFIER_BYTES)).toString('hex');
+
+/** Which instruction the data begins with, or `undefined` when none of these. */
+export const instructionName = (data: ReadonlyBytes): InstructionName | undefined =>
+  NAMES.get(identifierIn(data));
+
+const argumentsCodec = <Name extends InstructionName>(name: Name) =>
+  INSTRUCTIONS[name].arguments as unknown as Codec<ArgumentsOf<Name>>;
+
+/** The data of an instruction. */
+export const encodeInstruction = <Name extends InstructionName>(
+  name: Name,
+  values: ArgumentsOf<Name>,
+): Uint8Array =>
+  Buffer.concat([Buffer.from(identifierOf(name), 'hex'), encode(argumentsCodec(name), values)]);
+
+/** The arguments behind the identifier, or `undefined` when they are malformed; bytes behind them are ignored. */
+export const decodeArguments = <Name extends InstructionName>(
+  name: Name,
+  data: ReadonlyBytes,
+): ArgumentsOf<Name> | undefined => tryDecode(argumentsCodec(name), data, IDENTIFIER_BYTES);
+
+type GivenAccounts<Name extends InstructionName> = {
+  readonly [Key in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
+};
+
+/** Builds an instruction; accounts behind the listed ones are those of a message that it runs. */
+export const squadsInstruction = <Name extends InstructionName>(
+  name: Name,
+  accounts: GivenAccounts<Name>,
+  values: ArgumentsOf<Name>,
+  remaining: readonly AccountMeta[] = [],
+): Instruction => ({
+  program: SQUADS_PROGRAM,
+  accounts: [
+    ...Object.entries<AccountRule>(INSTRUCTIONS[name].accounts).map(([role, rule]) => ({
+      address:
+        rule.kind === 'systemProgram'
+          ? SYSTEM_PROGRAM
+          : ((accounts as Record<string, Address>)[role] as Address),
+      signer: rule.signer,
+      writable: rule.writable,
+    })),
+    ...remaining,
+  ],
+  data: encodeInstruction(name, values),
+});
