@@ -2,13 +2,13 @@
 
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import type { VaultToken } from '../chain/flywheel.js';
-import { vaultInnerMessage } from '../chain/squads/message.js';
 import {
   type InnerInstruction,
   type InnerMessage,
   isSameMessage,
   isSignerIndex,
   isWritableIndex,
+  vaultInnerMessage,
 } from '../chain/squads/message.js';
 import type { Address } from '../values/address.js';
 import { sameBytes } from '../values/bytes.js';

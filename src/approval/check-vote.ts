@@ -2,6 +2,7 @@
 
 import { decodeComputeBudget } from '../chain/compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
+import { instructionName } from '../chain/squads/instructions.js';
 import {
   type DecodedApproval,
   decodeApproval,
@@ -9,7 +10,6 @@ import {
   type VoteKind,
   voteInstruction,
 } from '../chain/squads/vote.js';
-import { instructionName } from '../chain/squads/instructions.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {
   MAX_COMPUTE_UNITS,

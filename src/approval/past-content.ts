@@ -1,8 +1,8 @@
 /** A batch that is over, from its transactions: what it held, decoded as one that waits is, and what of that was executed. */
 
 import type { ChainReader, History, TransactionRecord } from '../chain/chain.js';
-import type { BatchRef } from '../chain/squads/builders.js';
 import { vaultAddress } from '../chain/squads/addresses.js';
+import type { BatchRef } from '../chain/squads/builders.js';
 import type { InnerMessage } from '../chain/squads/message.js';
 import { type PastBatch, readPastBatch } from '../chain/squads/past-batch.js';
 import { type BatchContent, contentOf, decodedTransaction } from './batch-content.js';

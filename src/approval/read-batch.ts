@@ -1,9 +1,9 @@
 /** Chain accounts → what a batch of a multisig will really do; whether that is right is decided elsewhere. */
 
 import type { ChainReader } from '../chain/chain.js';
-import type { BatchRef } from '../chain/squads/builders.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/addresses.js';
+import type { BatchRef } from '../chain/squads/builders.js';
 import { isSameMessage } from '../chain/squads/message.js';
 import {
   type Found,

@@ -1,10 +1,5 @@
 /** Which multisig that somebody else has made may serve a flywheel: two who agree, nobody who could do without them. */
-import {
-  ALL_PERMISSIONS,
-  type Multisig,
-  NO_AUTHORITY,
-  PERMISSION,
-} from '../chain/squads/accounts.js';
+import { ALL_PERMISSIONS, type Multisig, NO_AUTHORITY, PERMISSION } from '../chain/squads/accounts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 

@@ -3,12 +3,7 @@ import { LAMPORTS_PER_SIGNATURE, type Rent } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
-import {
-  ACCOUNT_SIZE,
-  ALL_PERMISSIONS,
-  type Multisig,
-  NO_AUTHORITY,
-} from '../chain/squads/accounts.js';
+import { ACCOUNT_SIZE, ALL_PERMISSIONS, type Multisig, NO_AUTHORITY } from '../chain/squads/accounts.js';
 import { vaultAddress } from '../chain/squads/addresses.js';
 import {
   chargesTransferFee,

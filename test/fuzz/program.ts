@@ -73,13 +73,13 @@ export {
   type Instruction,
   readonlySigner,
 } from '../../src/chain/transaction/instruction.js';
-export { orderMessageKeys } from '../../src/chain/transaction/message-keys.js';
 export { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
 export {
   decodeMessage,
   decodeTransaction,
   encodeMessage,
   encodeTransaction,
+  orderMessageKeys,
   type WireMessage,
 } from '../../src/chain/transaction/wire.js';
 export { type Address, addressBytes, addressFromBytes } from '../../src/values/address.js';

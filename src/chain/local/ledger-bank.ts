@@ -149,7 +149,7 @@ export class LedgerBank {
     this.#time.nowMs = timeMs;
     const envelopes = wires.map(readEnvelope);
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, this.#runtime, envelopes, others);
+      const admission = new Admission(draft, this.#runtime, others);
       return envelopes.map((envelope) => {
         const names = namesIn(envelope, draft);
         const before = this.#statesOf(names, draft);

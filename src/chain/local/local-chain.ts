@@ -21,7 +21,7 @@ import {
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { Admission, type Execution } from './ledger/admission.js';
+import { Admission } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, type LedgerProgress, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/local-runtime.js';
@@ -39,8 +39,6 @@ export interface LocalChain extends Chain {
   progress(): LedgerProgress;
   /** Wire bytes of all transactions in blocks above a height, in their order. */
   transactionsAbove(height: number): readonly Uint8Array[];
-  /** Says what would become of a transaction in the next block; nothing is kept. */
-  simulate(transaction: Uint8Array): Promise<Execution>;
 }
 
 class LedgerChain implements LocalChain {
@@ -89,7 +87,7 @@ class LedgerChain implements LocalChain {
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
     return this.#ledger.read(({ blocks, transactions }) => {
-      const records = transactions.records(sought);
+      const records = transactions.records(sought.map(({ signature }) => signature));
       // Only what has not landed may have expired.
       const expiredHeight = records.includes(null) ? blocks.expiredHeight : 0;
       return toTraces(sought, BigInt(expiredHeight), records);
@@ -107,9 +105,7 @@ class LedgerChain implements LocalChain {
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) =>
-      transactions.records(signatures.map((signature) => ({ signature }))),
-    );
+    return this.#ledger.read(({ transactions }) => transactions.records(signatures));
   }
 
   async getTransaction(signature: Signature): Promise<Uint8Array | null> {
@@ -134,7 +130,7 @@ class LedgerChain implements LocalChain {
     const runtime = await this.#ready();
     const envelopes = transactions.map(readEnvelope);
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime, envelopes);
+      const admission = new Admission(draft, runtime);
       return envelopes.map((envelope, index) => admission.admit(envelope, index));
     });
   }
@@ -150,7 +146,7 @@ class LedgerChain implements LocalChain {
     const runtime = await this.#ready();
     const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime, envelopes.flat());
+      const admission = new Admission(draft, runtime);
       const receipt: (Rejection | null)[] = [];
       for (const bundle of envelopes) {
         const rejected = admission.admitBundle(bundle);
@@ -159,12 +155,6 @@ class LedgerChain implements LocalChain {
       }
       return receipt;
     });
-  }
-
-  async simulate(transaction: Uint8Array): Promise<Execution> {
-    const runtime = await this.#ready();
-    const envelope = readEnvelope(transaction);
-    return this.#ledger.rehearse((draft) => new Admission(draft, runtime, [envelope]).tryOut(envelope));
   }
 
   async close(): Promise<void> {

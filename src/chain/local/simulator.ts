@@ -18,12 +18,6 @@ const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null };
 /** As if another program called: the rights that it passes on are those of its message. */
 const CALLED = 2;
 
-/**
- * Steps are run several at a time, up to so many instructions, which costs a third of running each alone: few enough for the
- * limit on calls (64) where every third one makes a token account. What fails together is run again one by one.
- */
-const RUN_INSTRUCTIONS = 24;
-
 const NO_TIME: RuntimeClock = { slot: 0n, epoch: 0n, unixTimestamp: 0n };
 
 class LocalSimulator implements Simulator {
@@ -65,48 +59,12 @@ class LocalSimulator implements Simulator {
       const reason = `instruction ${stop.position + 1}: ${describeFault(stop.fault)}`;
       return withLog(reason, machine.logs.lines);
     };
-    for (const [first, end] of runsOf(steps)) {
-      const together = steps.slice(first, end);
-      if (together.length > 1 && stopOf(withCommonRights(together.flat())) === null) continue;
-      for (const [at, calls] of together.entries()) {
-        const reason = stopOf(calls);
-        if (reason !== null) return { failure: { step: first + at, reason }, account };
-      }
+    for (const [step, calls] of steps.entries()) {
+      const reason = stopOf(calls);
+      if (reason !== null) return { failure: { step, reason }, account };
     }
     return { failure: null, account };
   }
-}
-
-/** Ranges of steps, in order, each small enough to run in one go; a step is never cut. */
-function runsOf(steps: readonly (readonly Instruction[])[]): [first: number, end: number][] {
-  const runs: [number, number][] = [];
-  let size = Number.POSITIVE_INFINITY;
-  for (const [at, { length }] of steps.entries()) {
-    const run = runs.at(-1);
-    if (run === undefined || size + length > RUN_INSTRUCTIONS) {
-      runs.push([at, at + 1]);
-      size = length;
-    } else {
-      run[1] = at + 1;
-      size += length;
-    }
-  }
-  return runs;
-}
-
-/** The same calls with each account's rights in any of them, as a transaction of them all would give. */
-function withCommonRights(calls: readonly Instruction[]): Instruction[] {
-  const metas = calls.flatMap(({ accounts }) => accounts);
-  const signers = new Set(metas.filter(({ signer }) => signer).map(({ address }) => address));
-  const writable = new Set(metas.filter((meta) => meta.writable).map(({ address }) => address));
-  return calls.map((call) => ({
-    ...call,
-    accounts: call.accounts.map(({ address }) => ({
-      address,
-      signer: signers.has(address),
-      writable: writable.has(address),
-    })),
-  }));
 }
 
 const ERROR_LINE = /^Program log: (Error: .*)$/;

@@ -1,9 +1,8 @@
 /** What the accounts of Squads v4 hold, byte by byte (squads-v4.md, section 2). */
 import type { Address } from '../../values/address.js';
+import { type ByteReader, type ByteWriter, LayoutError } from '../../values/byte-codec.js';
 import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
 import {
-  type ByteReader,
-  type ByteWriter,
   blob,
   type Codec,
   type CodecValue,
@@ -11,7 +10,6 @@ import {
   fixed,
   i64,
   key,
-  LayoutError,
   option,
   struct,
   tryDecode,

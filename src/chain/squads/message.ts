@@ -2,7 +2,7 @@
 import type { Address } from '../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import type { AccountMeta, Instruction } from '../transaction/instruction.js';
-import { orderMessageKeys } from '../transaction/message-keys.js';
+import { orderMessageKeys } from '../transaction/wire.js';
 import { blob, type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from './codec.js';
 
 export interface InnerInstruction {

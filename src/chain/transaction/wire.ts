@@ -1,7 +1,9 @@
 /** Transactions as they go over the wire, legacy and version 0: bytes ⇄ value, exact both ways; what one may do is decided elsewhere. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { ADDRESS_LENGTH_BYTES, type Address, addressAt, addressBytes } from '../../values/address.js';
-import { copyBytes, partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { type Address, addressBytes } from '../../values/address.js';
+import { ByteReader, ByteWriter, LayoutError } from '../../values/byte-codec.js';
+import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
+import type { Instruction } from './instruction.js';
 
 /** Bytes of a transaction at most, signatures included: what fits one packet. */
 export const MAX_TRANSACTION_BYTES = 1_232;
@@ -50,28 +52,28 @@ export interface WireTransaction {
 const malformed = (what: string, at: number): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `Not a transaction: ${what} at byte ${at}.`);
 
+/** Reads with the lengths of the wire. */
 class WireReader {
-  offset = 0;
-  readonly #buffer: Buffer;
+  readonly #reader: ByteReader;
 
   constructor(readonly bytes: ReadonlyBytes) {
-    this.#buffer = readBuffer(bytes);
+    this.#reader = new ByteReader(bytes);
   }
 
-  /** Steps over `count` bytes and says where they began. */
-  #skip(count: number): number {
-    if (count > this.bytes.length - this.offset) throw malformed('the bytes end', this.bytes.length);
-    this.offset += count;
-    return this.offset - count;
+  get offset(): number {
+    return this.#reader.offset;
   }
 
   take(count: number): ReadonlyBytes {
-    const start = this.#skip(count);
-    return partOf(this.bytes, start, this.offset);
+    return this.#reader.take(count);
   }
 
   byte(): number {
-    return this.bytes[this.#skip(1)] as number;
+    return this.#reader.u8();
+  }
+
+  key(): Address {
+    return this.#reader.address();
   }
 
   /** A length in 7-bit groups, lowest first, at most 16 bits, in its shortest form. */
@@ -94,10 +96,6 @@ class WireReader {
     const values: Value[] = [];
     for (let index = 0; index < count; index += 1) values.push(read());
     return values;
-  }
-
-  key(): Address {
-    return addressAt(this.#buffer, this.#skip(ADDRESS_LENGTH_BYTES));
   }
 
   indexes(): ReadonlyBytes {
@@ -137,51 +135,44 @@ function readMessage(reader: WireReader): WireMessage {
  * Bytes as a message, without signatures. Its parts are views: bytes that their owner changes later change them too.
  * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no message.
  */
-export function decodeMessage(bytes: ReadonlyBytes): WireMessage {
-  const reader = new WireReader(bytes);
-  const message = readMessage(reader);
-  if (reader.offset !== bytes.length) throw malformed('bytes are left over', reader.offset);
-  return message;
+export const decodeMessage = (bytes: ReadonlyBytes): WireMessage =>
+  reading(bytes, (reader) => {
+    const message = readMessage(reader);
+    if (reader.offset !== bytes.length) throw malformed('bytes are left over', reader.offset);
+    return message;
+  });
+
+function reading<Value>(bytes: ReadonlyBytes, read: (reader: WireReader) => Value): Value {
+  try {
+    return read(new WireReader(bytes));
+  } catch (error) {
+    if (error instanceof LayoutError) throw malformed('the bytes end', bytes.length);
+    throw error;
+  }
 }
 
 /**
  * Wire bytes as a transaction; whether signatures, indexes and counts make sense is not looked at.
  * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no transaction.
  */
-export function decodeTransaction(bytes: ReadonlyBytes): WireTransaction {
-  const reader = new WireReader(bytes);
-  const signatures = reader.list(() => reader.take(SIGNATURE_BYTES));
-  const messageBytes = partOf(bytes, reader.offset);
-  return { signatures, message: decodeMessage(messageBytes), messageBytes };
-}
-
-/** Shared by all writers, of which one works at a time. */
-let scratch = new Uint8Array(2 * MAX_TRANSACTION_BYTES);
+export const decodeTransaction = (bytes: ReadonlyBytes): WireTransaction =>
+  reading(bytes, (reader) => {
+    const signatures = reader.list(() => reader.take(SIGNATURE_BYTES));
+    const messageBytes = partOf(bytes, reader.offset);
+    return { signatures, message: decodeMessage(messageBytes), messageBytes };
+  });
 
 /** Puts the pieces of a message into one run of bytes. */
 class WireWriter {
-  #length = 0;
-
-  #room(count: number): number {
-    const start = this.#length;
-    this.#length += count;
-    if (this.#length > scratch.length) {
-      const larger = new Uint8Array(this.#length * 2);
-      larger.set(scratch.subarray(0, start));
-      scratch = larger;
-    }
-    return start;
-  }
+  readonly #bytes = new ByteWriter();
 
   byte(value: number): this {
-    const at = this.#room(1);
-    scratch[at] = value;
+    this.#bytes.u8(value);
     return this;
   }
 
   put(bytes: ReadonlyBytes): this {
-    const at = this.#room(bytes.length);
-    scratch.set(bytes, at);
+    this.#bytes.put(bytes);
     return this;
   }
 
@@ -196,7 +187,7 @@ class WireWriter {
   }
 
   finish(): Uint8Array {
-    return copyBytes(partOf(scratch, 0, this.#length));
+    return this.#bytes.finish();
   }
 }
 
@@ -243,4 +234,82 @@ export function isWritable(message: WireMessage, index: number): boolean {
   const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys } = message;
   if (index < requiredSignatures) return index < requiredSignatures - readonlySigned;
   return index < staticKeys.length - readonlyUnsigned;
+}
+
+/**
+ * Rights of an account as two bits, so that the union of two uses is `a & b`: 2 = does not sign, 1 = is not written.
+ * Sorted by this number, accounts stand in the order of a message.
+ */
+const WRITABLE_SIGNER = 0;
+const NOT_SIGNER = 2;
+const NOT_WRITABLE = 1;
+const READONLY = NOT_SIGNER | NOT_WRITABLE;
+
+/** The accounts of a message, and the numbers that its header is made of. */
+export interface MessageKeys {
+  readonly keys: readonly Address[];
+  readonly indexOf: ReadonlyMap<Address, number>;
+  readonly signers: number;
+  readonly writableSigners: number;
+  readonly writableNonSigners: number;
+}
+
+function collectRoles(payer: Address, instructions: readonly Instruction[]): Map<Address, number> {
+  const roles = new Map<Address, number>().set(payer, WRITABLE_SIGNER);
+  for (const { program, accounts } of instructions) {
+    if (!roles.has(program)) roles.set(program, READONLY);
+    for (const { address, signer, writable } of accounts) {
+      const role = (signer ? 0 : NOT_SIGNER) | (writable ? 0 : NOT_WRITABLE);
+      roles.set(address, (roles.get(address) ?? READONLY) & role);
+    }
+  }
+  return roles;
+}
+
+/**
+ * Lists the accounts of a message: writable signers, readonly signers, writable, readonly; within each as first met, the
+ * payer before all, and of an instruction its program before its accounts. A key's rights are the union over its uses.
+ * The same order as `CompiledKeys` of web3.js; Squads vault messages share it, with the vault in the payer's place.
+ */
+export function orderMessageKeys(payer: Address, instructions: readonly Instruction[]): MessageKeys {
+  const roles = collectRoles(payer, instructions);
+  const groups: [Address[], Address[], Address[], Address[]] = [[], [], [], []];
+  for (const [key, role] of roles) groups[role]?.push(key);
+  const keys = groups[0].concat(groups[1], groups[2], groups[3]);
+  // The keys are all there already: writing their places over their roles spares a second table.
+  for (let index = 0; index < keys.length; index += 1) roles.set(keys[index] as Address, index);
+  return {
+    keys,
+    indexOf: roles,
+    signers: groups[0].length + groups[1].length,
+    writableSigners: groups[0].length,
+    writableNonSigners: groups[2].length,
+  };
+}
+
+/** The message in which `payer` runs these instructions. */
+export function compileMessage(
+  version: WireMessage['version'],
+  payer: Address,
+  instructions: readonly Instruction[],
+  blockhash: ReadonlyBytes,
+): WireMessage {
+  const { keys, indexOf, signers, writableSigners, writableNonSigners } = orderMessageKeys(
+    payer,
+    instructions,
+  );
+  return {
+    version,
+    requiredSignatures: signers,
+    readonlySigned: signers - writableSigners,
+    readonlyUnsigned: keys.length - signers - writableNonSigners,
+    staticKeys: keys,
+    blockhash,
+    instructions: instructions.map(({ program, accounts, data }) => ({
+      programIndex: indexOf.get(program) ?? 0,
+      accountIndexes: Uint8Array.from(accounts, ({ address }) => indexOf.get(address) ?? 0),
+      data,
+    })),
+    lookups: [],
+  };
 }

@@ -1,9 +1,9 @@
 /** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
-import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
+import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAccount, transfer } from '../../chain/system.js';
 import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';

@@ -3,9 +3,9 @@ import type { Flywheel } from '../../chain/flywheel.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import {
   batchAccountsClose,
+  proposalApprove,
   vaultBatchTransactionAccountClose,
 } from '../../chain/squads/builders.js';
-import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';

@@ -1,10 +1,7 @@
 /** Which vote ends a proposal next, and whose it is (squads-v4.md, section 6). */
-import {
-  proposalActivate,
-  proposalCancelV2,
-  proposalReject,
-} from '../../chain/squads/builders.js';
+
 import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
+import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { VoteKind } from '../../store/records.js';

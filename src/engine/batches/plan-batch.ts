@@ -8,20 +8,23 @@ import {
 import { actionRecipients, totalOf } from '../../actions/registry.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
+import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import {
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
+  proposalActivate,
+  proposalCreate,
 } from '../../chain/squads/builders.js';
-import { proposalActivate, proposalCreate } from '../../chain/squads/builders.js';
+import { encode } from '../../chain/squads/codec.js';
 import {
+  argumentMessage,
   decodeVaultMessage,
+  type InnerMessage,
+  storedMessageSize,
   vaultInnerMessage,
   vaultMessageInstructions,
 } from '../../chain/squads/message.js';
-import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
-import { encode } from '../../chain/squads/codec.js';
-import { argumentMessage, type InnerMessage, storedMessageSize } from '../../chain/squads/message.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { legacyTransactionSize } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';

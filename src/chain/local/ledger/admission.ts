@@ -2,15 +2,14 @@
 import { invariant } from '../../../errors/flywheel-error.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { Rejection } from '../../chain.js';
-import { isSignedHere } from '../../transaction/signed-here.js';
 import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
 import type { LedgerDraft } from './draft.js';
 import type { Envelope } from './envelope.js';
-import type { Landing, SignatureSet } from './transaction-table.js';
+import type { Landing } from './transaction-table.js';
 
 /** What running a transaction does. */
-export type Execution = Omit<ExecutionResult, 'signature'>;
+export type Execution = ExecutionResult;
 
 const refused = (error: string, logs: readonly string[] = []): Execution => ({
   error: { kind: 'transaction', error },
@@ -38,25 +37,12 @@ export type OtherBlockhashes = (blockhash: ReadonlyBytes, timeMs: number) => boo
 export class Admission {
   readonly #draft: LedgerDraft;
   readonly #runtime: Runtime;
-  readonly #landedBefore: SignatureSet;
   readonly #others: OtherBlockhashes;
 
-  /** @param envelopes - all that the call brings; which of them landed before is looked up in one go. */
-  constructor(
-    draft: LedgerDraft,
-    runtime: Runtime,
-    envelopes: readonly Envelope[],
-    others: OtherBlockhashes = () => false,
-  ) {
+  constructor(draft: LedgerDraft, runtime: Runtime, others: OtherBlockhashes = () => false) {
     this.#draft = draft;
     this.#runtime = runtime;
-    this.#landedBefore = draft.landedBefore(envelopes.map(({ signature }) => signature));
     this.#others = others;
-  }
-
-  /** What the transaction would do in the next block. */
-  tryOut(envelope: Envelope): Execution {
-    return this.#hasLanded(envelope) ? refused('AlreadyProcessed') : this.#execute(envelope, this.#draft);
   }
 
   /** Lands a transaction by itself, also as failed, unless it cannot start; `null` when it had landed before. */
@@ -93,7 +79,7 @@ export class Admission {
   }
 
   #hasLanded({ signature }: Envelope): boolean {
-    return this.#landedBefore.has(signature) || this.#draft.landedHere(signature);
+    return this.#draft.hasLanded(signature);
   }
 
   #isGood(blockhash: ReadonlyBytes): boolean {
@@ -104,9 +90,7 @@ export class Admission {
   #execute(envelope: Envelope, source: AccountSource): Execution {
     if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
     if (!this.#isGood(envelope.blockhash)) return refused('BlockhashNotFound');
-    return this.#runtime.execute(envelope.wire, source, this.#draft.clock(), {
-      verifySignatures: !isSignedHere(envelope.wire),
-    });
+    return this.#runtime.execute(envelope.wire, source, this.#draft.clock());
   }
 }
 

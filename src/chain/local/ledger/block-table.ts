@@ -4,7 +4,6 @@ import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, BLOCKHASH_LIFETIME_MS, type RecentBlockhash } from '../../chain.js';
-import { RowWriter } from './row-writer.js';
 
 /** A block; heights stay far below 2^53. */
 export interface Block {
@@ -52,7 +51,6 @@ export class BlockTable {
   readonly #database: SqliteFile;
   /** The last 150 blocks. */
   readonly #recent = new Map<string, number>();
-  readonly #writer: RowWriter;
   /** The last that was asked about from before those, and the block time at which it is good no more; transactions of one call share it. */
   #older: { readonly key: string; readonly outlivedMs: number | null } | undefined;
   #tip: Block | undefined;
@@ -61,7 +59,6 @@ export class BlockTable {
 
   constructor(database: SqliteFile) {
     this.#database = database;
-    this.#writer = new RowWriter(database, 'blocks', ['height', 'hash', 'time_ms']);
   }
 
   /** Height of the newest block, as far as it is in memory; else 0. */
@@ -126,23 +123,19 @@ export class BlockTable {
     return row && Number(row[0]);
   }
 
-  /** Adds the next block, in memory: it lasts only if {@link flush} and the commit follow, else {@link forget} it. */
+  /** Adds the next block; where the commit does not follow, {@link forget} it. */
   append(block: Block): void {
-    this.#writer.add([block.height, block.hash, block.timeMs]);
+    this.#database
+      .prepare('INSERT INTO blocks (height, hash, time_ms) VALUES (?, ?, ?)')
+      .run([block.height, block.hash, block.timeMs]);
+    // What had no next has one now.
+    this.#older = undefined;
     this.#tip = block;
     if (this.#recent.size > 0) this.#slide(block);
   }
 
-  /** Writes the added blocks. */
-  flush(): void {
-    this.#writer.flush();
-    // What it could not find, or had no next, may be there now.
-    this.#older = undefined;
-  }
-
   /** Drops all that is in memory. */
   forget(): void {
-    this.#writer.discard();
     this.#tip = undefined;
     this.#older = undefined;
     this.#recent.clear();

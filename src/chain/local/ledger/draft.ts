@@ -7,7 +7,7 @@ import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
 import type { AccountChanges, AccountTable } from './account-table.js';
 import { type BlockTable, nextBlock } from './block-table.js';
-import { type Landing, SignatureSet, type TransactionTable } from './transaction-table.js';
+import type { Landing, TransactionTable } from './transaction-table.js';
 
 /** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
@@ -20,12 +20,11 @@ export interface LedgerTables {
 const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
-/** The ledger with what the running call has added; nothing of it is written before {@link flush}. */
+/** The ledger with what the running call has added; changed accounts are written by {@link flush}. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
   readonly #nowMs: number;
   readonly #overlay: Overlay;
-  readonly #landedHere = new SignatureSet();
 
   constructor(tables: LedgerTables, nowMs: number) {
     this.#tables = tables;
@@ -52,14 +51,8 @@ export class LedgerDraft implements AccountSource {
     return this.#tables.blocks.isGood(blockhash);
   }
 
-  /** Tells for a list, in one go, which signatures had landed before this draft. */
-  landedBefore(signatures: readonly ReadonlyBytes[]): SignatureSet {
-    return this.#tables.transactions.landedAmong(signatures);
-  }
-
-  /** Has it landed in this draft? */
-  landedHere(signature: ReadonlyBytes): boolean {
-    return this.#landedHere.has(signature);
+  hasLanded(signature: ReadonlyBytes): boolean {
+    return this.#tables.transactions.hasLanded(signature);
   }
 
   /** Adds one block with these transactions in their order. */
@@ -72,15 +65,12 @@ export class LedgerDraft implements AccountSource {
     for (const [position, landing] of landings.entries()) {
       transactions.append(block.height, position, landing);
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
-      this.#landedHere.add(landing.signature);
     }
   }
 
   /** Writes all of it, each changed account once. @returns the changes. */
   flush(): AccountChanges {
     const changes = this.#overlay.changes();
-    this.#tables.blocks.flush();
-    this.#tables.transactions.flush();
     this.#tables.accounts.put(changes);
     return changes;
   }

@@ -110,14 +110,6 @@ export class Ledger {
     );
   }
 
-  /** Runs `work` on a draft that is never kept. */
-  rehearse<Result>(work: (draft: LedgerDraft) => Result): Result {
-    return this.#database.read(() => {
-      this.#refresh();
-      return work(new LedgerDraft(this.#tables, this.#clock.nowMs()));
-    });
-  }
-
   /**
    * Runs `work` alone on the ledger and commits all that its draft holds, or nothing.
    *
@@ -164,7 +156,6 @@ export class Ledger {
     this.#seenVersion = undefined;
     this.#tables.accounts.forget();
     this.#tables.blocks.forget();
-    this.#tables.transactions.forget();
   }
 }
 
@@ -186,9 +177,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
       const genesis = genesisBlock(seed, options.clock.nowMs());
-      const blocks = new BlockTable(database);
-      blocks.append(genesis);
-      blocks.flush();
+      new BlockTable(database).append(genesis);
       new AccountTable(database).put(new Map(accounts));
       database.prepare('INSERT INTO meta VALUES (?, ?)').run(['genesis_hash', genesis.hash]);
     });

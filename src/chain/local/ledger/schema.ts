@@ -3,19 +3,15 @@
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
 import { marksOf } from '../../../files/sqlite-version.js';
-import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
 /** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 /** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
 const APPLICATION_ID = 0x46_4c_59_4c;
 
 /** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
 export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
-/** The same of bytes. */
-export const signatureIn = (wire: ReadonlyBytes): ReadonlyBytes => partOf(wire, 1, 1 + SIGNATURE_BYTES);
-
 // Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
 // of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first
 // of those in `wire`, behind their number, which is always one byte.

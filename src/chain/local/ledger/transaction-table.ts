@@ -1,16 +1,13 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
 
-import type { SqliteFile, SqlValue } from '../../../files/sqlite-file.js';
+import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
-import { piecesOf } from '../../../values/pieces.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { Signature, Sought, TransactionError, TransactionRecord } from '../../chain.js';
+import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
-import { packLogs, unpackLogs } from './log-text.js';
-import { RowWriter, SizedStatements } from './row-writer.js';
-import { SIGNATURE_OF_WIRE, signatureIn } from './schema.js';
+import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
 export interface Landing {
@@ -28,104 +25,51 @@ const COLUMNS = ['slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'c
 /** What a record is made of. */
 const RECORD = ['slot', 'time_ms', 'error', 'logs', 'fee_lamports', 'compute_units'];
 
-const textKey = (signature: ReadonlyBytes): string => readBuffer(signature).toString('latin1');
-
-/** Signatures as a set; bytes with the same content count as the same. */
-export class SignatureSet {
-  readonly #keys = new Set<string>();
-
-  has(signature: ReadonlyBytes): boolean {
-    return this.#keys.has(textKey(signature));
-  }
-
-  add(signature: ReadonlyBytes): void {
-    this.#keys.add(textKey(signature));
-  }
-}
-
-/** What is looked up; where its wire bytes are at hand, the signature need not be made bytes of, which takes as long as all else. */
-type Named = Pick<Sought, 'signature' | 'bytes'>;
-
 /** The bytes of a signature, or `undefined` for text that is none. */
 function signatureBytes(signature: Signature): Uint8Array | undefined {
   const bytes = base58Decode(signature);
   return bytes?.length === SIGNATURE_BYTES ? bytes : undefined;
 }
 
-/** Rows by signature: the signature, then these columns. */
-class LookUp {
-  readonly #statements: SizedStatements;
-
-  constructor(database: SqliteFile, from: string, columns: readonly string[]) {
-    const select = `SELECT ${[SIGNATURE_OF_WIRE, ...columns].join()} FROM ${from} WHERE ${SIGNATURE_OF_WIRE} IN`;
-    this.#statements = new SizedStatements(
-      database,
-      (count) => `${select} (${Array(count).fill('?').join()})`,
-    );
-  }
-
-  /** Those that are there, in no order. */
-  rows(signatures: readonly ReadonlyBytes[]): readonly (readonly SqlValue[])[] {
-    return [...piecesOf(signatures)].flatMap((piece) => this.#statements.of(piece.length).all(piece));
-  }
-}
-
 /** The table `transactions`. */
 export class TransactionTable {
   readonly #database: SqliteFile;
-  readonly #writer: RowWriter;
-  readonly #among: LookUp;
-  readonly #records: LookUp;
+  readonly #record: Statement;
+  #insert: Statement | undefined;
 
   constructor(database: SqliteFile) {
     this.#database = database;
-    this.#writer = new RowWriter(database, 'transactions', COLUMNS);
-    this.#among = new LookUp(database, 'transactions', []);
-    this.#records = new LookUp(database, 'transactions JOIN blocks ON height = slot', RECORD);
+    this.#record = database.prepare(
+      `SELECT ${RECORD.join()} FROM transactions JOIN blocks ON height = slot WHERE ${SIGNATURE_OF_WIRE} = ?`,
+    );
   }
 
-  /** Adds a row, in memory: {@link flush} writes it. */
   append(slot: number, position: number, landing: Landing): void {
-    this.#writer.add([
+    this.#insert ??= this.#database.prepare(
+      `INSERT INTO transactions (${COLUMNS.join()}) VALUES (${COLUMNS.map(() => '?').join()})`,
+    );
+    this.#insert.run([
       slot,
       position,
       landing.wire,
       landing.error === null ? null : JSON.stringify(landing.error),
-      packLogs(landing.logs),
+      JSON.stringify(landing.logs),
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
     ]);
   }
 
-  /** Writes the added rows. */
-  flush(): void {
-    this.#writer.flush();
-  }
-
-  /** Drops the added rows. */
-  forget(): void {
-    this.#writer.discard();
-  }
-
-  /** Which of these have landed. */
-  landedAmong(signatures: readonly ReadonlyBytes[]): SignatureSet {
-    const landed = new SignatureSet();
-    for (const [signature] of this.#among.rows(signatures)) landed.add(signature as ReadonlyBytes);
-    return landed;
+  hasLanded(signature: ReadonlyBytes): boolean {
+    return this.#record.get([signature]) !== undefined;
   }
 
   /** What became of transactions, in order; `null` when one has not landed, as also for text that is no signature. */
-  records(sought: readonly Named[]): readonly (TransactionRecord | null)[] {
-    const named = sought.map(({ signature, bytes }) => ({
-      signature,
-      bytes: bytes === undefined ? signatureBytes(signature) : signatureIn(bytes),
-    }));
-    const rows = this.#records.rows(named.flatMap(({ bytes }) => bytes ?? []));
-    const found = new Map(rows.map((row) => [textKey(row[0] as ReadonlyBytes), row]));
+  records(signatures: readonly Signature[]): readonly (TransactionRecord | null)[] {
     return this.#database.decode(() =>
-      named.map(({ signature, bytes }) => {
-        const row = bytes && found.get(textKey(bytes));
-        return row === undefined ? null : toRecord(signature, row.slice(1));
+      signatures.map((signature) => {
+        const bytes = signatureBytes(signature);
+        const row = bytes && this.#record.get([bytes]);
+        return row === undefined ? null : toRecord(signature, row);
       }),
     );
   }
@@ -218,7 +162,7 @@ function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRe
     slot: BigInt(slot as number),
     blockTimeMs: Number(timeMs),
     error: error === null ? null : (JSON.parse(error as string) as TransactionError),
-    logs: unpackLogs(logs as string),
+    logs: JSON.parse(logs as string) as readonly string[],
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
   };

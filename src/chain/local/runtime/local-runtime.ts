@@ -3,8 +3,7 @@
  * piece by piece otherwise. What is committed, and whether a blockhash or signature is still good, the caller decides.
  */
 import type { Address } from '../../../values/address.js';
-import { base58Encode } from '../../../values/base58.js';
-import { copyBytes, type ReadonlyBytes } from '../../../values/bytes.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { type AccountState, rentExemptLamports } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
@@ -14,7 +13,6 @@ import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import { readBudget } from './budget.js';
 import type { NativeProgram } from './invocation.js';
-import { LOG_TRUNCATED, tellsOfCall } from './log-collector.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { Overlay } from './overlay.js';
 import { resolveAccounts, resolveInstructions } from './resolve.js';
@@ -50,8 +48,6 @@ export interface ExecutionResult {
   /** As metered by LiteSVM; Squads instructions that run natively add nothing of their own. */
   readonly computeUnits: bigint;
   readonly feeLamports: bigint;
-  /** Base58 text of the first signature. */
-  readonly signature: string;
 }
 
 export interface Runtime {
@@ -108,7 +104,6 @@ interface Prepared {
   readonly accounts: readonly AccountMeta[];
   readonly source: AccountSource;
   readonly clock: RuntimeClock;
-  readonly signature: ReadonlyBytes;
 }
 
 const UNKNOWN_ERROR: TransactionError = { kind: 'transaction', error: 'Unknown' };
@@ -123,41 +118,14 @@ interface Charge {
 const sumOf = (states: readonly (AccountState | null)[]): bigint =>
   states.reduce((sum, state) => sum + (state?.lamports ?? 0n), 0n);
 
-/** A result whose signature becomes text when it is asked for: that takes longer than many a transaction. */
-class Result implements ExecutionResult {
-  readonly error: TransactionError | null;
-  readonly landed: boolean;
-  readonly changes: ReadonlyMap<Address, AccountState | null>;
-  readonly logs: readonly string[];
-  readonly computeUnits: bigint;
-  readonly feeLamports: bigint;
-  readonly #signature: ReadonlyBytes;
-
-  /** @param signature - copied, as it is a part of the sender's bytes. */
-  constructor(signature: ReadonlyBytes, parts: Omit<ExecutionResult, 'signature'>) {
-    this.error = parts.error;
-    this.landed = parts.landed;
-    this.changes = parts.changes;
-    this.logs = parts.logs;
-    this.computeUnits = parts.computeUnits;
-    this.feeLamports = parts.feeLamports;
-    this.#signature = copyBytes(signature);
-  }
-
-  get signature(): string {
-    return base58Encode(this.#signature);
-  }
-}
-
-const refused = (error: TransactionError, signature: ReadonlyBytes): ExecutionResult =>
-  new Result(signature, {
-    error,
-    landed: false,
-    changes: new Map(),
-    logs: [],
-    computeUnits: 0n,
-    feeLamports: 0n,
-  });
+const refused = (error: TransactionError): ExecutionResult => ({
+  error,
+  landed: false,
+  changes: new Map(),
+  logs: [],
+  computeUnits: 0n,
+  feeLamports: 0n,
+});
 
 /** A runtime with its own LiteSVM; one a process is enough. */
 export class LocalRuntime implements Runtime {
@@ -191,12 +159,10 @@ export class LocalRuntime implements Runtime {
     { verifySignatures = true }: ExecuteOptions = {},
   ): ExecutionResult {
     const wire = tryDecode(transaction);
-    const signature = wire?.signatures[0];
-    if (wire === undefined || signature === undefined) {
-      return refused({ kind: 'transaction', error: 'SanitizeFailure' }, new Uint8Array(0));
-    }
+    if (wire === undefined || wire.signatures.length === 0)
+      return refused({ kind: 'transaction', error: 'SanitizeFailure' });
     const accounts = resolveAccounts(wire.message, source);
-    const prepared: Prepared = { accounts, source, clock, signature };
+    const prepared: Prepared = { accounts, source, clock };
     this.#vm.setClock(clock);
     const instructions = resolveInstructions(wire.message, accounts) ?? [];
     const native = instructions.some(({ program }) => this.#native.has(program));
@@ -209,42 +175,28 @@ export class LocalRuntime implements Runtime {
     const run = this.#vm.send(transaction, { verifySignatures, limitLogs: !native });
     if (!run.failed) return this.#succeeded(prepared, run);
     const charge = this.#charge(prepared);
-    if (charge === null) return refused(run.error ?? UNKNOWN_ERROR, signature);
-    return native ? this.#runNatively(prepared, instructions, charge) : this.#failed(signature, run, charge);
+    if (charge === null) return refused(run.error ?? UNKNOWN_ERROR);
+    return native ? this.#runNatively(prepared, instructions, charge) : failed(run, charge);
   }
 
-  #succeeded({ accounts, signature }: Prepared, run: VmRun): ExecutionResult {
+  #succeeded({ accounts }: Prepared, run: VmRun): ExecutionResult {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
     const before = writable.map((address) => this.#vm.peek(address));
-    const { logs } = run;
-    // Lines that were cut off may have said so.
-    const systemRan = tellsOfCall(logs, SYSTEM_PROGRAM) || logs.at(-1) === LOG_TRUNCATED;
-    const after = writable.map((address) => this.#vm.read(address, systemRan));
+    const after = writable.map((address) => this.#vm.read(address));
     const changes = new Map<Address, AccountState | null>();
     writable.forEach((address, at) => {
       const state = after[at] ?? null;
       if (state !== before[at]) changes.set(address, state);
     });
-    return new Result(signature, {
+    return {
       error: null,
       landed: true,
       changes,
-      logs,
+      logs: run.logs,
       computeUnits: run.computeUnits,
       // Lamports that the accounts have lost together are the fee: nothing else takes any away.
       feeLamports: sumOf(before) - sumOf(after),
-    });
-  }
-
-  #failed(signature: ReadonlyBytes, run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult {
-    return new Result(signature, {
-      error: run.error,
-      landed: true,
-      changes: new Map([[payer, after]]),
-      logs: run.logs,
-      computeUnits: run.computeUnits,
-      feeLamports,
-    });
+    };
   }
 
   /** What a failed transaction cost its fee payer; `null` if it did not start. */
@@ -252,14 +204,14 @@ export class LocalRuntime implements Runtime {
     const payer = accounts[0]?.address;
     if (payer === undefined) return null;
     const before = source.get(payer);
-    const after = this.#vm.readLamports(payer);
+    const after = this.#vm.read(payer);
     if (after === before) return null;
     return { payer, after, feeLamports: sumOf([before]) - sumOf([after]) };
   }
 
   /** Runs the instructions on an overlay that begins with the fee paid; the charge is what remains if one fails. */
   #runNatively(
-    { accounts, source, clock, signature }: Prepared,
+    { accounts, source, clock }: Prepared,
     instructions: readonly Instruction[],
     { payer, after, feeLamports }: Charge,
   ): ExecutionResult {
@@ -277,16 +229,25 @@ export class LocalRuntime implements Runtime {
     const error = stop === null ? rentError(accounts, paid, overlay) : instructionError(stop);
     const changes = new Map([[payer, after]]);
     if (error === null) for (const [address, state] of overlay.changes()) changes.set(address, state);
-    return new Result(signature, {
+    return {
       error,
       landed: true,
       changes,
       logs: machine.logs.lines,
       computeUnits: machine.computeUnits,
       feeLamports,
-    });
+    };
   }
 }
+
+const failed = (run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult => ({
+  error: run.error,
+  landed: true,
+  changes: new Map([[payer, after]]),
+  logs: run.logs,
+  computeUnits: run.computeUnits,
+  feeLamports,
+});
 
 /** The first writable account that may not stand as it was left; `before` is as of after the fee. */
 function rentError(

@@ -3,16 +3,12 @@ import type { Address } from '../../../values/address.js';
 import { LOG_BYTES_LIMIT } from '../vm/vm.js';
 
 /** What stands in the place of the lines beyond the limit. */
-export const LOG_TRUNCATED = 'Log truncated';
+const LOG_TRUNCATED = 'Log truncated';
 
 /** A line by which the machine says that a program begins; a program's own lines always begin with `Program log: ` or the like. */
 const INVOKE_LINE = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]$/;
 /** What a "consumed … of … compute units" line of a native program would take; it is not written, as nothing was metered. */
 const UNWRITTEN_LINE_BYTES = 89;
-
-/** Do these lines, complete, tell of a call of this program? */
-export const tellsOfCall = (lines: readonly string[], program: Address): boolean =>
-  lines.some((line) => line.startsWith(`Program ${program} invoke`));
 
 /** How deep a line says a program begins, or `undefined` for any other line. */
 export function invokeDepth(line: string): number | undefined {

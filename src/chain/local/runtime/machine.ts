@@ -4,16 +4,16 @@
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
 import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
-import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
-import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
+import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
+import { compileMessage, encodeTransaction, isWritable } from '../../transaction/wire.js';
 import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
 import { budgetInstructions, type TransactionBudget } from './budget.js';
-import { type CompiledRun, compileRun, groupLength } from './call-group.js';
 import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
-import { invokeDepth, LogCollector, nestLine, tellsOfCall } from './log-collector.js';
+import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
 import type { Overlay } from './overlay.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
@@ -24,6 +24,8 @@ const MAX_DEPTH = 5;
 const BUILTIN_CALL_UNITS = 150;
 /** Lent to an account for as long as LiteSVM looks at its rent; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
+const NO_BLOCKHASH = new Uint8Array(32);
+const NO_SIGNATURE = new Uint8Array(64);
 /** Lines that a builtin program's call leaves in the log: one as it begins, one as it ends. */
 const LINES_A_BUILTIN_CALL = 2;
 
@@ -59,33 +61,16 @@ export class Machine {
 
   /** Runs instructions in order, `depth` 1 for those of the transaction itself. @returns where it stopped, or `null` */
   run(calls: readonly Instruction[], depth: number): Stop | null {
-    for (let at = 0; at < calls.length; ) {
-      const call = calls[at];
-      if (call === undefined) break;
-      if (depth > MAX_DEPTH) return { position: at, fault: { error: 'CallDepth' } };
-      const length = this.#runsHere(call.program) ? 1 : this.#groupLength(calls, at);
-      const stop = this.#runsHere(call.program)
-        ? this.#runHere(call, depth)
-        : this.#runGroup(calls.slice(at, at + length), depth);
-      if (stop !== null) return { position: at + stop.position, fault: stop.fault };
-      at += length;
+    for (const [position, call] of calls.entries()) {
+      if (depth > MAX_DEPTH) return { position, fault: { error: 'CallDepth' } };
+      const fault = this.#runsHere(call.program) ? this.#runHere(call, depth) : this.#runInVm(call, depth);
+      if (fault !== null) return { position, fault };
     }
     return null;
   }
 
   #runsHere(program: Address): boolean {
     return program === COMPUTE_BUDGET_PROGRAM || this.#parts.programs.has(program);
-  }
-
-  /** Calls from `start` on that LiteSVM can run in one go: callable programs that agree on the rights of their accounts. */
-  #groupLength(calls: readonly Instruction[], start: number): number {
-    let end = start + 1;
-    while (end < calls.length) {
-      const program = calls[end]?.program;
-      if (program === undefined || this.#runsHere(program) || !this.#isCallable(program)) break;
-      end += 1;
-    }
-    return groupLength(calls.slice(start, end));
   }
 
   #isCallable(program: Address): boolean {
@@ -99,12 +84,12 @@ export class Machine {
     return this.#trace <= MAX_INSTRUCTION_TRACE;
   }
 
-  #runHere(call: Instruction, depth: number): Stop | null {
-    if (!this.#count(1)) return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
+  #runHere(call: Instruction, depth: number): InstructionFault | null {
+    if (!this.#count(1)) return { error: 'MaxInstructionTraceLengthExceeded' };
     this.logs.begin(call.program, depth);
     const failure = this.#failureOf(call, depth);
     this.logs.end(call.program, failure?.sentence ?? null);
-    return failure === null ? null : { position: 0, fault: failure.fault };
+    return failure?.fault ?? null;
   }
 
   #failureOf(call: Instruction, depth: number): InstructionFailure | null {
@@ -164,38 +149,38 @@ export class Machine {
     throw new InstructionFailure({ error: 'PrivilegeEscalation' });
   }
 
-  #runGroup(calls: readonly Instruction[], depth: number): Stop | null {
-    const program = calls[0]?.program;
-    if (program !== undefined && !this.#isCallable(program)) {
-      return { position: 0, fault: { error: 'UnsupportedProgramId' } };
-    }
-    const { budget } = this.#parts;
+  #runInVm(call: Instruction, depth: number): InstructionFault | null {
+    if (!this.#isCallable(call.program)) return { error: 'UnsupportedProgramId' };
+    const { budget, vm, overlay } = this.#parts;
     const computeUnits = budget.computeUnits - this.#units;
-    if (computeUnits <= 0) return { position: 0, fault: { error: 'ComputationalBudgetExceeded' } };
-    const outcome = this.#runWithRentLoans(calls, { ...budget, computeUnits });
-    const { run, compiled, leading, loans } = outcome;
-    const own = run.logs.slice(leading * LINES_A_BUILTIN_CALL, run.logs.length - this.#loanLines(run, loans));
-    const stop = this.#account(own, run, leading + loans.size, depth);
-    if (stop !== null) return stop;
-    if (run.error === null) {
-      const systemRan = loans.size > 0 || tellsOfCall(own, SYSTEM_PROGRAM);
-      for (const address of compiled.writable) this.#keep(address, loans.has(address), systemRan);
-      return null;
-    }
+    if (computeUnits <= 0) return { error: 'ComputationalBudgetExceeded' };
+    const { run, written, leading, loans } = this.#runWithRentLoans(call, { ...budget, computeUnits });
     const { error } = run;
-    if (error.kind === 'transaction') return { position: 0, fault: { error: error.error } };
-    return {
-      position: error.index - leading,
-      fault: 'custom' in error ? { custom: error.custom } : { error: error.error },
-    };
-  }
-
-  #loanLines(run: VmRun, loans: ReadonlySet<Address>): number {
-    return run.error === null ? loans.size * LINES_A_BUILTIN_CALL : 0;
+    const trailing = error === null ? loans.size : 0;
+    const lines = run.logs.slice(
+      leading * LINES_A_BUILTIN_CALL,
+      run.logs.length - trailing * LINES_A_BUILTIN_CALL,
+    );
+    const fault = this.#account(lines, run, leading + loans.size, depth);
+    if (fault !== null) return fault;
+    if (error !== null) {
+      return error.kind === 'instruction' && 'custom' in error
+        ? { custom: error.custom }
+        : { error: error.error };
+    }
+    for (const address of written) {
+      // What the run began with: the overlay's state, or where that has nothing, what the machine came with.
+      const before = vm.peek(address);
+      const after = vm.read(address);
+      if (after === before) continue;
+      const lent = loans.has(address) ? RENT_LOAN_LAMPORTS : 0n;
+      overlay.set(address, after && { ...after, lamports: after.lamports - lent });
+    }
+    return null;
   }
 
   /** Books the log lines, the calls and the compute units of a run. */
-  #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): Stop | null {
+  #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): InstructionFault | null {
     this.#units += Math.max(0, Number(run.computeUnits) - extraCalls * BUILTIN_CALL_UNITS);
     let calls = 0;
     let deepest = depth;
@@ -206,48 +191,37 @@ export class Machine {
       calls += 1;
       deepest = Math.max(deepest, own + depth - 1);
     }
-    if (!this.#count(calls)) return { position: 0, fault: { error: 'MaxInstructionTraceLengthExceeded' } };
-    return deepest > MAX_DEPTH ? { position: 0, fault: { error: 'CallDepth' } } : null;
-  }
-
-  #keep(address: Address, lent: boolean, systemRan: boolean): void {
-    const { vm, overlay } = this.#parts;
-    // What the run began with: the overlay's state, or where that has nothing, what the machine came with.
-    const before = vm.peek(address);
-    const after = vm.read(address, systemRan);
-    if (after === before) return;
-    overlay.set(
-      address,
-      lent && after !== null ? { ...after, lamports: after.lamports - RENT_LOAN_LAMPORTS } : after,
-    );
-  }
-
-  /** The instructions that give a run its budget; none where a run of these calls has it by default. */
-  #lead(calls: readonly Instruction[], budget: TransactionBudget, loans: number): readonly Instruction[] {
-    const byDefault = calls.length * DEFAULT_INSTRUCTION_COMPUTE_UNITS;
-    if (budget.heapBytes === null && budget.computeUnits === byDefault && loans === 0) return [];
-    const own = budget.heapBytes === null ? 1 : 2;
-    const computeUnits = budget.computeUnits + (own + loans) * BUILTIN_CALL_UNITS;
-    return budgetInstructions({ ...budget, computeUnits });
+    if (!this.#count(calls)) return { error: 'MaxInstructionTraceLengthExceeded' };
+    return deepest > MAX_DEPTH ? { error: 'CallDepth' } : null;
   }
 
   /**
    * LiteSVM looks at rent after every run, the chain only once, after the whole transaction. An account that is low in
    * between is lent lamports at the very end of the run, which are taken off again when it is read back.
    */
-  #runWithRentLoans(calls: readonly Instruction[], budget: TransactionBudget) {
+  #runWithRentLoans(call: Instruction, budget: TransactionBudget) {
     const { vm, overlay } = this.#parts;
     const loans = new Set<Address>();
     for (;;) {
-      const lead = this.#lead(calls, budget, loans.size);
+      const own = budget.heapBytes === null ? 1 : 2;
+      const computeUnits = budget.computeUnits + (own + loans.size) * BUILTIN_CALL_UNITS;
+      const lead = budgetInstructions({ ...budget, computeUnits });
       const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
-      const compiled: CompiledRun = compileRun(RUN_PAYER, [...lead, ...calls, ...trail]);
-      vm.load(compiled.keys.slice(1), overlay);
-      const run = vm.send(compiled.bytes, { verifySignatures: false, limitLogs: false });
+      const message = compileMessage('legacy', RUN_PAYER, [...lead, call, ...trail], NO_BLOCKHASH);
+      const { staticKeys } = message;
+      vm.load(staticKeys.slice(1), overlay);
+      const noSignatures = new Array<Uint8Array>(message.requiredSignatures).fill(NO_SIGNATURE);
+      const run = vm.send(encodeTransaction(noSignatures, message), {
+        verifySignatures: false,
+        limitLogs: false,
+      });
       const low = run.error !== null && 'accountIndex' in run.error ? run.error : undefined;
       const address =
-        low?.error === 'InsufficientFundsForRent' ? compiled.keys[low.accountIndex ?? 0] : undefined;
-      if (address === undefined || loans.has(address)) return { run, compiled, loans, leading: lead.length };
+        low?.error === 'InsufficientFundsForRent' ? staticKeys[low.accountIndex ?? 0] : undefined;
+      if (address === undefined || loans.has(address)) {
+        const written = staticKeys.filter((_, index) => index > 0 && isWritable(message, index));
+        return { run, written, loans, leading: lead.length };
+      }
       loans.add(address);
     }
   }

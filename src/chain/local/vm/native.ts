@@ -40,7 +40,6 @@ export interface NativeSvm {
   setSlotHashes(slots: readonly { readonly slot: bigint; readonly hash: string }[]): void;
   setAccount(address: ReadonlyBytes, account: NativeAccount): void;
   getAccount(address: ReadonlyBytes): NativeAccount | null;
-  getBalance(address: ReadonlyBytes): bigint | null;
   addProgram(address: ReadonlyBytes, program: ReadonlyBytes): void;
   /** Takes legacy and versioned bytes alike. Ends the process on bytes that are no transaction. */
   sendVersionedTransaction(transaction: ReadonlyBytes): NativeMetadata | NativeFailure;

@@ -3,7 +3,7 @@ import { type Address, addressBytes, addressFromBytes } from '../../../values/ad
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../programs.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transactionError } from './errors.js';
 import type { NativeAccount, NativeFailure, NativeMetadata, NativeModule, NativeSvm } from './native.js';
 
@@ -59,9 +59,6 @@ export class VmRun {
 const MAX_HELD_ACCOUNTS = 4_096;
 /** As on a cluster; a program writing more gets "Log truncated". */
 export const LOG_BYTES_LIMIT = 10_000n;
-
-/** Programs that give an account away only by closing it, which takes its data: less has to be read back of theirs. */
-const KEEP_OWNER: ReadonlySet<Address> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
 
 /** LiteSVM with a memory of which version of each account it holds; a state object is a version, as it is never changed in place. */
 export class Vm {
@@ -129,27 +126,12 @@ export class Vm {
     return state === undefined || state === null || state.lamports === 0n ? null : state;
   }
 
-  /**
-   * Reads an account back after a run; the very object that was loaded if nothing changed.
-   * @param systemRan - did the system program run? Without it a wallet can have changed in nothing but its lamports.
-   */
-  read(address: Address, systemRan: boolean): AccountState | null {
+  /** Reads an account back after a run; the very object that was loaded if nothing changed. */
+  read(address: Address): AccountState | null {
     const before = this.#held.get(address) ?? null;
-    if (!systemRan && before?.owner === SYSTEM_PROGRAM && before.data.length === 0)
-      return this.readLamports(address);
     const native = this.#svm.getAccount(addressBytes(address));
-    const after = native === null || native.lamports() === 0n ? null : this.#version(native, before);
+    const after = native === null || native.lamports() === 0n ? null : versionOf(native, before);
     if (after !== before) this.#held.set(address, after);
-    return after;
-  }
-
-  /** Reads a loaded account back that can have changed in nothing but its lamports. */
-  readLamports(address: Address): AccountState | null {
-    const before = this.#held.get(address) ?? null;
-    const lamports = this.#svm.getBalance(addressBytes(address)) ?? 0n;
-    if (before === null || lamports === before.lamports) return before;
-    const after = lamports === 0n ? null : { ...before, lamports };
-    this.#held.set(address, after);
     return after;
   }
 
@@ -166,27 +148,6 @@ export class Vm {
     this.#limitsLogs = options.limitLogs;
     const outcome = this.#svm.sendVersionedTransaction(transaction);
     return new VmRun(outcome, outcome instanceof this.#native.FailedTransactionMetadata);
-  }
-
-  #version(native: NativeAccount, before: AccountState | null): AccountState {
-    if (before === null) return fromNative(native);
-    const lamports = native.lamports();
-    const data = native.data();
-    const sameData = sameBytes(data, before.data);
-    if (KEEP_OWNER.has(before.owner) && data.length === before.data.length) {
-      if (sameData && lamports === before.lamports) return before;
-      return { ...before, lamports, data: sameData ? before.data : data };
-    }
-    const owner = native.owner();
-    const sameOwner = sameBytes(owner, addressBytes(before.owner));
-    if (sameOwner && sameData && lamports === before.lamports) return before;
-    return {
-      lamports,
-      owner: sameOwner ? before.owner : addressFromBytes(owner),
-      data: sameData ? before.data : data,
-      executable: native.executable(),
-      rentEpoch: before.rentEpoch,
-    };
   }
 
   #hold(address: Address, state: AccountState | null): void {
@@ -232,6 +193,16 @@ export class Vm {
     }
     this.#held.clear();
   }
+}
+
+/** The state before where nothing differs; its parts where they do not. */
+function versionOf(native: NativeAccount, before: AccountState | null): AccountState {
+  const now = fromNative(native);
+  if (before === null) return now;
+  const { rentEpoch } = before;
+  const data = sameBytes(now.data, before.data) ? before.data : now.data;
+  const isSame = data === before.data && now.lamports === before.lamports && now.owner === before.owner;
+  return isSame ? before : { ...now, data, rentEpoch };
 }
 
 function fromNative(native: NativeAccount): AccountState {

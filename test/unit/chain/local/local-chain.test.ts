@@ -63,39 +63,6 @@ describe('openLocalChain', () => {
     await readOnly.close();
   });
 
-  it('traces what landed by its bytes where they are at hand, and by the text of its signature else', async () => {
-    const { bytes, signature } = await signed(chain, [treasury], payment(1_000_000_000n));
-    await chain.submit([bytes]);
-    const landed = { kind: 'landed', record: { signature, slot: 1n } };
-    const lastValidBlockHeight = 1_000n;
-    expect(
-      await chain.trace([
-        { signature, lastValidBlockHeight },
-        { signature, bytes, lastValidBlockHeight },
-      ]),
-    ).toMatchObject([landed, landed]);
-    // What was sent are the bytes.
-    expect(
-      await chain.trace([
-        { signature: 'text', lastValidBlockHeight },
-        { signature: 'text', bytes, lastValidBlockHeight },
-      ]),
-    ).toMatchObject([{ kind: 'open' }, { kind: 'landed' }]);
-  });
-
-  it('checks each signature but those that this process has just made', async () => {
-    const rejected = [{ error: { kind: 'transaction', error: 'SignatureFailure' } }];
-    const { bytes } = await signed(chain, [treasury], payment(1_000_000_000n));
-    // A byte of the signature.
-    bytes[5] = (bytes[5] ?? 0) ^ 1;
-    expect(await chain.submit([Uint8Array.from(bytes)])).toMatchObject(rejected);
-    expect(await chain.submitBundles([[Uint8Array.from(bytes)]])).toMatchObject(rejected);
-    expect(await chain.submit([bytes])).toEqual([null]);
-    const next = await signed(chain, [treasury], payment(2_000_000_000n));
-    next.bytes[5] = (next.bytes[5] ?? 0) ^ 1;
-    expect(await chain.submit([Uint8Array.from(next.bytes)])).toMatchObject(rejected);
-  });
-
   it('makes the same chain of the same transactions', async () => {
     const twin = await openLocalChain(chainOptions(temporaryDirectory(), new HandClock()));
     for (const each of [chain, twin]) {
@@ -104,37 +71,5 @@ describe('openLocalChain', () => {
     }
     expect(await twin.latestBlockhash()).toEqual(await chain.latestBlockhash());
     await twin.close();
-  });
-
-  describe('simulate', () => {
-    it('tells what would happen and keeps nothing', async () => {
-      const { bytes, signature } = await signed(chain, [treasury], payment(1_000_000_000n));
-      const execution = await chain.simulate(bytes);
-      expect(execution).toMatchObject({ error: null, landed: true, feeLamports: 5_000n });
-      expect(execution.changes.get(alice.address)?.lamports).toBe(1_000_000_000n);
-      expect(await chain.getAccounts([alice.address])).toEqual([null]);
-      expect(await chain.lookUp([signature])).toEqual([null]);
-      expect(await chain.blockHeight()).toBe(0n);
-      // What was tried out is not there for the next transaction either.
-      const spend = await signed(
-        chain,
-        [alice],
-        [transfer({ from: alice.address, to: treasury.address, lamports: 1n })],
-      );
-      expect((await chain.submit([spend.bytes]))[0]?.error).toMatchObject({ error: 'AccountNotFound' });
-    });
-
-    it('gives the reason of a refusal', async () => {
-      const { bytes } = await signed(chain, [treasury], payment(1_000_000_000n));
-      await chain.submit([bytes]);
-      expect(await chain.simulate(bytes)).toMatchObject({
-        error: { kind: 'transaction', error: 'AlreadyProcessed' },
-        landed: false,
-      });
-      expect(await chain.simulate(Uint8Array.of(1))).toMatchObject({
-        error: { kind: 'transaction', error: 'SanitizeFailure' },
-        logs: ['Not a transaction: the bytes end at byte 1.'],
-      });
-    });
   });
 });

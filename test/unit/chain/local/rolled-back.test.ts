@@ -303,18 +303,4 @@ describe('a bundle that is rolled back in the middle', () => {
     expect(await submit(operator, execute())).toEqual([null, null]);
     expect(await token.supply(chain)).toBe(1_000n - 8n * BURNED_EACH);
   });
-
-  it('is no different from a simulation', async () => {
-    await approvedBatch();
-    await land(treasury, giveTokens(100n));
-    await reopen();
-    const [first = []] = executeTransactions(place, messages);
-    const { bytes } = await signed(chain, [operator], first);
-    for (let round = 0; round < 3; round += 1) {
-      expect(await chain.simulate(bytes)).toMatchObject({ error: null, landed: true });
-      await expectFileAndMemoryAgree();
-    }
-    expect(await submit(operator, execute())).toEqual([null, null]);
-    expect(await token.supply(chain)).toBe(1_000n - 8n * BURNED_EACH);
-  });
 });

@@ -17,7 +17,6 @@ import {
   writableSigner,
 } from '../../../../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../../../../src/values/address.js';
-import { base58Encode } from '../../../../../src/values/base58.js';
 import { memo, unitLimit, unitPrice } from '../../../../fuzz/pieces.js';
 import { callNative, Stage, wallet } from './stage.js';
 
@@ -133,14 +132,6 @@ describe('a transaction with native instructions', () => {
     const result = stage.land([callNative(accounts)]);
     expect(result.error).toBeNull();
     expect([...result.changes.keys()]).toEqual([from]);
-  });
-
-  it('is named by its signature, whatever becomes of its bytes afterwards', () => {
-    const bytes = Buffer.from(stage.sign([callNative()]));
-    const signature = base58Encode(bytes.subarray(1, 65));
-    const result = stage.execute(bytes);
-    bytes.fill(0);
-    expect(result.signature).toBe(signature);
   });
 
   it('shows the native program what the machine came with, and nothing where nothing is', () => {

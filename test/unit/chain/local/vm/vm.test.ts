@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { compileRun } from '../../../../../src/chain/local/runtime/call-group.js';
 import { transactionError } from '../../../../../src/chain/local/vm/errors.js';
 import { loadNative, nativePackageNames } from '../../../../../src/chain/local/vm/native.js';
 import { Vm } from '../../../../../src/chain/local/vm/vm.js';
 import { MEMO_PROGRAM } from '../../../../../src/chain/programs.js';
 import { transfer } from '../../../../../src/chain/system.js';
+import { compileLegacyMessage, partiallySign } from '../../../../../src/chain/transaction/compile.js';
 import type { Address } from '../../../../../src/values/address.js';
 import { namedSigner } from '../../../../support/chain.js';
 import { namedAddress } from '../../../../support/oracle.js';
-import { CLOCK, wallet } from '../runtime/stage.js';
+import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 describe('loadNative', () => {
   it.each([
@@ -42,9 +42,10 @@ describe('Vm', () => {
     vm.load([payer, MEMO_PROGRAM], source);
     const before = vm.peek(MEMO_PROGRAM);
     expect(before).toMatchObject({ executable: true, rentEpoch: 0n });
-    const { bytes } = compileRun(payer, [transfer({ from: payer, to: MEMO_PROGRAM, lamports: 0n })]);
+    const instructions = [transfer({ from: payer, to: MEMO_PROGRAM, lamports: 0n })];
+    const bytes = partiallySign(compileLegacyMessage({ payer, instructions, blockhash: NO_BLOCKHASH }), []);
     expect(vm.send(bytes, { verifySignatures: false, limitLogs: false }).error).toBeNull();
-    expect(vm.read(MEMO_PROGRAM, true)).toBe(before);
+    expect(vm.read(MEMO_PROGRAM)).toBe(before);
 
     vm.load(
       Array.from({ length: 4_100 }, (_, index) => namedAddress(`account ${index}`)),

@@ -1,0 +1,141 @@
+/** Reading and writing bytes one value after the other; integers are little-endian. */
+import { ADDRESS_LENGTH_BYTES, type Address, addressAt } from './address.js';
+import { type ByteView, copyBytes, partOf, type ReadonlyBytes, readBuffer, viewOf } from './bytes.js';
+
+/** Why bytes are not what a layout says. Caught by those who decode, never shown as it is. */
+export class LayoutError extends Error {
+  override readonly name = 'LayoutError';
+}
+
+/** Walks over bytes; running out of them is a {@link LayoutError}. */
+export class ByteReader {
+  readonly #buffer: Buffer;
+  readonly #view: ByteView;
+  #offset: number;
+
+  constructor(
+    readonly bytes: ReadonlyBytes,
+    offset = 0,
+  ) {
+    this.#buffer = readBuffer(bytes);
+    this.#view = viewOf(bytes);
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get remaining(): number {
+    return this.bytes.length - this.#offset;
+  }
+
+  /** Steps over `count` bytes and says where they began. */
+  #skip(count: number): number {
+    if (count > this.remaining) throw new LayoutError(`needs ${count} bytes at ${this.#offset}`);
+    const start = this.#offset;
+    this.#offset += count;
+    return start;
+  }
+
+  /** A view of the next `count` bytes, not a copy. */
+  take(count: number): ReadonlyBytes {
+    const start = this.#skip(count);
+    return partOf(this.bytes, start, start + count);
+  }
+
+  /** A copy of the next `count` bytes. */
+  copy(count: number): Uint8Array {
+    const start = this.#skip(count);
+    const bytes = new Uint8Array(count);
+    for (let at = 0; at < count; at += 1) bytes[at] = this.#buffer[start + at] as number;
+    return bytes;
+  }
+
+  address(): Address {
+    return addressAt(this.#buffer, this.#skip(ADDRESS_LENGTH_BYTES));
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#skip(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#skip(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#skip(4), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#skip(8), true);
+  }
+
+  i64(): bigint {
+    return this.#view.getBigInt64(this.#skip(8), true);
+  }
+}
+
+/** Collects bytes; grows as needed, or fills given bytes and no more. */
+export class ByteWriter {
+  #buffer: Uint8Array;
+  #view: DataView;
+  #length: number;
+  readonly #fixed: boolean;
+
+  /** @param target - filled from `offset`; writing beyond its end is a {@link LayoutError}. */
+  constructor(target?: Uint8Array, offset = 0) {
+    this.#buffer = target ?? new Uint8Array(256);
+    this.#view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, this.#buffer.byteLength);
+    this.#length = offset;
+    this.#fixed = target !== undefined;
+  }
+
+  #grow(count: number): number {
+    const start = this.#length;
+    this.#length += count;
+    if (this.#length > this.#buffer.length) {
+      if (this.#fixed) throw new LayoutError(`no room for ${count} bytes at ${start}`);
+      const larger = new Uint8Array(Math.max(this.#length, this.#buffer.length * 2));
+      larger.set(this.#buffer.subarray(0, start));
+      this.#buffer = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return start;
+  }
+
+  put(bytes: ReadonlyBytes): void {
+    const start = this.#grow(bytes.length);
+    this.#buffer.set(bytes, start);
+  }
+
+  u8(value: number): void {
+    const start = this.#grow(1);
+    this.#view.setUint8(start, value);
+  }
+
+  u16(value: number): void {
+    const start = this.#grow(2);
+    this.#view.setUint16(start, value, true);
+  }
+
+  u32(value: number): void {
+    const start = this.#grow(4);
+    this.#view.setUint32(start, value, true);
+  }
+
+  u64(value: bigint): void {
+    const start = this.#grow(8);
+    this.#view.setBigUint64(start, value, true);
+  }
+
+  i64(value: bigint): void {
+    const start = this.#grow(8);
+    this.#view.setBigInt64(start, value, true);
+  }
+
+  finish(): Uint8Array {
+    return copyBytes(partOf(this.#buffer, 0, this.#length));
+  }
+}
