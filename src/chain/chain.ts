@@ -124,8 +124,8 @@ export type SendOutcome =
 
 /** How long a transaction is sent for. */
 export interface SendTerms {
-  /** That of its blockhash, where it is known. */
-  readonly lastValidBlockHeight?: bigint;
+  /** That of its blockhash. */
+  readonly lastValidBlockHeight: bigint;
   /** Milliseconds since the Unix epoch, by the clock of the sender. */
   readonly deadlineMs: number;
 }

@@ -2,8 +2,8 @@
 import type { Pins } from '../approval/pins.js';
 import type { Chain, ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { createLocalSender } from '../chain/local/local-sender.js';
 import { clusterName } from '../chain/node-address.js';
+import { createSender } from '../chain/send.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
@@ -69,7 +69,7 @@ async function onLedger(
   return {
     opened,
     reader: opened.chain,
-    sender: createLocalSender(opened.chain, ambient),
+    sender: createSender(opened.chain, ambient),
     walletChain: async () => LOCAL_CHAIN,
     explorer: null,
     place: `embedded:${config.genesis}`,

@@ -25,7 +25,7 @@ export async function sendByRpc(
   { to, tokens, lamports }: Sent,
 ): Promise<void> {
   const { chain, sender } = rpcChain([url]);
-  const { blockhash } = await chain.latestBlockhash();
+  const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
   const owner = treasury.address;
   const { bytes } = signedWith(
     blockhash,
@@ -39,6 +39,7 @@ export async function sendByRpc(
       }),
     ],
   );
-  const { kind } = await sender.submitAndConfirm(bytes, { deadlineMs: systemClock.nowMs() + PATIENCE_MS });
+  const deadlineMs = systemClock.nowMs() + PATIENCE_MS;
+  const { kind } = await sender.submitAndConfirm(bytes, { lastValidBlockHeight, deadlineMs });
   if (kind !== 'landed') throw new TypeError(`What was sent to ${to} has not landed: ${kind}.`);
 }

@@ -14,7 +14,7 @@ import { type RuntimeClock, Vm } from './vm/vm.js';
 
 /** Enough for any number of runs. */
 const RUN_PAYER_LAMPORTS = 1n << 62n;
-const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null };
+const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports: 0n };
 /** As if another program called: the rights that it passes on are those of its message. */
 const CALLED = 2;
 

@@ -22,14 +22,14 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
+import { feeOf } from '../compute-budget.js';
 import type { PriorityFees } from '../fees.js';
-
 import { decodeTransaction } from '../transaction/wire.js';
 import { BlockTimes } from './block-times.js';
 import { createClusterRent } from './cluster-rent.js';
 import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';
-import { feeOf, Outgoing } from './outgoing.js';
+import { Outgoing } from './outgoing.js';
 import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
 import { RecentFees } from './recent-fees.js';
 import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';

@@ -5,13 +5,9 @@
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { base58Encode } from '../../values/base58.js';
 import type { Clock } from '../../values/time.js';
-import { LAMPORTS_PER_SIGNATURE } from '../account.js';
 import type { Rejection, Signature } from '../chain.js';
-import { decodeComputeBudget } from '../compute-budget.js';
-import { COMPUTE_BUDGET_PROGRAM } from '../programs.js';
 import { partiallySign } from '../transaction/compile.js';
-import { DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS } from '../transaction/limits.js';
-import { decodeTransaction, type WireMessage } from '../transaction/wire.js';
+import { decodeTransaction } from '../transaction/wire.js';
 import type { NodePool, Voice } from './node-pool.js';
 import { sendQuestion, type Trial, trialQuestion } from './sending-questions.js';
 
@@ -21,7 +17,6 @@ const RESEND_MS = 2_000;
 const SEND_TIMEOUT_MS = 5_000;
 /** Sendings under way at a time. */
 const MAX_SENDINGS = 32;
-const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 interface Sent {
   readonly wire: Uint8Array;
@@ -53,23 +48,6 @@ function kindOf(wire: Uint8Array): string {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const calls = instructions.map(({ programIndex, accountIndexes }) => [programIndex, ...accountIndexes]);
   return JSON.stringify([staticKeys, calls]);
-}
-
-/** What a transaction pays in lamports: for its signatures, and for the compute units that it may use at its price. */
-export function feeOf({ requiredSignatures, staticKeys, instructions }: WireMessage): bigint {
-  let units = 0;
-  let limit: number | undefined;
-  let price = 0n;
-  for (const { programIndex, data } of instructions) {
-    const program = staticKeys[programIndex];
-    const budget = program && decodeComputeBudget({ program, accounts: [], data });
-    if (budget?.kind === 'unitLimit') limit = budget.units;
-    else if (budget?.kind === 'unitPrice') price = budget.microLamports;
-    else if (program !== COMPUTE_BUDGET_PROGRAM) units += DEFAULT_INSTRUCTION_COMPUTE_UNITS;
-  }
-  const paid = BigInt(Math.min(limit ?? units, MAX_COMPUTE_UNITS)) * price;
-  const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
-  return BigInt(requiredSignatures) * LAMPORTS_PER_SIGNATURE + priority;
 }
 
 /** Everything that this process has sent and not seen the end of. */

@@ -7,11 +7,11 @@ import {
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   type History,
 } from '../chain.js';
+import { createSender } from '../send.js';
 import { createClusterChain } from './cluster-chain.js';
 import { type ClusterFacts, createClusterFacts } from './cluster-facts.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { RpcReader } from './rpc-reader.js';
-import { createRpcSender } from './rpc-sender.js';
 
 /** The nodes, how long they are waited for, and how many of them have to agree. */
 export interface RpcChainOptions extends NodePoolOptions {
@@ -50,13 +50,10 @@ export function createRpcChain({
   const pool = new NodePool(options);
   const reader = new RpcReader(pool, quorum);
   const { clock } = options;
-  return {
-    reader,
-    sender: createRpcSender(pool, reader, { clock, quorum }),
-    facts: createClusterFacts(pool, quorum),
-    chain: createClusterChain({
-      ...{ pool, reader, quorum, clock, commitment, maxPriorityFeeLamports },
-      ...(pollMs === undefined ? {} : { pollMs }),
-    }),
-  };
+  const chain = createClusterChain({
+    ...{ pool, reader, quorum, clock, commitment, maxPriorityFeeLamports },
+    ...(pollMs === undefined ? {} : { pollMs }),
+  });
+  const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
+  return { reader, sender, facts: createClusterFacts(pool, quorum), chain };
 }

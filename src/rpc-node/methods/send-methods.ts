@@ -1,4 +1,5 @@
 /** Methods that try transactions out, price them and take them in. */
+import { budgetOfMessage, feeOf } from '../../chain/compute-budget.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import {
   decodeMessage,
@@ -9,7 +10,6 @@ import {
 } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import { type Call, inContext, type Methods } from '../call.js';
-import { budgetOf, feeOf } from '../fees.js';
 import type { NamedAccount, Run } from '../node-ledger.js';
 import { commitmentOf, type Options, readAddress, readBytes } from '../params.js';
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
@@ -177,7 +177,7 @@ function getRecentPrioritizationFees(call: Call): unknown {
     const prices = cluster.recent
       .inSlot(slot)
       .filter(({ run, wire }) => writes(run?.accounts ?? cluster.ledger.named(wire, view), wanted))
-      .map(({ wire }) => budgetOf(decodeTransaction(wire).message).microLamports);
+      .map(({ wire }) => budgetOfMessage(decodeTransaction(wire).message).microLamports);
     const least = prices.reduce((low, price) => (price < low ? price : low), prices[0] ?? 0n);
     fees.push({ slot, prioritizationFee: least });
   }

@@ -6,12 +6,12 @@ import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { type AccountState, rentExemptLamports } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
+import { budgetOf } from '../../compute-budget.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
-import { readBudget } from './budget.js';
 import type { NativeProgram } from './invocation.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { Overlay } from './overlay.js';
@@ -222,7 +222,7 @@ export class LocalRuntime implements Runtime {
       vm: this.#vm,
       overlay,
       clock,
-      budget: readBudget(instructions),
+      budget: budgetOf(instructions),
       programs: this.#native,
     });
     const stop = machine.run(instructions, 1);

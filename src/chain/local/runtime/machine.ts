@@ -4,13 +4,13 @@
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
 import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
+import { requestHeapFrame, setComputeUnitLimit, type TransactionBudget } from '../../compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
 import { compileMessage, encodeTransaction, isWritable } from '../../transaction/wire.js';
 import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
-import { budgetInstructions, type TransactionBudget } from './budget.js';
 import { InstructionFailure, type InstructionFault } from './failure.js';
 import type { Invocation, NativeProgram } from './invocation.js';
 import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
@@ -205,7 +205,8 @@ export class Machine {
     for (;;) {
       const own = budget.heapBytes === null ? 1 : 2;
       const computeUnits = budget.computeUnits + (own + loans.size) * BUILTIN_CALL_UNITS;
-      const lead = budgetInstructions({ ...budget, computeUnits });
+      const limit = setComputeUnitLimit(computeUnits);
+      const lead = budget.heapBytes === null ? [limit] : [limit, requestHeapFrame(budget.heapBytes)];
       const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
       const message = compileMessage('legacy', RUN_PAYER, [...lead, call, ...trail], NO_BLOCKHASH);
       const { staticKeys } = message;

@@ -251,7 +251,7 @@ describe('any answer at all', () => {
       () => reader.lookUp([signature]),
       () => reader.getTransaction(signature),
       () => reader.pastOf(one, 0),
-      () => sender.submitAndConfirm(wire, { deadlineMs: nowMs() + 1 }),
+      () => sender.submitAndConfirm(wire, { lastValidBlockHeight: 1n, deadlineMs: nowMs() + 1 }),
     ];
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...asks), anyJson, fc.boolean(), async (ask, json, inside) => {

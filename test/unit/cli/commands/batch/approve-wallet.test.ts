@@ -6,8 +6,8 @@ import { addSignature } from '../../../../../src/approval/build-approval.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
-import { createLocalSender } from '../../../../../src/chain/local/local-sender.js';
 import { createSimulator } from '../../../../../src/chain/local/simulator.js';
+import { createSender } from '../../../../../src/chain/send.js';
 import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
@@ -59,7 +59,7 @@ type Around = (send: () => Promise<SendOutcome>, count: number) => Promise<SendO
 
 /** A command line on the engine of the test, whose page is used by the owner as soon as it is there; `around` may come between sending. */
 function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}, home?: string) {
-  const real = createLocalSender(test.chain, { clock: { nowMs: () => 0 }, sleep: async () => undefined });
+  const real = createSender(test.chain, { clock: { nowMs: () => 0 }, sleep: async () => undefined });
   const sender: ChainSender = {
     submitAndConfirm: (wire, terms) => {
       sent.push(wire);

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BLOCKHASH_LIFETIME_MS, type ChainSender } from '../../../../src/chain/chain.js';
-import { type LocalChain, openLocalChain } from '../../../../src/chain/local/local-chain.js';
-import { createLocalSender } from '../../../../src/chain/local/local-sender.js';
-import { transfer } from '../../../../src/chain/system.js';
+import { BLOCKHASH_LIFETIME_MS, type ChainSender } from '../../../src/chain/chain.js';
+import { type LocalChain, openLocalChain } from '../../../src/chain/local/local-chain.js';
+import { createSender } from '../../../src/chain/send.js';
+import { transfer } from '../../../src/chain/system.js';
 import {
   chainOptions,
   HandClock,
@@ -11,7 +11,7 @@ import {
   signedWith,
   temporaryDirectory,
   treasury,
-} from '../../../support/chain.js';
+} from '../../support/chain.js';
 
 afterAll(removeDirectories);
 
@@ -30,7 +30,7 @@ describe('a transaction that is sent to the local ledger', () => {
       clock.timeMs += ms;
       await meanwhile();
     };
-    sender = createLocalSender(chain, { clock, sleep });
+    sender = createSender(chain, { clock, sleep });
   });
   afterEach(() => chain.close());
 
@@ -43,25 +43,29 @@ describe('a transaction that is sent to the local ledger', () => {
 
   it('has landed at once, also when it is sent a second time', async () => {
     const { bytes, signature, lastValidBlockHeight } = await pay(5_000_000_000n);
-    for (const terms of [{ lastValidBlockHeight }, {}])
-      expect(await sender.submitAndConfirm(bytes, { ...terms, deadlineMs: inAMinute() })).toMatchObject({
-        kind: 'landed',
-        record: { signature },
-      });
+    const terms = { lastValidBlockHeight, deadlineMs: inAMinute() };
+    for (const outcome of [
+      await sender.submitAndConfirm(bytes, terms),
+      await sender.submitAndConfirm(bytes, terms),
+    ])
+      expect(outcome).toMatchObject({ kind: 'landed', record: { signature } });
     expect((await chain.getAccounts([alice.address]))[0]?.lamports).toBe(5_000_000_000n);
   });
 
   it('has failed where it ran and failed', async () => {
-    const { bytes } = await pay(2n ** 63n);
-    expect(await sender.submitAndConfirm(bytes, { deadlineMs: inAMinute() })).toMatchObject({
+    const { bytes, lastValidBlockHeight } = await pay(2n ** 63n);
+    expect(
+      await sender.submitAndConfirm(bytes, { lastValidBlockHeight, deadlineMs: inAMinute() }),
+    ).toMatchObject({
       kind: 'failed',
       record: { error: { kind: 'instruction', index: 0 } },
     });
   });
 
   it('is of unknown fate while it may land yet, and has expired when its blockhash has', async () => {
-    const { bytes } = await pay(1n, poor);
-    expect(await sender.submitAndConfirm(bytes, { deadlineMs: clock.nowMs() + 5_000 })).toMatchObject({
+    const { bytes, lastValidBlockHeight } = await pay(1n, poor);
+    const soon = { lastValidBlockHeight, deadlineMs: clock.nowMs() + 5_000 };
+    expect(await sender.submitAndConfirm(bytes, soon)).toMatchObject({
       kind: 'unknown',
       rejection: { error: { kind: 'transaction' } },
     });
@@ -73,7 +77,8 @@ describe('a transaction that is sent to the local ledger', () => {
       }
       clock.timeMs += BLOCKHASH_LIFETIME_MS / 2;
     };
-    const outcome = await sender.submitAndConfirm(bytes, { deadlineMs: clock.nowMs() + 600_000 });
+    const late = { lastValidBlockHeight, deadlineMs: clock.nowMs() + 600_000 };
+    const outcome = await sender.submitAndConfirm(bytes, late);
     expect(outcome).toMatchObject({ kind: 'expired', rejection: { error: { kind: 'transaction' } } });
   });
 });
