@@ -3,8 +3,8 @@
 import type { ChainReader, History, TransactionRecord } from '../chain/chain.js';
 import { vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
+import { type PastBatch, readPastBatch } from '../chain/squads/history.js';
 import type { InnerMessage } from '../chain/squads/message.js';
-import { type PastBatch, readPastBatch } from '../chain/squads/past-batch.js';
 import { type BatchContent, contentOf, decodedTransaction } from './batch-content.js';
 
 /** What a batch held. */

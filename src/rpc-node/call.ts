@@ -13,8 +13,6 @@ export interface NodeParts {
   readonly faults: Faults;
   /** A signed transfer of what `requestAirdrop` gives. @throws RpcError where there is nothing to give. */
   airdrop(to: Address, lamports: bigint, blockhash: string): Uint8Array;
-  /** Hears of a transaction as soon as the node has taken it. */
-  received(signature: string): void;
   /** A transaction was taken; where slots come on demand, one comes now. */
   wake(): void;
 }

@@ -142,7 +142,6 @@ class Node {
       cluster,
       faults,
       airdrop: options.airdrop ?? noAirdrop,
-      received: (signature: string) => subscriptions.received(signature),
       wake: () => {
         if (onDemand) this.advance(1);
       },

@@ -1,15 +1,12 @@
 /** What there is to subscribe to, and what each subscriber is told when the chain goes on. */
 import type { AccountState } from '../chain/account.js';
 import { SYSTEM_PROGRAM } from '../chain/programs.js';
-import type { Address } from '../values/address.js';
-import type { JsonValue } from '../values/canonical-json.js';
 import type { Cluster } from './cluster.js';
-import type { Advance, Commitment, Landed } from './landed.js';
+import type { Advance, Commitment } from './landed.js';
 import { accountJson, dataTerms } from './methods/account-json.js';
-import { filtersOf } from './methods/account-methods.js';
 import { requireSignature } from './methods/history-methods.js';
-import { commitmentOf, type Options, type Params, readAddress } from './params.js';
-import { errorJson, invalidParams } from './rpc-error.js';
+import { commitmentOf, type Params } from './params.js';
+import { errorJson } from './rpc-error.js';
 import { View } from './view.js';
 
 /** What a subscriber wants. */
@@ -19,8 +16,6 @@ export interface Subscribed {
   hear(advance: Advance): readonly unknown[];
   /** Does it end with the first notification? */
   readonly isOnce?: boolean;
-  /** What it is told as soon as the node has taken a transaction. */
-  received?(signature: string): readonly unknown[];
   /** What has come to pass already. */
   already?(): readonly unknown[];
 }
@@ -53,68 +48,18 @@ function account(params: Params, cluster: Cluster): Subscribed {
   };
 }
 
-function program(params: Params, cluster: Cluster): Subscribed {
-  const owner = params.address(0);
-  const options = params.options(1);
-  const terms = dataTerms(options);
-  const filters = filtersOf(options);
-  const commitment = commitmentOf(options);
-  return {
-    commitment,
-    hear: ({ changed, slot }) => {
-      const view = new View(cluster, commitment, 0);
-      return [...changed].flatMap((pubkey) => {
-        const state = view.get(pubkey);
-        if (state?.owner !== owner || !filters.every((passes) => passes(state))) return [];
-        return [inSlot(slot, { pubkey, account: accountJson(state, terms, view) })];
-      });
-    },
-  };
-}
-
-/** The address that logs have to mention; `null` for all logs. */
-function mentionedIn(value: JsonValue | undefined): Address | null {
-  if (value === 'all' || value === 'allWithVotes') return null;
-  const { mentions } = (typeof value === 'object' && value !== null ? value : {}) as Options;
-  if (Array.isArray(mentions) && mentions.length === 1) return readAddress(mentions[0] as JsonValue);
-  throw invalidParams('Invalid Request: Only 1 address supported');
-}
-
-function logs(params: Params, cluster: Cluster): Subscribed {
-  const mentioned = mentionedIn(params.raw(0));
-  const commitment = commitmentOf(params.options(1));
-  const fits = ({ wire }: Landed): boolean =>
-    mentioned === null ||
-    cluster.ledger.named(wire, new View(cluster, commitment, 0)).some(({ address }) => address === mentioned);
-  return {
-    commitment,
-    hear: ({ transactions }) =>
-      transactions.filter(fits).map((landed) =>
-        inSlot(landed.slot, {
-          signature: landed.signature,
-          err: errorJson(landed.error),
-          logs: landed.logs,
-        }),
-      ),
-  };
-}
-
 function signature(params: Params, cluster: Cluster): Subscribed {
   const wanted = requireSignature(params.text(0, 'a signature'));
-  const options = params.options(1);
-  const commitment = commitmentOf(options);
+  const commitment = commitmentOf(params.options(1));
   const found = (slot: number): readonly unknown[] => {
     const landed = cluster.find(wanted, slot);
     return landed === null ? [] : [inSlot(slot, { err: errorJson(landed.error) })];
   };
-  const wantsReceived = options['enableReceivedNotification'] === true;
   return {
     commitment,
     isOnce: true,
     hear: ({ transactions, slot }) =>
       transactions.some((landed) => landed.signature === wanted) ? found(slot) : [],
-    received: (received) =>
-      wantsReceived && received === wanted ? [inSlot(cluster.slotOf('processed'), 'receivedSignature')] : [],
     already: () => found(cluster.slotOf(commitment)),
   };
 }
@@ -136,11 +81,6 @@ const slot = (_params: Params, cluster: Cluster): Subscribed => ({
     })),
 });
 
-const root = (_params: Params, cluster: Cluster): Subscribed => ({
-  commitment: 'finalized',
-  hear: (advance) => slotsBetween(cluster, advance),
-});
-
 /** By the word before `Subscribe`, `Unsubscribe` and `Notification`. */
 export const SUBSCRIPTION_KINDS: Readonly<Record<string, (params: Params, cluster: Cluster) => Subscribed>> =
-  { account, program, logs, signature, slot, root };
+  { account, signature, slot };

@@ -72,12 +72,6 @@ export class Subscriptions {
       if (subscription.commitment === advance.commitment) this.#tell(subscription, advance);
   }
 
-  /** A transaction was taken by the node. */
-  received(signature: string): void {
-    for (const subscription of this.#all.values())
-      for (const result of subscription.received?.(signature) ?? []) this.#notify(subscription, result);
-  }
-
   /** A listener is gone. */
   drop(listener: Listener): void {
     for (const { id } of this.#of(listener)) this.#all.delete(id);

@@ -2,7 +2,7 @@
 import type { ChainReader } from '../../chain/chain.js';
 import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/accounts.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
-import { countExecutions } from '../../chain/squads/past-executions.js';
+import { countExecutions } from '../../chain/squads/history.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';

@@ -1,8 +1,8 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../../chain/squads/accounts.js';
+import { countExecutions } from '../../chain/squads/history.js';
 import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js';
-import { countExecutions } from '../../chain/squads/past-executions.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';

@@ -19,7 +19,7 @@ const MAX_MEMCMP_BYTES = 128;
 const TOKEN_ACCOUNT_STATE = 'tokenAccountState';
 
 /** Does an account pass? */
-export type Filter = (state: AccountState) => boolean;
+type Filter = (state: AccountState) => boolean;
 
 function memcmpFilter(value: JsonValue | undefined): Filter {
   const { offset, bytes, encoding } = (value ?? {}) as Options;
@@ -45,7 +45,7 @@ function filterOf(value: JsonValue): Filter {
 }
 
 /** @throws RpcError */
-export function filtersOf({ filters }: Options): readonly Filter[] {
+function filtersOf({ filters }: Options): readonly Filter[] {
   if (filters === undefined || filters === null) return [];
   if (!Array.isArray(filters)) throw invalidParams('Invalid params: expected a list of filters.');
   if (filters.length > MAX_FILTERS) throw invalidParams(`Too many filters provided; max ${MAX_FILTERS}`);

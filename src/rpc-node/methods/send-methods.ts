@@ -89,8 +89,7 @@ function preflight(call: Call, sent: Sent, options: Options): void {
 
 /** Takes a transaction in; what becomes of it is for the cluster to say. */
 function take(call: Call, { bytes, wire, signature }: Sent, isRetried: boolean): string {
-  const { cluster, faults, received, wake } = call.node;
-  received(signature);
+  const { cluster, faults, wake } = call.node;
   const fate = faults.forTransaction(signature);
   if (fate === null) return signature;
   const blockhash = base58Encode(wire.message.blockhash);

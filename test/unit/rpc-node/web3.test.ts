@@ -72,29 +72,19 @@ describe('web3.js on slots of 40 ms', () => {
     expect(node.failures).toEqual([]);
   });
 
-  it('is told of its transaction by level, of accounts, programs, logs, slots and roots', async () => {
+  it('is told of its transaction by level, of accounts and slots', async () => {
     const heard: string[] = [];
     const slots: number[] = [];
-    const roots: number[] = [];
-    let logged = '';
     connection.onAccountChange(bob, (account: AccountInfo<Buffer>, { slot }: Context) => {
       expect(slot).toBeGreaterThan(1_000);
       heard.push(`account ${account.lamports}`);
-    });
-    connection.onProgramAccountChange(SystemProgram.programId, ({ accountId, accountInfo }) => {
-      if (accountId.equals(bob)) heard.push(`program ${accountInfo.lamports}`);
-    });
-    connection.onLogs(bob, ({ signature, err }) => {
-      logged = signature;
-      heard.push(`logs ${JSON.stringify(err)}`);
     });
     connection.onSlotChange(({ slot, parent, root }) => {
       expect(parent).toBeLessThan(slot);
       expect(root).toBeLessThan(slot);
       slots.push(slot);
     });
-    connection.onRootChange((root) => roots.push(root));
-    await waitFor(() => slots.length > 0 && roots.length > 0);
+    await waitFor(() => slots.length > 0);
     const { blockhash } = await connection.getLatestBlockhash();
     const message = new TransactionMessage({
       payerKey: alice.publicKey,
@@ -104,26 +94,12 @@ describe('web3.js on slots of 40 ms', () => {
     const transaction = new VersionedTransaction(message);
     transaction.sign([alice]);
     const signature = base58Encode(transaction.signatures[0] ?? new Uint8Array());
-    // It hears no more of a signature that was received.
-    const hear = ({ type }: { type: string }) => void heard.push(`signature ${type}`);
-    connection.onSignatureWithOptions(signature, hear, {
-      commitment: 'finalized',
-      enableReceivedNotification: true,
-    });
     connection.onSignature(signature, () => void heard.push('signature confirmed'), 'confirmed');
-    await waitFor(() => node.subscriptionCount === 7);
+    await waitFor(() => node.subscriptionCount === 3);
     expect(await connection.sendTransaction(transaction)).toBe(signature);
-    await waitFor(() => heard.length >= 5);
-    expect([...heard].sort()).toEqual([
-      'account 2000000',
-      'logs null',
-      'program 2000000',
-      'signature confirmed',
-      'signature received',
-    ]);
-    expect(logged).toBe(signature);
+    await waitFor(() => heard.length >= 2);
+    expect([...heard].sort()).toEqual(['account 2000000', 'signature confirmed']);
     expect(slots).toEqual([...new Set(slots)].sort((left, right) => left - right));
-    expect(roots.length).toBeGreaterThan(0);
   });
 
   it('sees that a transaction would fail, and why', async () => {

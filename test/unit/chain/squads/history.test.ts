@@ -4,8 +4,8 @@ import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
 import { transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
+import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import { vaultInnerMessage } from '../../../../src/chain/squads/message.js';
-import { readPastBatch } from '../../../../src/chain/squads/past-batch.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import {
   batchIndex,

@@ -1,0 +1,239 @@
+/** What became of a batch as its transactions tell it, also once its accounts are closed; as far as a node still knows them. */
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import type { ReadonlyBytes } from '../../values/bytes.js';
+import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
+import { SQUADS_PROGRAM } from '../programs.js';
+import { decodeTransaction } from '../transaction/wire.js';
+import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
+import type { BatchRef } from './builders.js';
+import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
+import { decodeVaultMessage, type InnerMessage } from './message.js';
+
+/** One instruction of the multisig program in a transaction that has landed and succeeded. */
+interface Act {
+  readonly name: InstructionName;
+  /** By their names in the instruction; one that is only in a lookup table is `undefined`. */
+  readonly accounts: Readonly<Record<string, Address | undefined>>;
+  readonly data: ReadonlyBytes;
+  readonly signature: Signature;
+}
+
+interface Acts {
+  readonly acts: readonly Act[];
+  /** The transactions that they are of. */
+  readonly records: ReadonlyMap<Signature, TransactionRecord>;
+}
+
+/** A call of the multisig program from within another program, as the logs of a transaction tell it. */
+const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
+/** The last line of logs that the node has cut. */
+const CUT = 'Log truncated';
+
+const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !logs.includes(CUT);
+
+/**
+ * Every act on these accounts, in no certain order.
+ * @param sinceMs - a time before the accounts were made.
+ * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
+ */
+async function readActs(
+  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  history: History,
+  accounts: readonly Address[],
+  sinceMs: number,
+): Promise<Acts | null> {
+  const signatures = new Set<Signature>();
+  for (const account of accounts)
+    for (const { signature } of await pastOf(history, account, sinceMs)) signatures.add(signature);
+  const looked = await chain.lookUp([...signatures]);
+  const records = new Map<Signature, TransactionRecord>();
+  const acts: Act[] = [];
+  for (const [at, signature] of [...signatures].entries()) {
+    const record = looked[at];
+    const wire = await chain.getTransaction(signature);
+    // Of a transaction that failed nothing has happened: a node that says both is not believed.
+    if (record == null || record.error != null || wire === null) return null;
+    const own = instructionsOf(wire, record.tableAddresses ?? []);
+    if (hidesCalls(record, own)) return null;
+    records.set(signature, record);
+    const calls = [...own, ...(record.innerCalls ?? [])];
+    acts.push(
+      ...calls
+        .filter(({ program }) => program === SQUADS_PROGRAM)
+        .flatMap((call) => actOf(call, signature) ?? []),
+    );
+  }
+  return { acts, records };
+}
+
+/** Not every node answers questions about the past. */
+const pastOf = (history: History, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
+  history.pastOf(account, sinceMs).catch((error: unknown) => {
+    if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
+    throw error;
+  });
+
+/** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
+interface Instruction {
+  readonly program: Address | undefined;
+  readonly accounts: readonly (Address | undefined)[];
+  readonly data: ReadonlyBytes;
+}
+
+function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Instruction[] {
+  const { staticKeys, instructions } = decodeTransaction(wire).message;
+  const keys = [...staticKeys, ...tableAddresses];
+  return instructions.map(({ programIndex, accountIndexes, data }) => ({
+    program: keys[programIndex],
+    accounts: Array.from(accountIndexes, (index) => keys[index]),
+    data,
+  }));
+}
+
+/**
+ * What another program has called is not in the transaction itself. A node may have kept it, and then the logs must not tell of
+ * more; else the logs alone tell it, and where they are cut, a program that was not given the multisig program cannot have
+ * called it.
+ */
+function hidesCalls(record: TransactionRecord, instructions: readonly Instruction[]): boolean {
+  const told = record.logs.filter((line) => INNER_CALL.test(line)).length;
+  if (record.innerCalls !== undefined)
+    return told > record.innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).length;
+  const mayCall = ({ accounts }: Instruction): boolean =>
+    accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined);
+  return told > 0 || (!areWhole(record) && instructions.some(mayCall));
+}
+
+function actOf({ accounts, data }: Instruction, signature: Signature): Act | undefined {
+  const name = instructionName(data);
+  if (name === undefined) return undefined;
+  const roles = Object.keys(INSTRUCTIONS[name].accounts);
+  const named = Object.fromEntries(roles.map((role, at) => [role, accounts[at]]));
+  return { name, accounts: named, data, signature };
+}
+
+/** One transaction of a batch, as it was put there. */
+export interface PastBatchTransaction {
+  /** Place in the batch, from 1. */
+  readonly number: number;
+  readonly address: Address;
+  /** `null`: malformed. */
+  readonly message: InnerMessage | null;
+  readonly ephemeralSigners: number;
+  readonly added: Signature;
+  /** `null`: it was not executed. */
+  readonly executed: TransactionRecord | null;
+}
+
+/** The votes of the past, by kind. */
+export interface PastVotes {
+  readonly approved: readonly Address[];
+  readonly rejected: readonly Address[];
+  readonly cancelled: readonly Address[];
+}
+
+export interface PastBatch extends BatchRef {
+  readonly creator: Address;
+  readonly vaultIndex: number;
+  readonly transactions: readonly PastBatchTransaction[];
+  readonly votes: PastVotes;
+}
+
+const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> = {
+  approved: ['proposalApprove'],
+  rejected: ['proposalReject'],
+  cancelled: ['proposalCancel', 'proposalCancelV2'],
+};
+
+/**
+ * Reads what became of a batch from the past of the chain alone. Only transactions that succeeded count, and of them only
+ * instructions that act on this very batch: its address follows from multisig and index, and the program has checked it.
+ *
+ * @param sinceMs - a time before the batch was made. @default as far back as the node knows
+ * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
+ */
+export async function readPastBatch(
+  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  history: History,
+  ref: BatchRef,
+  sinceMs = 0,
+): Promise<PastBatch | null> {
+  const { multisig, batchIndex } = ref;
+  const batch = transactionAddress(multisig, batchIndex).address;
+  const proposal = proposalAddress(multisig, batchIndex).address;
+  const past = await readActs(chain, history, [batch, proposal], sinceMs);
+  if (past === null) return null;
+  const of = (name: InstructionName): readonly Act[] =>
+    past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);
+  const [made] = of('batchCreate');
+  const created = made === undefined ? undefined : decodeArguments('batchCreate', made.data);
+  const creator = made?.accounts['creator'];
+  const executions = byTransaction(of('batchExecuteTransaction'));
+  const added = byTransaction(of('batchAddTransaction'));
+  const closed = byTransaction(of('vaultBatchTransactionAccountClose'));
+  // Without its beginning there is no telling what else is missing.
+  if (created === undefined || creator === undefined) return null;
+  const transactions: PastBatchTransaction[] = [];
+  for (let number = 1; number <= added.size; number += 1) {
+    const { address } = batchTransactionAddress(multisig, batchIndex, number);
+    const act = added.get(address);
+    if (act === undefined) return null;
+    const execution = executions.get(address);
+    const executed = execution === undefined ? null : (past.records.get(execution.signature) ?? null);
+    transactions.push({ number, address, ...contentOf(act), added: act.signature, executed });
+  }
+  // What was executed or closed was put there before.
+  if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;
+  const votes = votesOf(past.acts, proposal);
+  return { multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions, votes };
+}
+
+const byTransaction = (acts: readonly Act[]): ReadonlyMap<Address | undefined, Act> =>
+  new Map(acts.map((act) => [act.accounts['transaction'], act]));
+
+const isKnown = (added: ReadonlyMap<Address | undefined, Act>, address: Address | undefined): boolean =>
+  address !== undefined && added.has(address);
+
+function contentOf({ data }: Act): Pick<PastBatchTransaction, 'message' | 'ephemeralSigners'> {
+  const given = decodeArguments('batchAddTransaction', data);
+  return {
+    message: (given && decodeVaultMessage(given.message)) ?? null,
+    ephemeralSigners: given?.ephemeralSigners ?? 0,
+  };
+}
+
+function votesOf(acts: readonly Act[], proposal: Address): PastVotes {
+  const by = (kind: keyof PastVotes): readonly Address[] => {
+    const own = acts.filter(
+      ({ name, accounts }) => VOTE_NAMES[kind].includes(name) && accounts['proposal'] === proposal,
+    );
+    return [...new Set(own.flatMap(({ accounts }) => accounts['member'] ?? []))];
+  };
+  return { approved: by('approved'), rejected: by('rejected'), cancelled: by('cancelled') };
+}
+
+/**
+ * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past, or some of it
+ * cannot be told. Anybody may name a batch in a transaction: only instructions that act on this very batch count, and each of
+ * its transactions once.
+ *
+ * @param sinceMs - a time before the batch was made. @default as far back as the node knows
+ */
+export async function countExecutions(
+  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  history: History,
+  { multisig, batchIndex }: BatchRef,
+  sinceMs = 0,
+): Promise<number | null> {
+  const batch = transactionAddress(multisig, batchIndex).address;
+  const past = await readActs(chain, history, [batch], sinceMs);
+  if (past === null) return null;
+  const own = past.acts.filter(({ accounts }) => accounts['batch'] === batch);
+  const isMade = own.some(({ name }) => name === 'batchCreate');
+  const executed = own
+    .filter(({ name }) => name === 'batchExecuteTransaction')
+    .map(({ accounts }) => accounts['transaction']);
+  // Without its beginning there is no telling what else is missing.
+  return isMade && !executed.includes(undefined) ? new Set(executed).size : null;
+}
