@@ -3,7 +3,6 @@ import type { DatabaseAddress } from '../cli/config/database-address.js';
 import type { Settings } from '../cli/config/settings.js';
 import type { DatabaseCopy } from '../cli/database-admin.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
-import { placeText } from '../store/repositories/flywheels.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { copyStore, type ProjectPlace } from '../store/transfer/copy.js';
@@ -27,10 +26,10 @@ async function placeOf(store: Store, config: ClusterConfig, name: string | null)
   const { minOperatorSol, maxBatchRent } = chosenFunds(config);
   return {
     name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
-    place: placeText({
+    place: {
       ...{ squadsProgram, facts },
       ...{ minOperatorSol: minOperatorSol ?? null, maxBatchRent: maxBatchRent ?? null },
-    }),
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../src/store/migrations/index.js';
+import { MIGRATIONS } from '../../src/store/migrations.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { DAY, rawSqlite, temporaryDirectory } from '../support/store.js';
 import { runStoreProgram, writeStoreProgram } from '../support/store-process.js';
@@ -22,7 +22,7 @@ describe('several processes on one store', () => {
       directory,
       `const store = await openSqliteStore({ path });
        for (let round = 0; round < 20; round += 1)
-         console.log(await store.transaction((tx) => tx.burns.reserveSequences(1)));
+         console.log((await store.transaction((tx) => tx.burns.reserveSequences(1)))[0]);
        await store.close();`,
     );
     const ends = await Promise.all([1, 2, 3, 4].map(() => runStoreProgram(program, path).ended));
@@ -31,8 +31,8 @@ describe('several processes on one store', () => {
     expect(numbers.toSorted((a, b) => a - b)).toStrictEqual(
       Array.from({ length: 80 }, (_, index) => index + 1),
     );
-    expect(rawSqlite(path, 'select * from store_migrations')).toEqual(
-      MIGRATIONS.map(({ version, name }) => ({ version, name })),
+    expect(rawSqlite(path, 'select * from schema_versions')).toEqual(
+      MIGRATIONS.map(({ name }, at) => ({ version: at + 1, name })),
     );
   });
 
@@ -45,10 +45,10 @@ describe('several processes on one store', () => {
        for (let at = 1; ; at += 50) {
          const burns = Array.from({ length: 50 }, (_, index) => records.aBurn(at + index, { amount: 3n }));
          await store.transaction(async (tx) => {
-           await tx.burns.insertMany(burns.slice(0, 25));
+           await tx.burns.insertMany(records.aRequest(), burns.slice(0, 25));
            await new Promise(setImmediate);
            await tx.usage.addLanded(usage, 1000n);
-           await tx.burns.insertMany(burns.slice(25));
+           await tx.burns.insertMany(records.aRequest(), burns.slice(25));
          });
          console.log(at + 49);
        }`,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import type { UsageKind } from '../../src/store/store.js';
+import type { UsageKind } from '../../src/store/repositories/usage.js';
 import { utcDay } from '../../src/values/time.js';
 import type { Random } from '../fuzz/random.js';
 import { HandClock } from './chain.js';

@@ -1,24 +1,24 @@
-/** Opens the store in a PostgreSQL database: its connections, what they insist on, its version. */
+/** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
+import { type Kysely, sql } from 'kysely';
+import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { createKyselyStore } from '../kysely-store.js';
-import { STORE_VERSION } from '../migrations/index.js';
-import type { Store } from '../store.js';
+import { STORE_VERSION, VERSIONS } from '../migrations.js';
+import { Mutex, Mutexes } from '../mutex.js';
+import type { Tables } from '../schema.js';
+import { type Begun, createStore, type Store } from '../store.js';
+import { kyselyOver, REFUSES } from './client.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { kyselyOver, PostgresDriver } from './driver.js';
-import { toStoreError } from './errors.js';
-import { POSTGRES_MOVES } from './moves.js';
-import { createNumbers } from './numbers.js';
-import { StatementNames } from './statement-names.js';
+import { lockedTooLong, storeClosed, storeUnavailable, toStoreError } from './errors.js';
+import { locksOf } from './locks.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
-import { createWriters } from './writers.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */
   readonly url: string;
   /** Connections for reads. @default 4 */
   readonly readers?: number;
-  /** Connections for writes, each of another project; one more gives out numbers. @default 4 */
+  /** Connections for writes, each of another project. @default 4 */
   readonly writers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
@@ -31,6 +31,22 @@ export interface PostgresStoreOptions {
 }
 
 /**
+ * The server's time; the version of the schema, which is changed alone with the store, so that it stays for as long as a writer is
+ * at work; and where the data is and since when its server runs: an older copy is put in place by another line of history, or
+ * while it is down.
+ */
+const BEGUN = `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, ${REFUSES},
+  (select max(version) from ${VERSIONS}) as version, lineage_of('burns'::regclass) as lineage,
+  extract(epoch from pg_postmaster_start_time())::text as started`;
+
+interface BegunRow {
+  readonly nowMs: number;
+  readonly version: number;
+  readonly lineage: string;
+  readonly started: string;
+}
+
+/**
  * Opens the store, and creates or updates it first when needed; of many processes that start at once one does so.
  *
  * @throws `ERR_STORE_UNAVAILABLE` when the server cannot be reached or cannot serve, `ERR_CONFIG_INVALID` when it refuses the user or has
@@ -40,47 +56,85 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
-  const writers = createPool(url, options.writers ?? 4, busyTimeoutMs);
-  const asking = createPool(url, 1, busyTimeoutMs, { session: 'set synchronous_commit = off' });
+  const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
   try {
-    const version = await readVersion(writers);
+    const version = await readVersion(pool, place);
     refuseOtherSchema(version, place, schema);
     if (version < STORE_VERSION) await upgradeStore({ url });
   } catch (error) {
-    await Promise.all([writers.end(), asking.end()]);
+    await pool.end();
     throw toStoreError(asAddressProblem(error, place), place);
   }
-  const common = {
-    asking,
-    place,
-    busyTimeoutMs,
-    clock,
-    version: STORE_VERSION,
-    names: new StatementNames(),
-    mustWrite: schema === 'update',
+  const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
+  const writer = kyselyOver(pool, terms);
+  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs), { ...terms, isReader: true });
+  // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
+  const turns = new Mutexes(
+    () =>
+      new Mutex(busyTimeoutMs, () =>
+        lockedTooLong(
+          place,
+          busyTimeoutMs,
+          'earlier transactions of this process, which may wait for the database themselves',
+        ),
+      ),
+  );
+  let isClosed = false;
+  const check = (): void => {
+    if (isClosed) throw storeClosed(place);
   };
-  const driver = new PostgresDriver({ ...common, pool: writers });
-  const reading = new PostgresDriver({
-    ...common,
-    pool: createPool(url, readers, busyTimeoutMs),
-    readOnly: true,
-  });
-  const reader = kyselyOver(reading);
-  let closed = false;
-  return createKyselyStore({
-    ledgerHeight,
-    clock,
-    moves: POSTGRES_MOVES,
-    writer: createWriters(driver, { place, busyTimeoutMs }),
-    numbers: createNumbers(asking, place),
-    isShared: true,
-    reader: () => reader,
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      await reading.destroy();
-      await driver.destroy();
-      await asking.end();
+
+  /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  const begun = async (trx: Kysely<Tables>): Promise<Begun> => {
+    const before = clock.localNow();
+    const { rows } = await sql.raw<BegunRow>(BEGUN).execute(trx);
+    const [row] = rows;
+    invariant(row !== undefined, 'A query that selects without a table has a row.');
+    const { nowMs, version, lineage, started } = row;
+    if (version !== STORE_VERSION)
+      throw storeUnavailable(
+        place,
+        `has schema version ${version} now, and this process works on ${STORE_VERSION}`,
+        { hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.' },
+      );
+    clock.tell(nowMs, before);
+    return { nowMs, lineage, copy: `${lineage}@${started}` };
+  };
+
+  return createStore(
+    {
+      async write(work, of) {
+        check();
+        const run = () =>
+          writer
+            .transaction()
+            .setIsolationLevel('read committed')
+            .execute(async (trx) => {
+              await sql.raw(locksOf(of, busyTimeoutMs)).execute(trx);
+              return work({ db: trx, database: 'postgres' }, await begun(trx));
+            });
+        // Who takes single rows of any project waits for nobody.
+        return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
+      },
+      async read(work) {
+        check();
+        return reader
+          .transaction()
+          .setIsolationLevel('repeatable read')
+          .setAccessMode('read only')
+          .execute(async (trx) => work({ db: trx, database: 'postgres' }, await begun(trx)));
+      },
+      latestMs: () => clock.latestMs(),
+      async close(ended) {
+        if (isClosed) return;
+        isClosed = true;
+        await ended;
+        await writer.destroy();
+        await reader.destroy();
+        // Pools that nobody has used are unknown to kysely.
+        await pool.end().catch(() => undefined);
+      },
     },
-  });
+    ledgerHeight,
+  );
 }
