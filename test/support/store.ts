@@ -48,11 +48,12 @@ export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'flyw
 export function rawSqlite(
   path: string,
   statement: string,
-  { foreignKeys = true }: { readonly foreignKeys?: boolean } = {},
+  { foreignKeys = true, checks = true }: { readonly foreignKeys?: boolean; readonly checks?: boolean } = {},
 ): Record<string, unknown>[] {
   const database = new Database(path, { timeout: 5_000 });
   try {
     database.exec(`pragma foreign_keys = ${foreignKeys ? 'ON' : 'OFF'}`);
+    database.exec(`pragma ignore_check_constraints = ${checks ? 'OFF' : 'ON'}`);
     const prepared = database.prepare(statement);
     if (prepared.reader) return prepared.all() as Record<string, unknown>[];
     prepared.run();

@@ -1,11 +1,17 @@
 /** Tokens, flywheels and keys: what a project is registered with. */
+import { sql } from 'kysely';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, TokenRecord } from '../records.js';
 import { expectAffected, insertAll, type Session } from '../session.js';
 
-export const tokenRepository = (session: Session, { db } = session) => ({
-  insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
+export const tokenRepository = (session: Session, { db, database } = session) => ({
+  async insert(token: TokenRecord): Promise<void> {
+    await insertAll(session, 'tokens', [token]);
+    // Once its mint is stored, a registration is not one that has begun any more.
+    if (database === 'postgres')
+      await sql`delete from begun_registrations where mint = ${token.mintAddress}`.execute(db);
+  },
 
   get: (id: string): Promise<TokenRecord | undefined> =>
     db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst(),

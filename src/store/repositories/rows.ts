@@ -10,7 +10,7 @@ export type AnyRow = Readonly<Record<string, unknown>>;
 const COPIED = 'copy';
 
 export const rowRepository = (session: Session) => {
-  const { db } = session;
+  const { db, database } = session;
   return {
     async isEmpty(name: TableName): Promise<boolean> {
       const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db);
@@ -39,6 +39,10 @@ export const rowRepository = (session: Session) => {
     /** The database has come as far as the other store had, and goes on behind its numbers. */
     async takeOver(genesis: string | null): Promise<void> {
       await db.updateTable('progress').set({ genesis, lineage: COPIED, heldUntil: null }).execute();
+      if (database === 'sqlite') {
+        await sql`update burn_numbers set last = (select coalesce(max(sequence), 0) from burns)`.execute(db);
+        return;
+      }
       const goOn = (sequence: ReturnType<typeof sql>, table: TableName, column: string) =>
         sql`select setval(${sequence}, coalesce(max(${sql.ref(column)}), 0) + 1, false) from ${sql.table(table)}`.execute(
           db,

@@ -6,7 +6,9 @@ import {
   openBegunRegistrations,
 } from '../../../src/store/postgres/begun-registrations.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Address } from '../../../src/values/address.js';
 import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+import { aToken } from '../../support/store.js';
 
 let server: OwnDatabase;
 let admin: pg.Client;
@@ -93,11 +95,9 @@ describe('openBegunRegistrations', () => {
     await registrations.begin(FIRST, null);
     await registrations.begin(OTHER, null);
     await registrations.forget('first');
-    await admin.query(
-      `insert into tokens (id, name, symbol, mint_address, decimals, token_program, generation, supply, burn_wallet, burn_token_account, date_created)
-       values ('t', 'T', 'T', $1, 6, 'token', 'v1', '00000000000000000001', 'w', 'a', 'd')`,
-      [OTHER.mint],
-    );
+    const store = await openPostgresStore({ url: server.url });
+    await store.transaction((tx) => tx.tokens.insert(aToken({ mintAddress: OTHER.mint as Address })));
+    await store.close();
     expect([await registrations.isBegun('first'), await registrations.isBegun('other')]).toEqual([
       false,
       false,
