@@ -2,6 +2,9 @@
 import type { AnyTable, Column } from './columns.js';
 import { describe, TABLE_NAMES } from './schema.js';
 
+/** The table in which an applied migration has its row. */
+export const VERSIONS = 'schema_versions';
+
 export type Database = 'sqlite' | 'postgres';
 
 const MAX_U64 = '18446744073709551615';
@@ -119,6 +122,42 @@ const LINEAGE = `create function lineage_of(data oid) returns text
     return concat_ws('/', cluster, timeline, (select oid from pg_database where datname = current_database()), data);
   end $lineage$`;
 
+/** The lock of this store: one of all that are kept in the same database, each in a schema of its own. */
+export const STORE_LOCK = "hashtextextended('flywheel store ' || current_schema(), 0)";
+
+/** Is the database a standby, or set to be read only? */
+const REFUSES = "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean";
+
+/**
+ * What a transaction is told when it begins: the server's time; the version of the schema, which is changed alone with the store, so
+ * that it stays for as long as a writer is at work; and where the data is and since when its server runs: an older copy is put in
+ * place by another line of history, or while it is down.
+ */
+export const BEGUN = `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, ${REFUSES} as refuses,
+    (select max(applied.version) from ${VERSIONS} as applied)::float8 as version, lineage_of('burns'::regclass) as lineage,
+    extract(epoch from pg_postmaster_start_time())::text as started`;
+
+/**
+ * Takes the locks of a writer, always in this order: the store, shared by those who write one project each and taken whole by all
+ * others (no project), then its project; with an empty text it takes rows one by one. So whoever waits holds nothing that others wait for
+ * but in the same order. What it tells then is as it stands once the locks are there.
+ */
+const BEGIN_WRITE = `create function begin_write(wait text, project text)
+  returns table (now_ms float8, refuses boolean, version float8, lineage text, started text)
+  language plpgsql volatile as $begin$
+  begin
+    perform set_config('lock_timeout', wait, true);
+    if project is null then
+      perform pg_advisory_xact_lock(${STORE_LOCK});
+    else
+      perform pg_advisory_xact_lock_shared(${STORE_LOCK});
+      if project <> '' then
+        perform pg_advisory_xact_lock(hashtextextended('flywheel project ' || project || ' ' || current_schema(), 0));
+      end if;
+    end if;
+    return query ${BEGUN};
+  end $begin$`;
+
 /** Counts of the rate limits. Room in each page, so that a count changes its row in place and no index. */
 const RATE_COUNTS = `create table rate_counts (
   key text collate "C" primary key,
@@ -154,6 +193,7 @@ const OWN: Readonly<Record<Database, readonly string[]>> = {
   postgres: [
     'create sequence burn_numbers',
     LINEAGE,
+    BEGIN_WRITE,
     RATE_COUNTS,
     BEGUN_REGISTRATIONS,
     firstProgress("lineage_of('burns'::regclass)"),

@@ -1,6 +1,6 @@
 /** Brings a store to the newest version, forward only, in one transaction. */
 import { type Kysely, sql } from 'kysely';
-import { type Database, schemaOf } from './ddl.js';
+import { type Database, schemaOf, VERSIONS } from './ddl.js';
 import type { Tables } from './schema.js';
 
 interface Migration {
@@ -17,8 +17,7 @@ export const STORE_VERSION = MIGRATIONS.length;
 /** What is said of a store that no released build has written. */
 export const EARLIER_BUILD = 'was written by a build of flywheel from before its first release';
 
-/** The table in which an applied migration has its row; builds from before the first release had another one. */
-export const VERSIONS = 'schema_versions';
+/** The table of versions that builds from before the first release had. */
 export const EARLIER_VERSIONS = 'store_migrations';
 
 /**

@@ -27,10 +27,6 @@ export interface ClientTerms {
   readonly mustWrite?: boolean;
 }
 
-/** Is the database a standby, or set to be read only? The connection that was told so is not used again. */
-export const REFUSES =
-  "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as refuses";
-
 /** A connection for as long as one transaction has it. */
 class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   readonly #client: PoolClient;
@@ -61,6 +57,8 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
       // What failed before within the transaction has undone it, whether or not somebody has caught that failure.
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
+      // A standby, or set to be read only: the connection that was told so is not used again.
+      // A standby, or set to be read only: the connection that was told so is not used again.
       if (this.#terms.mustWrite === true && result.rows[0]?.refuses === true) {
         this.#isBroken = true;
         throw takesNoWrites(place);

@@ -1,16 +1,16 @@
 /** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { STORE_VERSION, VERSIONS } from '../migrations.js';
+import { BEGUN } from '../ddl.js';
+import { STORE_VERSION } from '../migrations.js';
 import { Mutex, Mutexes } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store } from '../store.js';
-import { kyselyOver, REFUSES } from './client.js';
+import { kyselyOver } from './client.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
 import { lockedTooLong, storeClosed, storeUnavailable, toStoreError } from './errors.js';
-import { locksOf } from './locks.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 
 export interface PostgresStoreOptions {
@@ -29,15 +29,6 @@ export interface PostgresStoreOptions {
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
   readonly clock?: Clock;
 }
-
-/**
- * The server's time; the version of the schema, which is changed alone with the store, so that it stays for as long as a writer is
- * at work; and where the data is and since when its server runs: an older copy is put in place by another line of history, or
- * while it is down.
- */
-const BEGUN = `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, ${REFUSES},
-  (select max(version) from ${VERSIONS}) as version, lineage_of('burns'::regclass) as lineage,
-  extract(epoch from pg_postmaster_start_time())::text as started`;
 
 interface BegunRow {
   readonly nowMs: number;
@@ -85,9 +76,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
 
   /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
-  const begun = async (trx: Kysely<Tables>): Promise<Begun> => {
+  const begun = async (trx: Kysely<Tables>, asked: RawBuilder<BegunRow>): Promise<Begun> => {
     const before = clock.localNow();
-    const { rows } = await sql.raw<BegunRow>(BEGUN).execute(trx);
+    const { rows } = await asked.execute(trx);
     const [row] = rows;
     invariant(row !== undefined, 'A query that selects without a table has a row.');
     const { nowMs, version, lineage, started } = row;
@@ -110,8 +101,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             .transaction()
             .setIsolationLevel('read committed')
             .execute(async (trx) => {
-              await sql.raw(locksOf(of, busyTimeoutMs)).execute(trx);
-              return work({ db: trx, database: 'postgres' }, await begun(trx));
+              const project = of === undefined ? null : (of.tokenId ?? '');
+              const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
+              return work({ db: trx, database: 'postgres' }, await begun(trx, locked));
             });
         // Who takes single rows of any project waits for nobody.
         return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
@@ -122,7 +114,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
           .transaction()
           .setIsolationLevel('repeatable read')
           .setAccessMode('read only')
-          .execute(async (trx) => work({ db: trx, database: 'postgres' }, await begun(trx)));
+          .execute(async (trx) =>
+            work({ db: trx, database: 'postgres' }, await begun(trx, sql.raw<BegunRow>(BEGUN))),
+          );
       },
       latestMs: () => clock.latestMs(),
       async close(ended) {

@@ -2,18 +2,11 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import {
-  EARLIER_BUILD,
-  EARLIER_VERSIONS,
-  MIGRATIONS,
-  migrate,
-  STORE_VERSION,
-  VERSIONS,
-} from '../migrations.js';
+import { STORE_LOCK, VERSIONS } from '../ddl.js';
+import { EARLIER_BUILD, EARLIER_VERSIONS, MIGRATIONS, migrate, STORE_VERSION } from '../migrations.js';
 import { kyselyOver } from './client.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
 import { toStoreError } from './errors.js';
-import { locksOf } from './locks.js';
 
 /** Another process may be at the same work, and a large table takes its time. */
 const LOCK_TIMEOUT_MS = 600_000;
@@ -86,7 +79,8 @@ export async function upgradeStore({
         .transaction()
         .setIsolationLevel('read committed')
         .execute(async (trx) => {
-          await sql.raw(locksOf(undefined, LOCK_TIMEOUT_MS)).execute(trx);
+          await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
+          await sql.raw(`select pg_advisory_xact_lock(${STORE_LOCK})`).execute(trx);
           await migrate(trx, 'postgres', refuse);
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };

@@ -2,7 +2,9 @@
 import { sql } from 'kysely';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
+import { fromCell } from '../columns.js';
 import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, TokenRecord } from '../records.js';
+import { describe } from '../schema.js';
 import { expectAffected, insertAll, type Session } from '../session.js';
 
 export const tokenRepository = (session: Session, { db, database } = session) => ({
@@ -72,6 +74,22 @@ export interface KeyWithProject {
   readonly flywheel: FlywheelRecord | undefined;
 }
 
+/** The columns of a key and of its project; their names occur in several of the tables. */
+const PARTS = (['apiKeys', 'tokens', 'flywheels'] as const).flatMap((table) =>
+  Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
+);
+
+function partsOf(row: Readonly<Record<string, unknown>>): KeyWithProject {
+  const found: Record<(typeof PARTS)[number]['table'], Record<string, unknown>> = {
+    ...{ apiKeys: {}, tokens: {}, flywheels: {} },
+  };
+  for (const [at, { table, column, of }] of PARTS.entries())
+    found[table][column] = fromCell(of, row[`c${at}`]);
+  const { apiKeys: key, tokens: token, flywheels: flywheel } = found;
+  const orNone = (part: Record<string, unknown>) => (part['id'] === null ? undefined : part);
+  return { key, token: orNone(token), flywheel: orNone(flywheel) } as unknown as KeyWithProject;
+}
+
 export const apiKeyRepository = (session: Session) => {
   const { db } = session;
   const keys = db.selectFrom('apiKeys').selectAll();
@@ -88,10 +106,14 @@ export const apiKeyRepository = (session: Session) => {
 
     /** The same with the project that it is for, as far as that is there. */
     async withProject(hash: Sha256): Promise<KeyWithProject | undefined> {
-      const key = await keys.where('hash', '=', hash).executeTakeFirst();
-      if (key === undefined) return undefined;
-      const token = await tokenRepository(session).get(key.tokenId);
-      return { key, token, flywheel: token && (await flywheelRepository(session).ofToken(token.id)) };
+      const row = await db
+        .selectFrom('apiKeys')
+        .leftJoin('tokens', 'tokens.id', 'apiKeys.tokenId')
+        .leftJoin('flywheels', 'flywheels.tokenId', 'apiKeys.tokenId')
+        .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
+        .where('apiKeys.hash', '=', hash)
+        .executeTakeFirst();
+      return row && partsOf(row);
     },
 
     get: (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst(),

@@ -16,11 +16,8 @@ export type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 // A literal, because a partial index serves only a condition that is written out.
 const PENDING = sql.lit('PENDING' as const);
 
-const sum = (rows: readonly { readonly amount: bigint }[]): bigint =>
-  rows.reduce((total, { amount }) => total + amount, 0n);
-
 export const usageRepository = (session: Session) => {
-  const { db } = session;
+  const { db, database } = session;
   const landedOn = async ({ tokenId, day, kind }: UsageCounter): Promise<bigint | undefined> =>
     (
       await db
@@ -32,40 +29,22 @@ export const usageRepository = (session: Session) => {
         .executeTakeFirst()
     )?.landed;
 
-  /** A burn that is pending may land on the day it was asked for, and on any later one. */
-  const pendingBurns = async ({ tokenId, day }: UsageCounter): Promise<bigint> =>
-    sum(
-      await db
-        .selectFrom('burns')
-        .select('amount')
-        .where('tokenId', '=', tokenId)
-        .where('status', '=', PENDING)
-        .where('day', '<=', day)
-        .execute(),
-    );
-
-  const held = async ({ tokenId, kind, day }: UsageCounter, exceptBatch = ''): Promise<bigint> =>
-    sum(
-      await db
-        .selectFrom('usageHolds')
-        .select('amount')
-        .where('tokenId', '=', tokenId)
-        .where('kind', '=', kind)
-        .where('fromDay', '<=', day)
-        .where(({ or, eb }) => or([eb('toDay', 'is', null), eb('toDay', '>=', day)]))
-        .where('batchId', '<>', exceptBatch)
-        .execute(),
-    );
-
   return {
     /**
      * Base units of a day: landed, pending burns of that day and of earlier ones, and the holds that cover it.
      * @param exceptBatch - whose holds are left out.
      */
-    async used(counter: UsageCounter, exceptBatch?: string): Promise<bigint> {
-      const landed = (await landedOn(counter)) ?? 0n;
-      const pending = counter.kind === 'burn' ? await pendingBurns(counter) : 0n;
-      return landed + pending + (await held(counter, exceptBatch));
+    async used({ tokenId, day, kind }: UsageCounter, exceptBatch = ''): Promise<bigint> {
+      // A burn that is pending may land on the day it was asked for, and on any later one.
+      const pending = sql`union all select amount from burns
+        where token_id = ${tokenId} and status = ${PENDING} and day <= ${day}`;
+      const { rows } = await sql<{ amount: bigint }>`select landed as amount from daily_usage
+          where token_id = ${tokenId} and day = ${day} and kind = ${kind}
+        ${kind === 'burn' ? pending : sql``}
+        union all select amount from usage_holds
+          where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
+            and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}`.execute(db);
+      return rows.reduce((total, { amount }) => total + amount, 0n);
     },
 
     /** The latest day on which anything has landed; no day before it is begun once more. */
@@ -80,19 +59,28 @@ export const usageRepository = (session: Session) => {
 
     /** @param amount - below zero for what a fork has taken back. */
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
+      const { tokenId, day, kind } = counter;
+      if (database === 'postgres') {
+        await sql`insert into daily_usage (token_id, day, kind, landed)
+          values (${tokenId}, ${day}, ${kind}, lpad(${amount.toString()}, 20, '0'))
+          on conflict (token_id, day, kind) do update
+          set landed = lpad((daily_usage.landed::numeric + ${amount.toString()}::numeric)::text, 20, '0')`.execute(
+          db,
+        );
+        return;
+      }
       const before = await landedOn(counter);
       if (before === undefined) {
         await insertAll(session, 'dailyUsage', [{ ...counter, landed: amount }]);
         return;
       }
-      const { tokenId, day, kind } = counter;
       const { numUpdatedRows } = await db
         .updateTable('dailyUsage')
         .set({ landed: before + amount })
         .where('tokenId', '=', tokenId)
         .where('day', '=', day)
         .where('kind', '=', kind)
-        // Whatever the isolation of the transaction: only on top of what was read.
+        // Only on top of what was read.
         .where('landed', '=', before)
         .executeTakeFirst();
       expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');

@@ -15,8 +15,8 @@ import {
 } from '../../files/sqlite-connection.js';
 import { isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { APPLICATION_ID, FILE_LINEAGE } from '../ddl.js';
-import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION, VERSIONS } from '../migrations.js';
+import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
+import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION } from '../migrations.js';
 import { Mutex } from '../mutex.js';
 import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
 import { asReadError, readerOver, writerOver } from './connection.js';

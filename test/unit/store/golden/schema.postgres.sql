@@ -325,6 +325,24 @@ create function lineage_of(data oid) returns text
     return concat_ws('/', cluster, timeline, (select oid from pg_database where datname = current_database()), data);
   end $lineage$;
 
+create function begin_write(wait text, project text)
+  returns table (now_ms float8, refuses boolean, version float8, lineage text, started text)
+  language plpgsql volatile as $begin$
+  begin
+    perform set_config('lock_timeout', wait, true);
+    if project is null then
+      perform pg_advisory_xact_lock(hashtextextended('flywheel store ' || current_schema(), 0));
+    else
+      perform pg_advisory_xact_lock_shared(hashtextextended('flywheel store ' || current_schema(), 0));
+      if project <> '' then
+        perform pg_advisory_xact_lock(hashtextextended('flywheel project ' || project || ' ' || current_schema(), 0));
+      end if;
+    end if;
+    return query select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as refuses,
+    (select max(applied.version) from schema_versions as applied)::float8 as version, lineage_of('burns'::regclass) as lineage,
+    extract(epoch from pg_postmaster_start_time())::text as started;
+  end $begin$;
+
 create table rate_counts (
   key text collate "C" primary key,
   whole_at_us bigint not null,
@@ -332,5 +350,16 @@ create table rate_counts (
   counted_at_us bigint not null,
   interval_us bigint not null check (interval_us > 0),
   period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50);
+
+create table begun_registrations (
+  id text collate "C" primary key,
+  mint text collate "C" not null unique,
+  name text collate "C" not null unique,
+  multisig text collate "C" not null,
+  vault_index integer not null,
+  genesis text collate "C" not null,
+  actor text collate "C" not null,
+  date_begun timestamptz not null default clock_timestamp(),
+  unique (multisig, vault_index));
 
 insert into progress (id, revision, ledger_height, lineage) values ('store', 0, 0, lineage_of('burns'::regclass));
