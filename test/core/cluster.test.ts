@@ -29,8 +29,10 @@ const FAULTS = [
   },
 ];
 
-core('on a cluster', () => openService({ chain: 'cluster' }));
-if (isLong) core('on PostgreSQL and a cluster', () => openService({ store: 'postgres', chain: 'cluster' }));
+if (isLong) {
+  core('on a cluster', () => openService({ chain: 'cluster' }));
+  core('on PostgreSQL and a cluster', () => openService({ store: 'postgres', chain: 'cluster' }));
+}
 for (const { what, faults } of sampleOf(FAULTS, 1))
   core(`on a cluster that ${what} (seed ${SEED})`, () =>
     openService({ chain: 'cluster', faults, seed: SEED }),
