@@ -1,9 +1,9 @@
 /** An engine in this process that dies between any two effects: what it had sent and stored by then is all that there is of it. */
-import { createInstances } from '../../src/compose/instances.js';
-import type { Engine } from '../../src/engine/engine.js';
-import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import { chainOver, replacing } from './doubles.js';
-import { engineBeside, type TestEngine } from './engine.js';
+import { createInstances } from '../../../../src/compose/instances.js';
+import type { Engine } from '../../../../src/engine/engine.js';
+import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { chainOver, replacing } from '../../../support/doubles.js';
+import { engineBeside, type TestEngine } from '../../../support/engine.js';
 
 const KILLED = 'killed';
 
