@@ -17,8 +17,8 @@ export function writeStoreProgram(directory: string, body: string): string {
   const driver = { libsql: urlOf('libsql'), 'libsql/promise': urlOf('libsql/promise') };
   buildSync({
     stdin: {
-      contents: `import { openSqliteStore } from '../support/src/store/sqlite/open.ts';
-        import * as records from '../support/test/support/store.ts';
+      contents: `import { openSqliteStore } from './src/store/sqlite/open.ts';
+        import * as records from './test/support/store.ts';
         const path = process.argv[2];
         ${body}`,
       resolveDir: ROOT,

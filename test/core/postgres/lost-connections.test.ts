@@ -7,7 +7,7 @@ import { STORE_VERSION } from '../../../src/store/migrations/index.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { POSTGRES_SCHEMA } from '../../../src/store/postgres/schema.js';
 import type { Store } from '../../../src/store/store.js';
-import { itLong } from '../../support/long.js';
+import { describeLong, itLong } from '../../support/long.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
 
@@ -207,8 +207,8 @@ describe('the server', () => {
   });
 });
 
-describe('starting', () => {
-  itLong('at once makes one schema, whoever of eight is first', async () => {
+describeLong('starting', () => {
+  it('at once makes one schema, whoever of eight is first', async () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
     await register(stores[0] as Store);
     const versions = await ask(`select version from s${schema}.store_migrations order by version`);
@@ -216,7 +216,7 @@ describe('starting', () => {
     for (const store of stores) expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
   });
 
-  itLong('names the place and no password where nothing answers', async () => {
+  it('names the place and no password where nothing answers', async () => {
     const address = 'postgres://flywheel:hunter2@127.0.0.1:1/books';
     const failed = await openPostgresStore({ url: address }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
@@ -224,7 +224,7 @@ describe('starting', () => {
     expect(String(failed)).not.toContain('hunter2');
   });
 
-  itLong('refuses the store of a newer build', async () => {
+  it('refuses the store of a newer build', async () => {
     await open(url);
     await ask(`insert into s${schema}.store_migrations (version, name) values (99, 'later')`);
     await expect(openPostgresStore({ url })).rejects.toMatchObject({
