@@ -127,6 +127,7 @@ export function further(under: () => Api): void {
     expect(fresh.batch).toEqual(batch);
     expect(fresh.proposalApproveTx).not.toBe(init.proposalApproveTx);
     expect((await api.executeBatch(project, approved(project, fresh))).done().result.totalFailed).toBe(0);
+    (await api.issueApproval(project, batch.id)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
   it('contract 1.7: what a path says no body says again, and other operations need theirs', async () => {
@@ -193,6 +194,11 @@ export function further(under: () => Api): void {
     expect(asked).toEqual({ ownerVoteNeeded: true, cancelTx: expect.stringMatching(/\S/) });
     // What still can run still counts.
     (await api.burn(project, aBurnRequest(2))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    for (const bad of [asked.cancelTx, approved(project, failing).signedTx, 'AAAA'])
+      (await api.cancelBatch(project, failing.batch.id, { signedTx: bad })).refused(
+        400,
+        'ERR_INVALID_SIGNED_TX',
+      );
     const signedTx = signVote(project, asked.cancelTx);
     const ended = (await api.cancelBatch(project, failing.batch.id, { signedTx })).done();
     expect(ended).toMatchObject({
