@@ -1,7 +1,7 @@
 /** The schema of both databases as it comes out of the one description; a change of it is a change of these files. */
 import { expect, it } from 'vitest';
 import { schemaOf } from '../../../src/store/ddl.js';
-import { describe as tableOf, TABLE_NAMES } from '../../../src/store/schema.js';
+import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
 
 it.each(['sqlite', 'postgres'] as const)('is written down for %s', async (database) => {
   const text = `${schemaOf(database).join(';\n\n')};\n`;
