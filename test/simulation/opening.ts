@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { resolveSettings } from '../../src/cli/config/resolve.js';
 import type { OpenedService } from '../../src/cli/context.js';
+import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { openEmbeddedService } from '../../src/compose/embedded-service.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { type OpenServer, openServer } from '../../src/compose/server.js';
@@ -39,20 +40,24 @@ export interface Opening {
 /** The service of a command: an engine of its own, or a client of a server. */
 export async function openService(opening: Opening): Promise<OpenedService> {
   const { process, context, settings, watch } = opening;
-  const opened =
+  const opened = await openWithJournal(context, settings, (_settings, warn) =>
     settings.apiUrl.value === null
-      ? await openEmbeddedService(context, settings, { between: simFiles(process, watch) })
-      : await openClient(opening);
+      ? openEmbeddedService(context, settings, { between: simFiles(process, watch) })
+      : openClient(opening, warn),
+  );
   process.onEnd(() => opened.close());
   if (!process.alive) await opened.close();
   return { ...opened, journal: async () => simJournal(process, await opened.journal()) };
 }
 
-async function openClient({ process, context, settings, dataDir, transport }: Opening) {
+async function openClient(
+  { process, context, settings, dataDir, transport }: Opening,
+  warn: (text: string) => void,
+) {
   const ledger = await openLedger(dataDir, context.clock.nowMs);
   process.onEnd(() => ledger.close());
   return openRemoteService(context, settings, settings.apiUrl.value ?? API_URL, {
-    ...{ transport, sleep: context.sleep },
+    ...{ warn, transport, sleep: context.sleep },
     chain: simNode(process, ledger),
   });
 }

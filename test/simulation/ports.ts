@@ -10,7 +10,7 @@ import {
 } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
-import type { EngineFiles } from '../../src/compose/engine.js';
+import type { EngineFiles } from '../../src/compose/open-engine.js';
 import { FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
 import { replacing } from '../support/doubles.js';

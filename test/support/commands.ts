@@ -79,7 +79,6 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         createKey: unplanned,
         listKeys: unplanned,
         revokeKey: unplanned,
-        rotateKey: unplanned,
         exportStore: unplanned,
         importStore: unplanned,
         gap: unplanned,

@@ -143,6 +143,8 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         simulator: async () => createSimulator(),
         foresight: null,
         recovery: null,
+        operations: { directory: home, ...target },
+        takenBack: 0,
         journal: async () => opened,
         close: async () => opened.close(),
         ...options.opened,

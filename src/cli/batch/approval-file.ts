@@ -1,10 +1,10 @@
 /** Where the approval of a batch is put: where the user says, else among the approvals of the flywheel. */
 import { dirname, join } from 'node:path';
 import type { SourcePipeline } from '../../actions/pipelines.js';
+import type { Settings } from '../../compose/settings.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { approvalDirectory } from '../../files/directories.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
-import type { Settings } from '../config/settings.js';
 import { type OutputFile, writeOutput } from '../output/output-file.js';
 
 const withPipelines = (answer: InitBatchResult, pipelines: readonly SourcePipeline[]): string =>

@@ -6,6 +6,7 @@ import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '
 import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
 import { outflowOf, totalOutflow } from '../../approval/outflow.js';
 import type { Pins } from '../../approval/pins.js';
+import type { LimitSetting, Settings } from '../../compose/settings.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import {
@@ -15,7 +16,6 @@ import {
   openApprovalRecord,
 } from '../approvals/approval-record.js';
 import type { Session } from '../command.js';
-import type { LimitSetting, Settings } from '../config/settings.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 

@@ -1,11 +1,11 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
+import type { DatabaseStatus } from '../../contract/database-admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import type { DatabaseStatus } from '../database-admin.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';

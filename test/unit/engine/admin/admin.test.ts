@@ -170,7 +170,6 @@ describe('keys', () => {
       dateCreated: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       dateRevoked: null,
       dateExpires: null,
-      rotatedFrom: null,
     });
     expect(JSON.stringify(listed)).not.toContain(made.key);
     const revoked = await test.engine.revokeKey(made.id);

@@ -1,6 +1,6 @@
 /** The address of the database that the settings name: read when it is first needed, and never shown with its password. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import { databasePlace } from '../../values/database-url.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { databasePlace } from './database-url.js';
 
 export class DatabaseAddress {
   /** What names it: a variable, an option or a setting of the profile. */

@@ -1,8 +1,9 @@
 /** What the commands that look after a flywheel ask of it, and what they are told. */
+
+import type { Scope } from '../values/schemas.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
-  ApiKeyRotated,
   AuditAct,
   AuditQuery,
   BatchFunds,
@@ -11,11 +12,10 @@ import type {
   RegisterInput,
   RegistrationStatus,
   VaultReport,
-} from '../contract/admin.js';
-import type { Scope } from '../values/schemas.js';
+} from './admin.js';
 
 /** Input of `local init`. */
-export interface LocalInitInput extends Omit<RegisterInput, 'owner'>, BatchFunds {
+export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
   /** An existing owner; `null`: a new keypair is made in the data directory. */
   readonly owner: { readonly address: string; readonly keypair: string } | null;
   /** Path of a Squads program file that replaces the native one. */
@@ -71,14 +71,6 @@ export interface FetchedProgram {
   readonly fetched: boolean;
 }
 
-/** A key in the place of another, and where it lies. */
-export interface RotatedKey extends ApiKeyRotated {
-  readonly key: string;
-  readonly file: string;
-  /** The old one was that of the commands on this machine; they use the new one from now on. */
-  readonly isOwn: boolean;
-}
-
 /** What the chain knows of a project and the store does not; amounts in whole tokens. */
 export interface GapReport {
   /** Its name, where it has one. */
@@ -120,14 +112,8 @@ export interface LocalAdmin {
     readonly proofTypes: readonly string[] | null;
   }): Promise<ApiKeyCreated>;
   listKeys(): Promise<readonly ApiKeyInfo[]>;
-  revokeKey(id: string): Promise<ApiKeyInfo>;
-  /** The new key lies in its file before the store learns of it. @throws `ERR_INVALID_REQUEST`, `ERR_NOT_FOUND` */
-  rotateKey(input: {
-    readonly id: string;
-    readonly graceMs: number;
-    /** Absolute path; `null`: a file in the data directory. */
-    readonly outFile: string | null;
-  }): Promise<RotatedKey>;
+  /** @param afterMs - for how long it stays valid. */
+  revokeKey(id: string, afterMs: number): Promise<ApiKeyInfo>;
   /** What the chain knows and the store does not; `null` when nothing is missing. @throws `ERR_UNAVAILABLE` */
   gap(): Promise<GapReport | null>;
   /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */

@@ -4,9 +4,9 @@ import {
   type Multisig,
   NO_AUTHORITY,
   PERMISSION,
-} from '../chain/squads/layouts/accounts.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Address } from '../values/address.js';
+} from '../../chain/squads/layouts/accounts.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 
 /** Both have to approve. */
 export const THRESHOLD = 2;

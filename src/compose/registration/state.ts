@@ -1,19 +1,19 @@
 /** What of a registration stands on chain already. */
-import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../approval/flywheel-facts.js';
-import { readMultisigAccount } from '../approval/read-batch.js';
-import type { ChainReader } from '../chain/chain.js';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
+import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import {
   decodeAccount,
   type Multisig,
   PROGRAM_CONFIG,
   type ProgramConfig,
-} from '../chain/squads/layouts/accounts.js';
-import { programConfigAddress } from '../chain/squads/layouts/addresses.js';
-import { decodeTokenAccount, type TokenAccount } from '../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../chain/tokens/addresses.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { Address } from '../values/address.js';
+} from '../../chain/squads/layouts/accounts.js';
+import { programConfigAddress } from '../../chain/squads/layouts/addresses.js';
+import { decodeTokenAccount, type TokenAccount } from '../../chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 
 /** The addresses of a registration. */
 export interface Places {

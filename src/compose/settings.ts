@@ -1,10 +1,11 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
-import type { Limits } from '../../approval/limits.js';
-import type { Commitment } from '../../chain/chain.js';
-import type { NodeAddress } from '../../chain/node-address.js';
-import type { Secret } from '../../values/secret.js';
-import type { KeypairSource } from '../wallet/keypair-source.js';
-import type { DatabaseAddress } from './database-address.js';
+import type { Limits } from '../approval/limits.js';
+import type { Commitment } from '../chain/chain.js';
+import type { NodeAddress } from '../chain/node-address.js';
+import type { KeypairSigner } from '../chain/transaction/signer.js';
+import type { FlywheelError } from '../errors/flywheel-error.js';
+import type { DatabaseAddress } from '../values/database-address.js';
+import type { Secret } from '../values/secret.js';
 
 /** Where a value came from, strongest first. */
 export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'solana config' | 'default';
@@ -30,8 +31,8 @@ export interface PinnedFlywheel {
   readonly facts?: Readonly<Record<string, string>>;
 }
 
-/** Who keeps a key that the embedded engine signs with: a program, or whoever gave the keypair. */
-export type KeyKeeper = { readonly command: string } | { readonly keypair: KeypairSource };
+/** Who keeps a key that the embedded engine signs with: a program, or a keypair that the environment gives. */
+export type KeyKeeper = { readonly command: string } | { load(): Promise<KeypairSigner> };
 
 /** Of what is `null` the data directory says who keeps it; it does itself unless it names another. */
 export interface SignerSettings {
@@ -74,6 +75,8 @@ export interface Settings {
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
   /** How many of them have to agree. */
   readonly rpcQuorum: Setting<number>;
+  /** Why the nodes that the environment names cannot be used; matters only where nodes are needed. */
+  readonly rpcProblem: FlywheelError | null;
   /** Lamports that a transaction on a cluster pays beyond its signatures at most. */
   readonly maxPriorityFee: Setting<number>;
   /** From when on it counts as landed there. */
@@ -83,7 +86,7 @@ export interface Settings {
   /** Seconds for one request with all its tries and the waits between them. */
   readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
-  readonly keypair: Setting<KeypairSource | null>;
+  readonly keypair: Setting<string | Secret | null>;
   readonly signers: SignerSettings;
   readonly pinned: Setting<PinnedFlywheel | null>;
   /** Each of them holds. */

@@ -1,29 +1,25 @@
 /** What a registration will come to: every address, every cost, and what cannot be taken back; only reads. */
-import { LAMPORTS_PER_SIGNATURE, type Rent } from '../chain/account.js';
-import type { ChainReader } from '../chain/chain.js';
-import { clusterName } from '../chain/node-address.js';
-import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
-import {
-  ACCOUNT_SIZE,
-  ALL_PERMISSIONS,
-  type Multisig,
-  NO_AUTHORITY,
-} from '../chain/squads/layouts/accounts.js';
-import { vaultAddress } from '../chain/squads/layouts/addresses.js';
+import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { clusterName } from '../../chain/node-address.js';
+import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
+import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/layouts/accounts.js';
+import { vaultAddress } from '../../chain/squads/layouts/addresses.js';
 import {
   chargesTransferFee,
   FROZEN,
   type Mint,
   TOKEN_ACCOUNT_SIZE_BYTES,
   TOKEN_EXTENSION,
-} from '../chain/tokens/accounts.js';
-import { isOnCurve } from '../chain/tokens/addresses.js';
-import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../contract/registration.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { Address } from '../values/address.js';
-import { parseTokenAmount } from '../values/token-amount.js';
+} from '../../chain/tokens/accounts.js';
+import { isOnCurve } from '../../chain/tokens/addresses.js';
+import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
+import { registeredMultisig } from '../../engine/admin/register.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { parseTokenAmount } from '../../values/token-amount.js';
 import { multisigWarnings, requireUsableMultisig, THRESHOLD } from './check-multisig.js';
-import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './read-state.js';
+import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './state.js';
 
 /** The cluster, as far as a plan needs it. */
 export interface PlanChain {
@@ -42,15 +38,6 @@ export interface Planned {
   /** The wallet that Squads takes its fee to; `null` where no multisig is made. */
   readonly squadsTreasury: Address | null;
 }
-
-/** Who may do what in a multisig that is made here. */
-export const newMultisig = ({ owner, operator }: Pick<Places, 'owner' | 'operator'>) => ({
-  configAuthority: NO_AUTHORITY,
-  threshold: THRESHOLD,
-  members: [owner, operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
-  timeLockSeconds: 0,
-  rentCollector: operator,
-});
 
 /** Bytes behind the base of an account of Token-2022: the mark of its kind, and the extension that lets nobody change its owner. */
 const TOKEN_2022_MORE_BYTES = 5;
@@ -89,7 +76,7 @@ export async function planRegistration(
   const steps = stepsOf(chain, places, state);
   const made = multisig === null ? config : null;
   const costs = await costsOf(chain, places, steps, made);
-  const facts = factsOf(multisig ?? newMultisig(places), state.token);
+  const facts = factsOf(multisig ?? registeredMultisig(places), state.token);
   const { token } = state;
   const symbol = wanted.symbol ?? token.symbol ?? 'TOKEN';
   const plan: RegistrationPlan = {
