@@ -1,5 +1,6 @@
 /** `flywheel db copy`: all that the store of a data directory holds, and what its configuration says, into a database. */
 
+import { SQUADS_PROGRAM } from '../chain/programs.js';
 import type { DatabaseCopy } from '../contract/database-admin.js';
 import { requireRegistration } from '../engine/admin/find-registration.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
@@ -19,10 +20,10 @@ import type { Settings } from './settings.js';
 /** The flywheel of a directory with a name, as a database keeps it. */
 async function placeOf(store: Store, name: string | null): Promise<ProjectPlace> {
   const { token, flywheel } = await store.read((tx) => requireRegistration(tx, null));
-  invariant(flywheel.place !== null, 'A flywheel on a cluster says what was confirmed of it.');
+  const unsaid = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
   return {
     name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
-    place: placeText(flywheel.place),
+    place: placeText(flywheel.place ?? unsaid),
   };
 }
 

@@ -62,7 +62,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
-    repair: () => repairLedger({ dataDir, config: requireLocalConfig(dataDir), clock }),
+    repair: async () => repairLedger({ dataDir, config: requireLocalConfig(dataDir), clock }),
     fetchSquads: () => fetchFromCluster(ambient, settings),
     reset: async () => {
       await close();

@@ -10,6 +10,7 @@ import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import type { LocalInitInput, LocalInitResult } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
+import { loadSqlite } from '../files/sqlite-connection.js';
 import { makePrivateDirectory, moveFile } from '../files/write-file.js';
 import type { Clock } from '../values/time.js';
 import { setUpDataDirectory } from './data-lock.js';
@@ -42,7 +43,7 @@ export async function initLocal(
     requireNone(dataDir);
     clearUnfinished(dataDir);
     const { config, registration, apiKey } = await setUp(dataDir, clock, input);
-    moveInto(dataDir);
+    await moveInto(dataDir);
     writeLocalConfig(dataDir, config);
     rmSync(dataFiles(dataDir).unfinished, { recursive: true });
     return resultOf(registration, apiKey, config.ownerKeypair);
@@ -120,11 +121,23 @@ async function setUp(
   }
 }
 
+/** Puts all of a database into its one file, which the driver does only when the process ends. */
+async function foldLog(path: string): Promise<void> {
+  const connect = await loadSqlite({ path, noun: 'database' });
+  const connection = connect({ use: 'bare', busyTimeoutMs: 0 });
+  connection.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
+  connection.close();
+}
+
 /** Moves what was made into place. What an earlier set-up had moved before it was cut off gives way. */
-function moveInto(dataDir: string): void {
+async function moveInto(dataDir: string): Promise<void> {
   const { unfinished, ...files } = dataFiles(dataDir);
-  const { lock, keys: newKeys } = dataFiles(unfinished);
+  const { lock, store, ledger, keys: newKeys } = dataFiles(unfinished);
   rmSync(lock, { force: true });
+  for (const database of [store, ledger]) {
+    await foldLog(database);
+    for (const part of ['-wal', '-shm']) rmSync(database + part, { force: true });
+  }
   for (const database of [files.store, files.ledger])
     for (const part of ['', '-wal', '-shm']) rmSync(database + part, { force: true });
   makePrivateDirectory(files.keys, 'ERR_STORE_UNAVAILABLE');
