@@ -13,7 +13,8 @@ async function run(
   [id]: [string],
   { after }: OptionsOf<typeof configure>,
 ): Promise<undefined> {
-  const key = await (await session.local()).revokeKey(id, durationOption('--after', after, 0));
+  const afterMs = durationOption('--after', after, 0);
+  const key = await (await session.local()).revokeKey(id, afterMs);
   session.output.result(key, (style) => [
     style.good(
       key.dateRevoked === null
