@@ -1,5 +1,5 @@
 /** The next stage of a batch's operation: a batch of the pipelines that have not landed. */
-import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
@@ -17,7 +17,7 @@ export async function beginRest(
   session: Session,
   entry: Entry,
   { pipelines }: InitBatchRequest,
-  end: (batchId: string) => Promise<void>,
+  end: (batch: Batch) => Promise<void>,
 ): Promise<void> {
   if (entry.isNew) {
     throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing of this file was done yet, so there is no rest.', {
@@ -29,7 +29,7 @@ export async function beginRest(
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
   const before = await getBatch(session, batchId);
-  if (!isOver(before)) await end(batchId);
+  if (!isOver(before)) await end(before);
   const landed = new Set(await landedPipelines(session, stage, await getBatch(session, batchId), own.length));
   const digests = pipelineDigests(pipelines);
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));

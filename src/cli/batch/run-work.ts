@@ -27,7 +27,7 @@ import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
-import { executeUntilFinal } from './execute-until-final.js';
+import { executeUntilFinal } from './execute-batch.js';
 import { requireRanAsApproved } from './hold-digest.js';
 import {
   getBatch,
@@ -49,9 +49,14 @@ import { writeRest } from './rest-file.js';
 export interface RunOptions {
   readonly rest: boolean;
   readonly keypair: KeypairSource;
-  readonly allowUnverified: boolean;
-  readonly simulate: boolean;
   /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
+}
+
+/** What is noted of a run, to carry it on without its command line; a keypair itself is never written down. */
+export interface RunNote {
+  /** Absolute path of the keypair file; `null` when it came from elsewhere. */
+  readonly keypair: string | null;
   readonly failedOut: OutputFile | null;
 }
 
@@ -86,7 +91,7 @@ export class RunWork implements Work<Ran> {
     if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
-    if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
+    if (this.rest) await beginRest(this.#session, entry, this.#request, (one) => this.#end(one));
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
@@ -118,9 +123,8 @@ export class RunWork implements Work<Ran> {
   async #requireApprovable(stage: CurrentStage): Promise<void> {
     const owner = await keypairOwner(this.#session.context, this.#options.keypair);
     const canBePinned = canAsk(this.#session) && !this.#session.settings.yes;
-    const { allowUnverified } = this.#options;
     const opened = await this.#session.service();
-    const token = await requireApprovable(opened, { owner, allowUnverified, canBePinned });
+    const token = await requireApprovable(opened, { owner, canBePinned });
     if (token === null) return;
     const { decimals } = token.flywheel;
     const pipelines = toSourcePipelines(stage.pipelines(this.#request.pipelines));
@@ -130,31 +134,27 @@ export class RunWork implements Work<Ran> {
     });
   }
 
-  /** For carrying on without the command line; a keypair itself is never written down. */
   get notes(): Notes {
-    const { keypair, allowUnverified, simulate, failedOut } = this.#options;
-    const path = typeof keypair === 'string' ? keypair : null;
-    return { run: { keypair: path, allowUnverified, simulate, failedOut } };
+    const { keypair, failedOut } = this.#options;
+    return { run: { keypair: typeof keypair === 'string' ? keypair : null, failedOut } satisfies RunNote };
   }
 
-  async #end(batchId: string): Promise<void> {
-    const { allowUnverified } = this.#options;
-    await endBatch(this.#session, batchId, { signer: () => this.#signer(), allowUnverified });
+  async #end(batch: Batch): Promise<void> {
+    await endBatch(this.#session, batch, () => this.#signer());
   }
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
     return executeUntilFinal(this.#session, initiated.batch, {
-      current: () => stage.note.signedTx,
+      signedTx: stage.note.signedTx,
       sign: () => this.#sign(entry, initiated),
       wasSent: stage.note.signedTx !== undefined,
-      allowUnverified: this.#options.allowUnverified,
       keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
         stage.add({ signedTx, digest: this.#digest(entry) });
       },
       // The file itself is what is approved.
-      digest: () => this.#digest(entry),
+      digest: this.#digest(entry),
       key: (signedTx) => stage.executeKey(signedTx),
     });
   }
@@ -172,13 +172,10 @@ export class RunWork implements Work<Ran> {
         approval: {
           wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
           batch: batchName(answer.batch),
-          pipelines: () => null,
         },
         signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.
         expectation: { pipelines: toSourcePipelines(pipelines) },
-        allowUnverified: this.#options.allowUnverified,
-        simulate: this.#options.simulate,
         mayBeApproved: true,
       });
       return requireSigned(approved);

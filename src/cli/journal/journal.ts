@@ -5,11 +5,8 @@
 import type { Sha256 } from '../../values/digest.js';
 import type { Spool, SpoolPart } from './spool.js';
 
-/**
- * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
- * a wallet has signed; `api` is a request that was put together by hand.
- */
-export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel';
+/** What an operation does; `batch` is one batch from its init to its end, whichever commands take it there. */
+export type OperationKind = 'burn' | 'burn-batch' | 'batch';
 
 /**
  * How far an operation is.

@@ -207,11 +207,11 @@ describe('the journal', () => {
     taken(journal.begin(request({ content: sha256('open') }))).release();
     for (let day = 1; day <= 89; day += 1) {
       w.nowMs += (day === 1 ? 4_000 : 1) * DAY_MS;
-      taken(journal.begin(request({ kind: 'cancel' })));
+      taken(journal.begin(request({ kind: 'burn' })));
     }
     expect(taken(journal.begin(request())).answer('a')).toBe(1);
     w.nowMs += DAY_MS;
-    taken(journal.begin(request({ kind: 'cancel' })));
+    taken(journal.begin(request({ kind: 'burn' })));
     const old = taken(journal.begin(request()));
     expect([old.key, old.state]).toEqual([entry.key, 'done']);
     expect(() => old.answer('a')).toThrow('Nothing was sent.');

@@ -70,7 +70,7 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['batch execute 1 --signed-tx AgAA', 'ERR_INPUT_INVALID', '"1"'],
   [`batch cancel b-1`, 'ERR_INPUT_INVALID', '"b-1"'],
   [`batch cancel ${ID} --keypair ${'5'.repeat(88)}`, 'ERR_KEYPAIR_INVALID', '--keypair'],
-  [`batch reject 7`, 'ERR_INPUT_INVALID', '"7"'],
+  [`batch cancel 7`, 'ERR_INPUT_INVALID', '"7"'],
   [`batch status ${ID} --wait x`, 'ERR_USAGE', '--wait'],
   ['batch list --limit 0', 'ERR_INPUT_INVALID', '--limit'],
   ['batch list --limit 100001', 'ERR_INPUT_INVALID', '--limit'],

@@ -1,13 +1,12 @@
-/** `batch reject`: what nobody has approved is voted down after a look at it, and only a rejection is ever signed. */
+/** `batch cancel` of what nobody has approved: it is voted down after a look at it, and only a rejection is ever signed. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type VoteKind, voteInstruction } from '../../src/chain/squads/instructions/vote.js';
 import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import { address } from '../../src/values/address.js';
-import { approvedOnly, initiated } from '../support/deeds.js';
-import { isLong } from '../support/long.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { initiated } from '../support/deeds.js';
+import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
 import { onTerminal } from '../support/terminal.js';
 
 const REFUSED = 9;
@@ -20,8 +19,8 @@ beforeAll(async () => {
 
 const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 
-const rejectWords = ({ owner }: Operator, id: string): readonly string[] => [
-  ...['batch', 'reject', id, '--keypair', owner, '--yes', '--json'],
+const cancelWords = ({ owner }: Operator, id: string): readonly string[] => [
+  ...['batch', 'cancel', id, '--keypair', owner, '--yes', '--json'],
 ];
 
 const OVER = { status: 'FAILED', dateCancelled: expect.any(String) };
@@ -30,7 +29,7 @@ describe('on this machine', () => {
   it('a batch that waits is over, and asking again says the same', async () => {
     const operator = await anOperator('embedded', template);
     const id = await initiated(operator, 'waits');
-    const ended = await operator.run(...rejectWords(operator, id));
+    const ended = await operator.run(...cancelWords(operator, id));
     expect(JSON.parse(ended.stdout)).toMatchObject({ id, ...OVER });
     // A script is told what it votes on.
     const notices = ended.stderr
@@ -38,7 +37,7 @@ describe('on this machine', () => {
       .flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
     expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
     expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });
-    const { exit, stdout } = await operator.run(...rejectWords(operator, id));
+    const { exit, stdout } = await operator.run(...cancelWords(operator, id));
     expect([exit, stdout]).toEqual([0, ended.stdout]);
     expect(await operator.pending()).toEqual([]);
   });
@@ -46,27 +45,13 @@ describe('on this machine', () => {
   it('a person sees it before the question, and a no leaves it as it was', async () => {
     const operator = await anOperator('embedded', template);
     const id = await initiated(operator, 'waits');
-    const line = `'${process.execPath}' '${BIN}' batch reject ${id} --keypair ${operator.owner}`;
+    const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
     const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
     expect(status).toBe(DECLINED);
-    expect(text).toMatch(/total burn +3 FLY\n.*Reject batch .*nothing was signed/s);
+    expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*nothing was signed/s);
     expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
     expect(await operator.pending()).toEqual([]);
   });
-
-  if (isLong)
-    it('what has been approved is left to batch cancel', async () => {
-      const operator = await anOperator('embedded', template);
-      const id = await approvedOnly(operator, 'approved');
-      const before = await operator.happened();
-      const refused = await operator.run(...rejectWords(operator, id));
-      expect([refused.exit, problemOf(refused).message]).toEqual([
-        REFUSED,
-        `The proposal of batch ${id} is Approved; only what has not been approved can be rejected.`,
-      ]);
-      expect(await operator.happened()).toEqual(before);
-      expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
-    });
 });
 
 describe('over HTTP', () => {
@@ -85,7 +70,7 @@ describe('over HTTP', () => {
     const asked = async (wire: string) => {
       gate.fate = ({ path }) =>
         path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: true, cancelTx: wire } } : 'pass';
-      return operator.run(...rejectWords(operator, id));
+      return operator.run(...cancelWords(operator, id));
     };
     for (const wire of [wireOf('approve', 1n), wireOf('cancel', 1n), wireOf('reject', 2n)])
       expect(await asked(wire)).toMatchObject({ exit: REFUSED, stdout: '' });
@@ -95,7 +80,7 @@ describe('over HTTP', () => {
     expect((await asked(wireOf('reject', 1n))).exit).not.toBe(REFUSED);
     expect(requests()).toBeGreaterThan(before + 1);
     gate.fate = () => 'pass';
-    const ended = await operator.run(...rejectWords(operator, id));
+    const ended = await operator.run(...cancelWords(operator, id));
     expect([ended.exit, JSON.parse(ended.stdout)]).toMatchObject([0, OVER]);
     await operator.leave();
   });
