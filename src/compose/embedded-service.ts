@@ -16,7 +16,7 @@ import type { OpenedClusterEngine } from './cluster-engine.js';
 import { type Registered, readRegistered } from './data-pins.js';
 import { requirePlace } from './data-place.js';
 import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
-import { journalPlace } from './journal-place.js';
+import { flywheelText, journalPlace } from './journal-place.js';
 import { keyringOf } from './keyring-settings.js';
 import { type ClusterConfig, isOnCluster, type LocalConfig, readApiKey } from './local-config.js';
 import { withPatience } from './patience.js';
@@ -165,13 +165,13 @@ async function tellOfForks(
 async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {
   const dataDir = settings.dataDir.value;
   const { engine, chain, close } = backing.opened;
-  const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
   const { trusted, tokenId = null } = backing;
   const given = settings.pinned.value;
   let pins =
     settings.pinned.source === 'flag' && given !== null
       ? pinsOf(given)
       : trusted && backing.pinsOf(trusted.flywheel);
+  const operations = journalPlace(ambient, dataDir, { address: backing.place, flywheel: flywheelText(pins) });
   return {
     kind: 'embedded',
     // A local ledger is never waited for.

@@ -1,4 +1,5 @@
 /** Where a service's journal lies, and when it is opened. */
+import type { Pins } from '../approval/pins.js';
 import type { Ambient } from '../cli/context.js';
 import type { Journal, Target } from '../cli/journal/journal.js';
 import { randomIds } from '../values/ids.js';
@@ -8,6 +9,10 @@ export interface JournalPlace {
   journal(): Promise<Journal>;
   close(): Promise<void>;
 }
+
+/** A flywheel as the journal names it. */
+export const flywheelText = (pins: Pick<Pins, 'multisig' | 'mint'> | null): string | null =>
+  pins === null ? null : `${pins.multisig} ${pins.mint}`;
 
 /** @param directory - made when missing, for the user alone. */
 export function journalPlace(

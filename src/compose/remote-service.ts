@@ -14,7 +14,7 @@ import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { systemUuid } from '../files/system-uuid.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
-import { journalPlace } from './journal-place.js';
+import { flywheelText, journalPlace } from './journal-place.js';
 import type { OwnRpc } from './rpc.js';
 
 /** How the outside is reached, where not over the sockets of this machine. */
@@ -42,8 +42,8 @@ export async function openRemoteService(
   const { value: pinned } = settings.pinned;
   let pins = pinned === null ? null : (await import('./pinned.js')).pinsOf(pinned);
   const operations = journalPlace(ambient, settings.configDir.value, {
-    place: servicePlace(baseUrl),
-    profile: settings.profile.value ?? '',
+    address: servicePlace(baseUrl),
+    flywheel: flywheelText(pins),
   });
   return {
     kind: 'remote',

@@ -1,4 +1,5 @@
 /** Executes a batch: under the owner's approval that stands on chain, or one that is signed before or now. */
+import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Batch, ExecuteBatchRequest, ExecuteResult, Pipeline } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -55,11 +56,10 @@ export async function executeUntilFinal(
   const opened = await session.service();
   let { signedTx } = approval;
   for (let count = 1; ; count += 1) {
-    const signed = signedTx === undefined ? await signNow(session, approval, batch) : null;
+    const signed = await signNow(session, approval, batch, signedTx);
     signedTx ??= signed?.signedTx;
     const reviewed = signed?.description ?? null;
-    // Who only brings a signed approval may have said nothing of the content: then it is what the service says it set up.
-    const digest = approval.digest ?? reviewed?.digest ?? (await listedDigest(session, opened, batch));
+    const digest = approval.digest ?? (await approvedDigest(session, opened, batch, reviewed));
     await requireWillRun(opened, batch, digest, { wasSent: approval.wasSent || count > 1, reviewed });
     try {
       return await executeWith(session, opened, requestOf(batch, signedTx), approval.key(signedTx));
@@ -73,6 +73,14 @@ export async function executeUntilFinal(
     }
   }
 }
+
+/** Who only brings a signed approval may have said nothing of the content: then it is what the service says it set up. */
+const approvedDigest = async (
+  session: Session,
+  opened: OpenedService,
+  batch: Batch,
+  reviewed: BatchDescription | null,
+): Promise<Sha256 | null> => reviewed?.digest ?? listedDigest(session, opened, batch);
 
 async function executeWith(
   session: Session,
@@ -90,13 +98,15 @@ async function executeWith(
   }
 }
 
-/** Signs one and keeps it, if this command can and one is needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
+/** Signs an approval and keeps it, if this command can and none is there or needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
 async function signNow(
   session: Session,
   { sign, keep }: ApprovalTerms,
   batch: Batch,
+  signedTx: string | undefined,
 ): Promise<Signed | null> {
-  if (sign === null || (await needsNoApproval(session, batch.id, batch))) return null;
+  if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch.id, batch)))
+    return null;
   const signed = await sign();
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(

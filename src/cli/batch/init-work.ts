@@ -9,7 +9,7 @@ import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, isVoid, upToDate, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, requireNotCancelled, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -49,13 +49,7 @@ export class InitWork implements Work<InitBatchResult> {
     const session = this.#session;
     if (this.rest) await beginRest(session, entry, this.#request, ({ id }) => refuseOpenRest(session, id));
     const initiated = await initiate(session, entry, this.#request);
-    // What has its verdict stays what it is: only --rest or --again does more of it.
-    if (
-      !isOver(entry.state) &&
-      !initiated.isNew &&
-      (await isVoid(session, entry, initiated.batch, this.#request))
-    )
-      return 'void';
+    if (!initiated.isNew) await requireNotCancelled(session, entry, initiated.batch, this.#request);
     const batch = await upToDate(session, initiated.batch);
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);

@@ -2,8 +2,8 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import type { Entry } from '../journal/journal.js';
-import { REPLAYED } from '../operation/run-operation.js';
+import { type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { CurrentStage } from './batch-stages.js';
@@ -92,14 +92,20 @@ export async function withFreshApproval(
   }
 }
 
-/** Was the batch, the first of its operation, ended before anything of it landed? */
-export async function isVoid(
+/**
+ * The first batch of an operation may have been cancelled before anything of it landed, from wherever.
+ * @throws `ERR_INPUT_INVALID`; the operation is over then.
+ */
+export async function requireNotCancelled(
   session: Session,
   entry: Entry,
   batch: Batch,
   { pipelines }: InitBatchRequest,
-): Promise<boolean> {
+): Promise<void> {
   const stage = new CurrentStage(entry);
-  if (batch.dateCancelled === undefined || stage.at !== 0) return false;
-  return (await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length === 0;
+  if (batch.dateCancelled === undefined || stage.at !== 0 || isOverThere(entry.state)) return;
+  if ((await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length > 0) return;
+  entry.settle({ state: 'cancelled', landed: [] });
+  entry.markPrinted();
+  throw wasCancelled(entry);
 }

@@ -12,7 +12,7 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
-import { pipelineDigests } from '../operation/elements.js';
+import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import type { OutputFile } from '../output/output-file.js';
@@ -35,7 +35,7 @@ import {
   initiate,
   isFinal,
   isOver,
-  isVoid,
+  requireNotCancelled,
   upToDate,
   withFreshApproval,
 } from './initiate.js';
@@ -94,7 +94,7 @@ export class RunWork implements Work<Ran> {
     if (this.rest) await beginRest(this.#session, entry, this.#request, (one) => this.#end(one));
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
-    if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
+    if (!initiated.isNew) await requireNotCancelled(this.#session, entry, batch, this.#request);
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
@@ -208,14 +208,15 @@ export class RunWork implements Work<Ran> {
     const size = stage.pipelines(this.#request.pipelines).length;
     await requireChainCatchesUp(this.#session, opened, batch, result, { wasSetUp: stage.wasSetUp, size });
     await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry), true);
-    const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));
     const own = stage.inFile(this.#request.pipelines.map((_, index) => index));
     const left = own.filter((index) => !landed.has(index));
     const ran: Ran = { batch, result, left };
     const verdict: Verdict = {
       state: left.length === 0 ? 'done' : 'partial',
-      landed: digests.filter((_, index) => landed.has(index)),
+      landed: pipelineElements(this.#request.pipelines).flatMap(({ digest }, index) =>
+        landed.has(index) ? [digest] : [],
+      ),
       mayLand: batch.dateCancelled === undefined,
       answers: { [stage.runAnswerName]: ran },
     };

@@ -3,6 +3,7 @@
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { RunNote } from '../batch/run-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
+import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import type { Session } from '../command.js';
 import type { Entry, Journal } from '../journal/journal.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -28,8 +29,7 @@ export async function resumeOperation(
   const body = entry.body();
   if (body === undefined) return 'told before';
   const work = await workOf(session, entry, JSON.parse(body), keypair);
-  if (!(await carryOut(session, entry, work)))
-    session.output.tell(`Operation ${entry.id} was ended before anything of it landed.`);
+  await carryOut(session, entry, work);
   return 'resumed';
 }
 
@@ -49,12 +49,11 @@ async function workOf(
       return burnWork(session, body as BurnBody) as Work<unknown>;
     }
     case 'burn-batch': {
-      const [{ BurnBatchWork }, { keptBody }] = await Promise.all([
-        import('../burn-batch/burn-batch-work.js'),
-        import('../burn-batch/body.js'),
-      ]);
-      const kept = keptBody(entry, body as Parameters<typeof keptBody>[1]);
-      return new BurnBatchWork(session, kept, { rest: false, strict: false }) as Work<unknown>;
+      const { BurnBatchWork } = await import('../burn-batch/burn-batch-work.js');
+      return new BurnBatchWork(session, body as BurnBatchBody, {
+        rest: false,
+        strict: false,
+      }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, body as InitBatchRequest, source);
