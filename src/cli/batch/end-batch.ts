@@ -19,6 +19,7 @@ import { repeatable } from '../operation/repeatable.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
+import { openRecord } from './approval-limits.js';
 import { decodeBase64 } from './approval-source.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { isSetUp } from './chain-agrees.js';
@@ -73,7 +74,10 @@ export async function endBatch(
     session.output.progress.clear();
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
-    if (!ownerVoteNeeded && ended !== undefined && isOver(ended)) return ended;
+    if (!ownerVoteNeeded && ended !== undefined && isOver(ended)) {
+      await noteCancelled(session, opened.pins, ended);
+      return ended;
+    }
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
     request = { batchId, signedTx: await signVote(opened, wire, BigInt(batchIndex), signer) };
   }
@@ -81,6 +85,23 @@ export async function endBatch(
     'ERR_RESPONSE_INVALID',
     `The service has asked for more than ${MAX_VOTES} votes of the owner on batch ${batchId}.`,
   );
+}
+
+/** Only a warning hangs on it: where it cannot be written, the batch is cancelled all the same. */
+async function noteCancelled(
+  session: Session,
+  pins: Pins | null,
+  { batchIndex, executeResult }: Batch,
+): Promise<void> {
+  if (pins === null || (executeResult?.totalSuccessful ?? 0) > 0) return;
+  try {
+    const record = await openRecord(session);
+    record.cancelled(pins, BigInt(batchIndex));
+    record.close();
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
+    session.output.warn(error.message);
+  }
 }
 
 function notOffered(error: unknown): never {

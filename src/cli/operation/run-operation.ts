@@ -18,6 +18,7 @@ import {
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
+import { callWith } from '../send.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
@@ -210,7 +211,10 @@ async function take(session: Session, begin: () => Begun | undefined): Promise<E
     if (begun === undefined) return begun;
     if (begun.status === 'taken') return begun.entry;
     if (begun.status === 'overlap' || begun.status === 'changed') return begun;
-    if (begun.status === 'unfinished') throw unfinished(session, begun.entry);
+    if (begun.status === 'unfinished') {
+      await requireLost(session, begun.entry);
+      continue;
+    }
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
       throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still doing this very operation.`, {
@@ -221,6 +225,28 @@ async function take(session: Session, begin: () => Begun | undefined): Promise<E
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }
+}
+
+/**
+ * A batch that waits, and that its service no longer knows, is over: nobody can approve or cancel it.
+ * @throws `ERR_INPUT_INVALID` for any other operation that is not over.
+ */
+async function requireLost(session: Session, entry: OperationSummary): Promise<void> {
+  const batchId = batchStages(entry.notes).at(-1)?.batchId;
+  if (entry.kind !== 'batch' || entry.state !== 'waiting' || batchId === undefined)
+    throw unfinished(session, entry);
+  const opened = await session.service();
+  const found = await opened.service
+    .getBatch({ batchId }, callWith(session, opened))
+    .catch((error: unknown) => {
+      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+      throw error;
+    });
+  const begun = found === null ? (await opened.journal()).take(entry.id) : undefined;
+  if (begun?.status !== 'taken') throw unfinished(session, entry);
+  begun.entry.settle({ state: 'cancelled', landed: [] });
+  begun.entry.markPrinted();
+  session.output.warn(`The service no longer knows batch ${batchId} of this file; a new one is set up.`);
 }
 
 function unfinished(session: Session, entry: OperationSummary): FlywheelError {
