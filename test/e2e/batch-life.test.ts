@@ -135,7 +135,7 @@ describe('a batch that failed', () => {
       join(place, 'u.json'),
       ...execute.slice(3),
     );
-    expect([unknown.exit, problemOf(unknown).error]).toEqual([5, 'ERR_BATCH_NOT_FOUND']);
+    expect([unknown.exit, existsSync(join(place, 'u.json'))]).toEqual([2, false]);
   });
 
   if (isLong)
@@ -184,7 +184,7 @@ describe('a batch that waits', () => {
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
 
-  it('after a no is ended by the other line, and the same file is then a new batch', async () => {
+  it('after a no is ended by the other line, and the same file is a new batch with --again alone', async () => {
     const { operator, end } = await declined();
     const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
     const [{ id }] = JSON.parse(listed.stdout);
@@ -195,7 +195,11 @@ describe('a batch that waits', () => {
       { status: 'FAILED', executeResult: { failedTxMsg: 'cancelled' }, dateCancelled: expect.any(String) },
     ]);
     expect((await operator.happened()).usedToday.burn).toBe('0');
-    const ran = await run(operator, 'three.json');
+    for (const more of [[], ['--rest']]) {
+      const refused = await run(operator, 'three.json', ...more);
+      expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    }
+    const ran = await run(operator, 'three.json', '--again');
     expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
   });

@@ -80,10 +80,11 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
     await expectOver(operator, id, burned);
     expect((await operator.run(...words)).stdout).toBe(ended.stdout);
     if (state !== 'waits for its owner') return;
-    // Its file makes a new one, and says so, since nothing of the first has landed.
-    const again = await operator.run(...runWords(operator, 'waits.json'));
+    // Nobody begins it again by bringing the same file.
+    const refused = await operator.run(...runWords(operator, 'waits.json'));
+    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    const again = await operator.run(...runWords(operator, 'waits.json'), '--again');
     expect([again.exit, JSON.parse(again.stdout).batch.id === id]).toEqual([0, false]);
-    expect(again.stderr).toContain('was cancelled before anything of it landed; it is begun once more.');
   });
 });
 

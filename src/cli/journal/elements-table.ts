@@ -23,8 +23,9 @@ export class ElementsTable {
   /** Notes what an operation is made of. */
   claim(serial: number, elements: readonly Element[]): void {
     const insert = this.#file.prepare(
-      `INSERT OR IGNORE INTO elements (target, digest, operation, landed, content, subject)
-       SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?`,
+      `INSERT INTO elements (target, digest, operation, landed, content, subject)
+       SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?
+       ON CONFLICT DO UPDATE SET landed = 0 WHERE landed < 0`,
     );
     for (const { digest, content, subject } of elements)
       insert.run([digestBytes(digest), digestBytes(content), digestBytes(subject), serial]);
@@ -45,7 +46,12 @@ export class ElementsTable {
 
   /** Lets go of what of an operation has not landed. */
   unclaim(serial: number): void {
-    this.#file.prepare('DELETE FROM elements WHERE operation = ? AND landed = 0').run([serial]);
+    this.#file.prepare('UPDATE elements SET landed = -1 WHERE operation = ? AND landed = 0').run([serial]);
+  }
+
+  /** Forgets what an operation of which nothing has landed is made of. */
+  drop(serial: number): void {
+    this.#file.prepare('DELETE FROM elements WHERE operation = ? AND landed <= 0').run([serial]);
   }
 
   /** Which of these are in operations other than this one, landed or not; one line a digest. */
@@ -53,7 +59,7 @@ export class ElementsTable {
     if (this.#isEmpty) return [];
     const find = this.#file.prepare(
       `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.digest = ? AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
+       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
     );
     return digests.flatMap((digest) => {
       const [landed, date, id, kind, state, command, notes] =
@@ -72,6 +78,7 @@ export class ElementsTable {
 
   /**
    * Elements about something of which another one has landed that is not among them: equal but for its amounts and recipients.
+   * What stood beside the other one in its own file, and did not land there, is no change of it.
    * @param taken - numbers of those that are looked at; `null`: all.
    */
   changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
@@ -79,12 +86,14 @@ export class ElementsTable {
     const contents = new Set(elements.map(({ content }) => content as string));
     const find = this.#file.prepare(
       `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1 ORDER BY o.serial DESC`,
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
+         AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`,
     );
     return (taken ?? [...elements.keys()]).flatMap((index) => {
-      const subject = elements[index]?.subject;
-      if (subject === undefined) return [];
-      const other = find.all([digestBytes(subject)]).find(([content]) => !contents.has(digestOf(content)));
+      const element = elements[index];
+      if (element === undefined) return [];
+      const others = find.all([digestBytes(element.subject), digestBytes(element.content)]);
+      const other = others.find(([content]) => !contents.has(digestOf(content)));
       return other === undefined ? [] : [{ index, date: String(other[1]) }];
     });
   }

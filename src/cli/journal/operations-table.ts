@@ -127,7 +127,7 @@ export class OperationsTable {
   }
 
   remove(serial: number): void {
-    this.elements.unclaim(serial);
+    this.elements.drop(serial);
     this.#run('DELETE FROM answers WHERE operation = ?', [serial]);
     this.#run('DELETE FROM operations WHERE serial = ?', [serial]);
   }

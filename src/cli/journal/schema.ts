@@ -10,6 +10,7 @@ const JOURNAL: FileVersion = {
   unharmed: 'nothing was sent',
 };
 
+// `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
 // Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;
 // `days_before` of an operation is how many there were when it last changed.
 const TABLES = `
@@ -33,7 +34,7 @@ CREATE TABLE elements (
   content BLOB NOT NULL, subject BLOB NOT NULL,
   PRIMARY KEY (target, digest, operation)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX elements_claimed ON elements (operation) WHERE landed = 0;
+CREATE INDEX elements_by_operation ON elements (operation, content);
 CREATE INDEX elements_by_subject ON elements (target, subject) WHERE landed = 1;
 CREATE TABLE days (day TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
