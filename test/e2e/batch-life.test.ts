@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { startRpcNode } from '../support/rpc-node.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
@@ -66,7 +66,7 @@ describe('a batch that failed', () => {
     expect(await operator.pending()).toEqual([]);
   });
 
-  it('lets no other file do what is left of it, until it is cancelled', async () => {
+  itLong('lets no other file do what is left of it, until it is cancelled', async () => {
     const { operator, failed } = await afterFailure('--failed-out', 'left.json');
     await fund(operator, '10');
     const refused = await run(operator, 'left.json');
@@ -92,7 +92,7 @@ describe('a batch that failed', () => {
     });
   });
 
-  it('is written as a file by execute and by init too, as far as it has not landed', async () => {
+  itLong('is written as a file by execute and by init too, as far as it has not landed', async () => {
     const operator = await anOperator('embedded', template);
     const place = emptyDirectory();
     operator.write('ten.json', TEN);
@@ -138,21 +138,20 @@ describe('a batch that failed', () => {
     expect([unknown.exit, existsSync(join(place, 'u.json'))]).toEqual([2, false]);
   });
 
-  if (isLong)
-    it('is not taken for the one that came after it', async () => {
-      const { operator, failed } = await afterFailure();
-      await fund(operator, '10');
-      const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
-      expect(rest.exit).toBe(0);
-      const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
-      const { id } = JSON.parse(init.stdout).batch;
-      expect((await cancel(operator, failed)).exit).toBe(0);
-      const words = ['--approval', failed, '--keypair', operator.owner, '--yes', '--expect', 'ten.json'];
-      expect((await operator.run('batch', 'execute', failed, ...words)).exit).toBe(10);
-      const ran = await run(operator, 'ten.json');
-      expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
-      expect(await operator.happened()).toMatchObject({ burned: '13' });
-    });
+  itLong('is not taken for the one that came after it', async () => {
+    const { operator, failed } = await afterFailure();
+    await fund(operator, '10');
+    const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
+    expect(rest.exit).toBe(0);
+    const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await cancel(operator, failed)).exit).toBe(0);
+    const words = ['--approval', failed, '--keypair', operator.owner, '--yes', '--expect', 'ten.json'];
+    expect((await operator.run('batch', 'execute', failed, ...words)).exit).toBe(10);
+    const ran = await run(operator, 'ten.json');
+    expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
+    expect(await operator.happened()).toMatchObject({ burned: '13' });
+  });
 });
 
 describe('a batch that waits', () => {
@@ -184,25 +183,28 @@ describe('a batch that waits', () => {
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
 
-  it('after a no is ended by the other line, and the same file is a new batch with --again alone', async () => {
-    const { operator, end } = await declined();
-    const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
-    const [{ id }] = JSON.parse(listed.stdout);
-    expect((await operator.paste(end)).exit).toBe(0);
-    const status = await operator.run('batch', 'status', id, '--watch', '--json');
-    expect([status.exit, JSON.parse(status.stdout)]).toMatchObject([
-      10,
-      { status: 'FAILED', executeResult: { failedTxMsg: 'cancelled' }, dateCancelled: expect.any(String) },
-    ]);
-    expect((await operator.happened()).usedToday.burn).toBe('0');
-    for (const more of [[], ['--rest']]) {
-      const refused = await run(operator, 'three.json', ...more);
-      expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
-    }
-    const ran = await run(operator, 'three.json', '--again');
-    expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
-    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
-  });
+  itLong(
+    'after a no is ended by the other line, and the same file is a new batch with --again alone',
+    async () => {
+      const { operator, end } = await declined();
+      const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
+      const [{ id }] = JSON.parse(listed.stdout);
+      expect((await operator.paste(end)).exit).toBe(0);
+      const status = await operator.run('batch', 'status', id, '--watch', '--json');
+      expect([status.exit, JSON.parse(status.stdout)]).toMatchObject([
+        10,
+        { status: 'FAILED', executeResult: { failedTxMsg: 'cancelled' }, dateCancelled: expect.any(String) },
+      ]);
+      expect((await operator.happened()).usedToday.burn).toBe('0');
+      for (const more of [[], ['--rest']]) {
+        const refused = await run(operator, 'three.json', ...more);
+        expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+      }
+      const ran = await run(operator, 'three.json', '--again');
+      expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
+      expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
+    },
+  );
 });
 
 describe('an approval that runs out on its way', () => {
@@ -275,7 +277,7 @@ describe('a service whose word the chain contradicts', () => {
   );
 });
 
-describe('the rest of a burn-batch', () => {
+describeLong('the rest of a burn-batch', () => {
   it('leaves out what another file has burned meanwhile', async () => {
     const operator = await anOperator('embedded', template);
     const burns = [1, 200].map((burnAmount) => ({

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failedInPart, initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   makeTemplate,
@@ -164,7 +164,7 @@ describe('a batch that is another one by now', () => {
   );
 });
 
-describe('what is left of a batch whose mint cannot be read', () => {
+describeLong('what is left of a batch whose mint cannot be read', () => {
   it('is shown all the same before a vote against it', async () => {
     const { id, batchIndex } = await begun(operator, 'mintless');
     const { multisig, owner, operator: service } = template.made;
@@ -209,7 +209,7 @@ describe('a batch that is said to be cancelled', () => {
     expect([await operator.happened(), operator.open()]).toEqual([done, open]);
   });
 
-  it('and still waits on chain is not over', async () => {
+  itLong('and still waits on chain is not over', async () => {
     const { gate } = operator;
     const id = await initiated(operator, 'still waits');
     const batch = cancelled(await asked(operator, id));
@@ -252,7 +252,7 @@ describe('a batch that failed in part', () => {
   });
 });
 
-describe('a flywheel that is pinned at its first use', () => {
+describeLong('a flywheel that is pinned at its first use', () => {
   it.each(sampleOf(['with a profile', 'for this command only'], 1))(
     'is held to it at once, %s',
     async (how) => {
@@ -285,7 +285,7 @@ describe('a flywheel that is pinned at its first use', () => {
   );
 });
 
-describe('what is expected of an execution', () => {
+describeLong('what is expected of an execution', () => {
   it('is not left aside where no chain can be read', async () => {
     const { gate } = unpinned;
     const batch = await begun(unpinned, 'expected');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 type Name = 'store' | 'ledger';
@@ -39,7 +39,7 @@ async function expectRefused(isWhole = true): Promise<void> {
   if (before !== null) expect(bytes()).toEqual(before);
 }
 
-it('are refused when they are of two moments, or of two flywheels', async () => {
+itLong('are refused when they are of two moments, or of two flywheels', async () => {
   put('ledger', earlier);
   await expectRefused();
   put('ledger', other);
@@ -48,7 +48,7 @@ it('are refused when they are of two moments, or of two flywheels', async () => 
   expect((await burn(dataDir)).exit).toBe(0);
 });
 
-it.each(sampleOf(NAMES, 1))(
+itLong.each(sampleOf(NAMES, 1))(
   'are refused when the %s is missing, empty, cut off or of another program',
   async (name) => {
     const path = fileOf(dataDir, name);
