@@ -7,6 +7,8 @@ import { FILES } from '../simulation/audit/tables.js';
 import { sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
+const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
+
 type Name = 'store' | 'ledger';
 const NAMES: readonly Name[] = ['store', 'ledger'];
 
@@ -22,6 +24,22 @@ beforeAll(async () => {
   await Promise.all([template, other].map((place) => at(place, 'local', 'init')));
   cpSync(template, earlier, { recursive: true });
   for (let count = 0; count < 3; count += 1) expect((await burn(template)).exit).toBe(0);
+  const actions = [
+    { action: 'BURN', amount: 4 },
+    { action: 'AIRDROP', toAddress: RECIPIENT, amount: 2 },
+  ];
+  const pipelines = join(home, 'pipelines.json');
+  writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
+  const run = await at(
+    template,
+    'batch',
+    'run',
+    pipelines,
+    '--yes',
+    '--keypair',
+    join(template, 'owner.json'),
+  );
+  expect(run.exit).toBe(0);
 });
 beforeEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
@@ -71,14 +89,14 @@ it('go on with an older store once what is missing was seen, and accepted', asyn
   put('store', earlier);
   await expectRefused();
   const shown = await at(dataDir, 'db', 'accept-gap');
-  expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('3 burns')]);
-  expect((await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '2')).exit).toBe(2);
+  expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('4 burns')]);
+  expect((await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3')).exit).toBe(2);
   await expectRefused();
-  const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3');
-  const gap = { burns: 3, transactions: 3, burned: '3', airdropped: '0', pendingBurns: 0 };
+  const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '4');
+  const gap = { burns: 4, transactions: 4, burned: '7', airdropped: '2', pendingBurns: 0 };
   expect([exit, JSON.parse(stdout)]).toMatchObject([0, { accepted: true, gap }]);
   expect((await burn(dataDir)).exit).toBe(0);
   const status = JSON.parse((await at(dataDir, 'local', 'status')).stdout);
-  expect(status).toMatchObject({ burned: '4', usedToday: { burn: '4' } });
+  expect(status).toMatchObject({ burned: '8', usedToday: { burn: '8', airdrop: '2' } });
   expect(JSON.parse((await at(dataDir, 'audit')).stdout)[0]).toMatchObject({ action: 'gap.accept' });
 });

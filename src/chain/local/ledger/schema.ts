@@ -7,7 +7,7 @@ import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
 /** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 /** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
 const APPLICATION_ID = 0x46_4c_59_4c;
 
@@ -30,7 +30,8 @@ CREATE TABLE accounts (
 CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL REFERENCES blocks (height), position INTEGER NOT NULL,
-  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL
+  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
+  token_changes TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 PRAGMA application_id = ${APPLICATION_ID};
