@@ -17,7 +17,8 @@ const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'da
   join(home, name),
 ) as [string, string, string, string];
 const at = (place: string, ...words: string[]) => flywheel({ home }, ...words, '--data-dir', place);
-const burn = (place: string) => at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1');
+const burn = (place: string, amount = '1') =>
+  at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 const fileOf = (place: string, name: Name): string => join(place, FILES[name]);
 
 beforeAll(async () => {
@@ -66,6 +67,19 @@ it('are refused when they are of two moments, or of two flywheels', async () => 
   expect((await burn(dataDir)).exit).toBe(0);
 });
 
+it('are refused when both went on from one moment, each with a history of its own', async () => {
+  const [one, another] = [join(home, 'one'), join(home, 'another')];
+  for (const place of [one, another]) cpSync(earlier, place, { recursive: true });
+  expect((await burn(one, '2')).exit).toBe(0);
+  expect((await burn(another, '3')).exit).toBe(0);
+  for (const name of NAMES) {
+    put('store', one);
+    put('ledger', one);
+    put(name, another);
+    await expectRefused();
+  }
+});
+
 it.each(sampleOf(NAMES, 1))(
   'are refused when the %s is missing, empty, cut off or of another program',
   async (name) => {
@@ -84,6 +98,15 @@ it.each(sampleOf(NAMES, 1))(
     await expectRefused();
   },
 );
+
+it('go on with an older store where no tokens have moved since', async () => {
+  const [older, place] = [join(home, 'older.db'), join(home, 'funded')];
+  cpSync(earlier, place, { recursive: true });
+  copyFileSync(fileOf(place, 'store'), older);
+  expect((await at(place, 'local', 'fund', '--to', 'burn-wallet', '--tokens', '1')).exit).toBe(0);
+  copyFileSync(older, fileOf(place, 'store'));
+  expect((await burn(place)).exit).toBe(0);
+});
 
 it('go on with an older store once what is missing was seen, and accepted', async () => {
   put('store', earlier);

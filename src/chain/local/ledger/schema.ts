@@ -21,8 +21,6 @@ export const signatureIn = (wire: ReadonlyBytes): ReadonlyBytes => partOf(wire, 
 // of those in `wire`, behind their number, which is always one byte.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), store_revision INTEGER NOT NULL) STRICT;
-INSERT INTO progress VALUES (1, 0);
 CREATE TABLE accounts (
   address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
   executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL

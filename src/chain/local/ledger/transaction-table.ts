@@ -184,12 +184,15 @@ export class TransactionTable {
     return rows.map(([wire, timeMs]) => ({ wire: wire as Uint8Array, blockTimeMs: Number(timeMs) }));
   }
 
-  /** The bytes of all transactions in blocks above a height, in their order. */
-  wiresAbove(height: number): readonly Uint8Array[] {
+  /** What landed in blocks above a height, in its order; looks at no others. */
+  signaturesAbove(height: number): readonly Signature[] {
     const rows = this.#database
-      .prepare('SELECT wire FROM transactions WHERE slot > ? ORDER BY id')
+      .prepare(
+        `SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ` +
+          'coalesce((SELECT id FROM transactions WHERE slot <= ? ORDER BY id DESC LIMIT 1), 0) ORDER BY id',
+      )
       .all([height]);
-    return rows.map(([wire]) => wire as Uint8Array);
+    return rows.map(([signature]) => base58Encode(signature as ReadonlyBytes));
   }
 
   /** The bytes of a landed transaction. */
