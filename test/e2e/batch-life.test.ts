@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { startRpcNode } from '../support/rpc-node.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
@@ -71,7 +71,7 @@ describe('a batch that failed', () => {
     expect(await operator.pending()).toEqual([]);
   });
 
-  it('lets no other file do what is left of it, until it is cancelled', async () => {
+  itLong('lets no other file do what is left of it, until it is cancelled', async () => {
     const { operator, failed } = await afterFailure('--failed-out', 'left.json');
     await fund(operator, '10');
     const refused = await run(operator, 'left.json');
@@ -97,7 +97,7 @@ describe('a batch that failed', () => {
     });
   });
 
-  it('is written as a file by execute and by init too, as far as it has not landed', async () => {
+  itLong('is written as a file by execute and by init too, as far as it has not landed', async () => {
     const operator = await anOperator('embedded', template);
     const place = emptyDirectory();
     operator.write('ten.json', TEN);
@@ -140,21 +140,20 @@ describe('a batch that failed', () => {
     expect([unknown.exit, problemOf(unknown).hint]).toEqual([2, 'Name their file: --expect pipelines.json']);
   });
 
-  if (isLong)
-    it('is not taken for the one that came after it', async () => {
-      const { operator, failed } = await afterFailure();
-      await fund(operator, '10');
-      const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
-      expect(rest.exit).toBe(0);
-      const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
-      const { id } = JSON.parse(init.stdout).batch;
-      expect((await cancel(operator, failed)).exit).toBe(0);
-      const words = ['--approval', failed, '--keypair', operator.owner, '--yes', '--expect', 'ten.json'];
-      expect((await operator.run('batch', 'execute', failed, ...words)).exit).toBe(10);
-      const ran = await run(operator, 'ten.json');
-      expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
-      expect(await operator.happened()).toMatchObject({ burned: '13' });
-    });
+  itLong('is not taken for the one that came after it', async () => {
+    const { operator, failed } = await afterFailure();
+    await fund(operator, '10');
+    const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
+    expect(rest.exit).toBe(0);
+    const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await cancel(operator, failed)).exit).toBe(0);
+    const words = ['--approval', failed, '--keypair', operator.owner, '--yes', '--expect', 'ten.json'];
+    expect((await operator.run('batch', 'execute', failed, ...words)).exit).toBe(10);
+    const ran = await run(operator, 'ten.json');
+    expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
+    expect(await operator.happened()).toMatchObject({ burned: '13' });
+  });
 });
 
 describe('a batch that waits', () => {
@@ -186,7 +185,7 @@ describe('a batch that waits', () => {
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
 
-  it('after a no is ended by the other line, and the same file is then a new batch', async () => {
+  itLong('after a no is ended by the other line, and the same file is then a new batch', async () => {
     const { operator, end } = await declined();
     const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
     const [{ id }] = JSON.parse(listed.stdout);
@@ -273,7 +272,7 @@ describe('a service whose word the chain contradicts', () => {
   );
 });
 
-describe('the rest of a burn-batch', () => {
+describeLong('the rest of a burn-batch', () => {
   it('leaves out what another file has burned meanwhile', async () => {
     const operator = await anOperator('embedded', template);
     const burns = [1, 200].map((burnAmount) => ({

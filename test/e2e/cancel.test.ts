@@ -49,7 +49,7 @@ const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> 
   },
 };
 /** What has failed is cancelled over HTTP below. */
-const KILLED = Object.entries(STATES).filter(([state]) => isLong || state !== 'has failed');
+const KILLED = Object.entries(STATES).filter(([state]) => isLong || state === 'is approved and not executed');
 
 /** What is left when all of a batch is over: nothing held, nothing open, all that was burned still burned. */
 async function expectOver(operator: Operator, id: string, burned: string): Promise<void> {
@@ -132,7 +132,7 @@ describe('over HTTP', () => {
     const gate = gateOf(operator);
     const owner = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
     const before = await operator.happened();
-    for (const [lie, wire] of sampleOf(Object.entries(lies(owner.publicKey)), 3)) {
+    for (const [lie, wire] of sampleOf(Object.entries(lies(owner.publicKey)), 1)) {
       const asks = { ownerVoteNeeded: true, cancelTx: wire };
       gate.fate = ({ path }) => (path.endsWith('/cancel') ? { answer: asks } : 'pass');
       const asked = gate.requests.length;

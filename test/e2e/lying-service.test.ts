@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   makeTemplate,
@@ -168,7 +168,7 @@ describe('a batch that is another one by now', () => {
   );
 });
 
-describe('what is left of a batch whose mint cannot be read', () => {
+describeLong('what is left of a batch whose mint cannot be read', () => {
   it('is shown all the same before a vote against it', async () => {
     const { id, batchIndex } = await begun(operator, 'mintless');
     const { multisig, owner, operator: service } = template.made;
@@ -213,19 +213,22 @@ describe('a batch that is said to be cancelled', () => {
     expect([await operator.happened(), operator.open()]).toEqual([done, open]);
   });
 
-  it.each(sampleOf(['cancel', 'reject'], 1))('and still waits on chain is not over (%s)', async (command) => {
-    const { gate } = operator;
-    const id = await initiated(operator, `waits${command}`);
-    const batch = cancelled(await asked(operator, id));
-    gate.fate = ({ path }) =>
-      path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: false, batch } } : 'pass';
-    const ended = await operator.run('batch', command, id, '--keypair', operator.owner, '--yes', '--json');
-    expect([ended.exit, ended.stdout]).toEqual([UNKNOWN, '']);
-    gate.fate = (request) => (request.path.endsWith(id) ? { alter: saying(id, cancelled) } : 'pass');
-    const again = await operator.run('batch', 'init', `waits${command}.json`, '--json');
-    expect([again.exit, again.stdout]).toEqual([UNKNOWN, '']);
-    expect((await operator.happened()).batches.at(-1)).toBe('FINALIZED');
-  });
+  itLong.each(sampleOf(['cancel', 'reject'], 1))(
+    'and still waits on chain is not over (%s)',
+    async (command) => {
+      const { gate } = operator;
+      const id = await initiated(operator, `waits${command}`);
+      const batch = cancelled(await asked(operator, id));
+      gate.fate = ({ path }) =>
+        path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: false, batch } } : 'pass';
+      const ended = await operator.run('batch', command, id, '--keypair', operator.owner, '--yes', '--json');
+      expect([ended.exit, ended.stdout]).toEqual([UNKNOWN, '']);
+      gate.fate = (request) => (request.path.endsWith(id) ? { alter: saying(id, cancelled) } : 'pass');
+      const again = await operator.run('batch', 'init', `waits${command}.json`, '--json');
+      expect([again.exit, again.stdout]).toEqual([UNKNOWN, '']);
+      expect((await operator.happened()).batches.at(-1)).toBe('FINALIZED');
+    },
+  );
 });
 
 describe('a batch that failed in part', () => {
@@ -259,7 +262,7 @@ describe('a batch that failed in part', () => {
   });
 });
 
-describe('a flywheel that is pinned at its first use', () => {
+describeLong('a flywheel that is pinned at its first use', () => {
   it.each(sampleOf(['with a profile', 'for this command only'], 1))(
     'is held to it at once, %s',
     async (how) => {
@@ -292,7 +295,7 @@ describe('a flywheel that is pinned at its first use', () => {
   );
 });
 
-describe('what is expected of an execution', () => {
+describeLong('what is expected of an execution', () => {
   it('is not left aside where no chain can be read', async () => {
     const { gate } = unpinned;
     const batch = await begun(unpinned, 'expected');

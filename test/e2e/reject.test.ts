@@ -1,12 +1,9 @@
 /** `batch reject`: what nobody has approved is voted down after a look at it, and only a rejection is ever signed. */
-import { readFileSync } from 'node:fs';
+import { PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import { instructions, PROGRAM_ID } from '@sqds/multisig';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type VoteKind, voteInstruction } from '../../src/chain/squads/instructions/vote.js';
-import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
-import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
-import { address } from '../../src/values/address.js';
 import { approvedOnly, initiated } from '../support/deeds.js';
-import { isLong } from '../support/long.js';
+import { describeLong, itLong } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -43,7 +40,7 @@ describe('on this machine', () => {
     expect(await operator.pending()).toEqual([]);
   });
 
-  it('a person sees it before the question, and a no leaves it as it was', async () => {
+  itLong('a person sees it before the question, and a no leaves it as it was', async () => {
     const operator = await anOperator('embedded', template);
     const id = await initiated(operator, 'waits');
     const line = `'${process.execPath}' '${BIN}' batch reject ${id} --keypair ${operator.owner}`;
@@ -54,45 +51,46 @@ describe('on this machine', () => {
     expect(await operator.pending()).toEqual([]);
   });
 
-  if (isLong)
-    it('what has been approved is left to batch cancel', async () => {
-      const operator = await anOperator('embedded', template);
-      const id = await approvedOnly(operator, 'approved');
-      const before = await operator.happened();
-      const refused = await operator.run(...rejectWords(operator, id));
-      expect([refused.exit, problemOf(refused).message]).toEqual([
-        REFUSED,
-        `The proposal of batch ${id} is Approved; only what has not been approved can be rejected.`,
-      ]);
-      expect(await operator.happened()).toEqual(before);
-      expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
-    });
+  itLong('what has been approved is left to batch cancel', async () => {
+    const operator = await anOperator('embedded', template);
+    const id = await approvedOnly(operator, 'approved');
+    const before = await operator.happened();
+    const refused = await operator.run(...rejectWords(operator, id));
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      REFUSED,
+      `The proposal of batch ${id} is Approved; only what has not been approved can be rejected.`,
+    ]);
+    expect(await operator.happened()).toEqual(before);
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  });
 });
 
-describe('over HTTP', () => {
+describeLong('over HTTP', () => {
   it('the owner signs a rejection of this batch where it is asked for, and nothing else', async () => {
     const operator = await anOperator('remote', template);
     const { gate } = operator;
     if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
     const id = await initiated(operator, 'waits');
-    const owner = createKeypairSigner(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
-    const { multisig } = template.made;
-    const wireOf = (kind: VoteKind, batchIndex: bigint): string => {
-      const vote = voteInstruction(kind, { multisig: address(multisig), batchIndex, member: owner.address });
-      const message = { payer: owner.address, instructions: [vote], blockhash: multisig };
-      return Buffer.from(partiallySign(compileV0Message(message), [])).toString('base64');
+    const { multisig, owner } = template.made;
+    const member = new PublicKey(owner.address);
+    const wireOf = (kind: 'Approve' | 'Cancel' | 'Reject', transactionIndex: bigint): string => {
+      const of = { multisigPda: new PublicKey(multisig), transactionIndex, member };
+      const vote = instructions[`proposal${kind}`]({ ...of, programId: PROGRAM_ID });
+      const terms = { payerKey: member, recentBlockhash: multisig, instructions: [vote] };
+      const unsigned = new VersionedTransaction(new TransactionMessage(terms).compileToV0Message());
+      return Buffer.from(unsigned.serialize()).toString('base64');
     };
     const asked = async (wire: string) => {
       gate.fate = ({ path }) =>
         path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: true, cancelTx: wire } } : 'pass';
       return operator.run(...rejectWords(operator, id));
     };
-    for (const wire of [wireOf('approve', 1n), wireOf('cancel', 1n), wireOf('reject', 2n)])
+    for (const wire of [wireOf('Approve', 1n), wireOf('Cancel', 1n), wireOf('Reject', 2n)])
       expect(await asked(wire)).toMatchObject({ exit: REFUSED, stdout: '' });
     const requests = () => gate.requests.filter(({ path }) => path.endsWith('/cancel')).length;
     const before = requests();
     // It goes on asking; each vote was signed, until that is too often.
-    expect((await asked(wireOf('reject', 1n))).exit).not.toBe(REFUSED);
+    expect((await asked(wireOf('Reject', 1n))).exit).not.toBe(REFUSED);
     expect(requests()).toBeGreaterThan(before + 1);
     gate.fate = () => 'pass';
     const ended = await operator.run(...rejectWords(operator, id));

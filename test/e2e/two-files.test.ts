@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
@@ -58,7 +58,7 @@ async function expectRefused(isWhole = true): Promise<void> {
   if (before !== null) expect(bytes()).toEqual(before);
 }
 
-it('are refused when they are of two moments, or of two flywheels', async () => {
+itLong('are refused when they are of two moments, or of two flywheels', async () => {
   put('ledger', earlier);
   await expectRefused();
   put('ledger', other);
@@ -80,7 +80,7 @@ it('are refused when both went on from one moment, each with a history of its ow
   }
 });
 
-it.each(sampleOf(NAMES, 1))(
+itLong.each(sampleOf(NAMES, 1))(
   'are refused when the %s is missing, empty, cut off or of another program',
   async (name) => {
     const path = fileOf(dataDir, name);

@@ -14,7 +14,7 @@ import { afterAll, it } from 'vitest';
 import { listening } from '../support/http-serve.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
-import { type Roles, transactionText } from '../support/wire-text.js';
+import { type Roles, transactionText } from './wire-text.js';
 
 const TOKEN_PROGRAMS = {
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',

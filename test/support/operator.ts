@@ -94,8 +94,17 @@ export interface Operator {
   leave(): Promise<void>;
 }
 
-/** A flywheel that operators can be given copies of. */
-export async function makeTemplate(...words: readonly string[]): Promise<Template> {
+const templates = new Map<string, Promise<Template>>();
+
+/** A flywheel that operators can be given copies of: one in a process for the same words. */
+export function makeTemplate(...words: readonly string[]): Promise<Template> {
+  const name = words.join(' ');
+  const template = templates.get(name) ?? initiatedBy(words);
+  templates.set(name, template);
+  return template;
+}
+
+async function initiatedBy(words: readonly string[]): Promise<Template> {
   const directory = emptyDirectory();
   const dataDir = join(directory, 'data');
   const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
