@@ -159,15 +159,14 @@ export async function openFiles(
   try {
     const lock = await shareDataDirectory(files.lock);
     closers.push(() => lock.release());
-    const ledgerHeight = (): number => chain?.knownHeight ?? 0;
-    const store = await openSqliteStore({ path: files.store, create, ledgerHeight, clock });
+    const ledgerMark = (): string => chain?.knownMark ?? '';
+    const store = await openSqliteStore({ path: files.store, create, ledgerMark, clock });
     closers.push(() => store.close());
     chain = await openLocalChain({
       path: files.ledger,
       clock,
       create,
       genesis: { accounts: localGenesis(config.treasury) },
-      storeRevision: () => store.revision,
       ...squadsProgram,
     });
     const opened = chain;

@@ -64,7 +64,7 @@ export async function gapOfLedger(
     if (token === undefined || flywheel === undefined)
       throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
     if (accept !== undefined)
-      await acceptLedgerGap(store, chain, {
+      await acceptLedgerGap(store, {
         ...{ tokenId: gap.tokenId, transactions: accept, actor: processActor() },
       });
     return report({ token, flywheel }, gap);

@@ -5,7 +5,7 @@ import type { FetchedProgram, LocalAdmin, LocalVaultResult } from '../cli/contex
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
 import { ownDataDirectory } from './data-lock.js';
-import { type OpenedEngine, openEngine, openFiles } from './engine.js';
+import { type OpenedEngine, openEngine } from './engine.js';
 import { fetchSquads } from './fetch-squads.js';
 import { gapOfEngine, gapOfLedger, type LedgerPlace } from './gaps.js';
 import {
@@ -23,7 +23,6 @@ import { initLocal } from './local-init.js';
 import { exportOwner } from './owner-keypair.js';
 import { rotateKeyInFile } from './rotate-key.js';
 import type { OwnRpc } from './rpc.js';
-import { repair } from './two-files.js';
 
 export interface LocalPlace {
   readonly dataDir: string;
@@ -75,7 +74,6 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
-    repair: () => repairFiles(place),
     fetchSquads: () => fetchFromCluster(place),
     reset: async () => {
       await close();
@@ -146,15 +144,5 @@ async function fetchFromCluster({ dataDir, openRpc }: LocalPlace): Promise<Fetch
     });
   } finally {
     await rpc?.close();
-  }
-}
-
-async function repairFiles({ dataDir, clock }: LocalPlace): Promise<string> {
-  const config = requireLocalConfig(dataDir);
-  const { store, chain, close } = await openFiles(dataDir, config, clock);
-  try {
-    return await repair(store, chain, config.genesis);
-  } finally {
-    await close();
   }
 }

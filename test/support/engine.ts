@@ -113,7 +113,7 @@ async function setUp(
   writeLocalConfig(dataDir, unregistered);
   const opened = await openEngine(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
-  const config = { ...unregistered, genesis: opened.chain.progress().genesis };
+  const config = { ...unregistered, genesis: opened.chain.genesis };
   writeLocalConfig(dataDir, config);
   return { dataDir, config, project, opened };
 }

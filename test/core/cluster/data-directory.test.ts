@@ -181,7 +181,7 @@ describe('a data directory on a cluster', () => {
     expect((await local.createKey({ scopes: ['burn'], proofTypes: null })).scopes).toEqual(['burn']);
     expect(await local.listKeys()).toHaveLength(2);
     await local.close();
-    for (const refused of [local.fund({ to: 'vault', sol: '1' }), local.repair(), local.reset()])
+    for (const refused of [local.fund({ to: 'vault', sol: '1' }), local.reset()])
       expect((await failureOf(refused)).code).toBe('ERR_USAGE');
     expect(existsSync(dataFiles(dataDir).store)).toBe(true);
   });
