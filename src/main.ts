@@ -44,16 +44,6 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
     write: (text) => {
       if (text !== '' && !fate.closed) stream.write(text);
     },
-    drained: async () => {
-      if (fate.closed || !stream.writableNeedDrain) return;
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          stream.off('drain', done).off('error', done);
-          resolve();
-        };
-        stream.once('drain', done).once('error', done);
-      });
-    },
     flush: async () => {
       // Its callback comes after those of all writes before it; a failed one has been reported by then.
       if (!fate.closed)

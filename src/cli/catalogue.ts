@@ -67,13 +67,8 @@ const ENTRIES: readonly CatalogueEntry[] = [
     command('list', 'List the batches, newest first.', () => import('./commands/batch/list.js')),
     command(
       'cancel',
-      'End what of a batch has not been executed.',
+      'Cancel the transactions of a batch that were not executed.',
       () => import('./commands/batch/cancel.js'),
-    ),
-    command(
-      'reject',
-      'Vote a batch down that has not been approved.',
-      () => import('./commands/batch/reject.js'),
     ),
     command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
   ]),

@@ -27,8 +27,6 @@ export const READER_GONE = 'its reader is gone';
 /** A stream to write to; writing to one that its reader has closed does nothing. */
 export interface OutputStream {
   write(text: string): void;
-  /** Resolves when more can be written without piling up here, or the reader is gone. */
-  drained(): Promise<void>;
   /** Resolves when all that was written has left this process: to `null`, or to the reason why some of it could not. */
   flush(): Promise<string | null>;
   readonly isTTY: boolean;

@@ -6,7 +6,7 @@ import type { Ambient } from './context.js';
 import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
 import { withPatience } from './patience.js';
 import { findProject } from './project.js';
-import { type OpenedService, openSimulator, pinsOf } from './service.js';
+import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
 import type { Settings } from './settings.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
@@ -74,8 +74,8 @@ async function serviceOver(
     operations: {
       directory: settings.dataDir.value,
       // The same for a directory, and for the database that it was copied into.
-      place: rpc === null ? `embedded:${genesis}` : `cluster:${genesis}:${flywheel?.mint ?? ''}`,
-      profile: '',
+      address: rpc === null ? `embedded:${genesis}` : `cluster:${genesis}:${flywheel?.mint ?? ''}`,
+      flywheel: flywheelText(pins),
     },
     takenBack: rpc === null ? 0 : await engine.watch({ tokenId }),
     close: () => opened.close(),

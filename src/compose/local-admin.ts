@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../files/write-file.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
 import { fetchSquads } from './fetch-squads.js';
-import { acceptLedgerGap, gapReport, ledgerGap, repairLedger } from './ledger-gap.js';
+import { acceptLedgerGap, gapReport, ledgerGap } from './ledger-gap.js';
 import {
   dataFiles,
   exists,
@@ -62,7 +62,6 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
-    repair: async () => repairLedger({ dataDir, config: requireLocalConfig(dataDir), clock }),
     fetchSquads: () => fetchFromCluster(ambient, settings),
     reset: async () => {
       await close();

@@ -218,7 +218,7 @@ export const openLedgerEngine = (
     const keyring =
       options.keyring ??
       ({ ...createFileKeyring(dataFiles(dataDir).keys), close: async () => {} } satisfies OpenedKeyring);
-    const { genesis } = files.chain.progress();
+    const { genesis } = files.chain;
     const parts = { treasury, clock, keyring, rpc: null, genesis, verify: async () => {} };
     return engineOver(opened, { ...files, ...parts }, options);
   });
@@ -235,14 +235,13 @@ export async function openLedgerFiles(
   const create = config.genesis === null;
   let chain: LocalChain | undefined;
   opened.keep(await shareDataDirectory(files.lock));
-  const ledgerHeight = (): number => chain?.knownHeight ?? 0;
-  const store = opened.keep(await openSqliteStore({ path: files.store, create, ledgerHeight, clock }));
+  const ledgerMark = (): string => chain?.knownMark ?? '';
+  const store = opened.keep(await openSqliteStore({ path: files.store, create, ledgerMark, clock }));
   chain = opened.keep(
     await openLocalChain({
       path: files.ledger,
       ...{ clock, create },
       genesis: { accounts: localGenesis(config.treasury) },
-      storeRevision: () => store.revision,
       ...squadsProgram,
     }),
   );

@@ -11,7 +11,7 @@ import { systemUuid } from '../files/system-uuid.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import type { OwnRpc } from './rpc.js';
-import { type OpenedService, openSimulator, pinsOf } from './service.js';
+import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
 import type { Settings } from './settings.js';
 
 /** How warnings are said, and how the outside is reached, where not over the sockets of this machine. */
@@ -57,8 +57,8 @@ export async function openRemoteService(
     simulator: openSimulator,
     operations: {
       directory: settings.configDir.value,
-      place: servicePlace(baseUrl),
-      profile: settings.profile.value ?? '',
+      address: servicePlace(baseUrl),
+      flywheel: flywheelText(pins),
     },
     takenBack: 0,
     close: async () => {

@@ -46,9 +46,10 @@ export interface OpenedService {
   /** Whose operations a journal keeps. */
   readonly operations: {
     readonly directory: string;
-    /** The service, or the chain of an engine of this process. */
-    readonly place: string;
-    readonly profile: string;
+    /** Of the service, or the chain of an engine of this process. */
+    readonly address: string;
+    /** Its multisig and mint; `null` where they are not known. */
+    readonly flywheel: string | null;
   };
   /** Transactions that the chain has taken back since they landed, found when it was opened; they are pending again. */
   readonly takenBack: number;
@@ -70,3 +71,7 @@ export async function openSimulator(): Promise<Simulator> {
   const { createSimulator } = await import('../chain/local/simulator.js');
   return createSimulator();
 }
+
+/** A flywheel as a journal names it. */
+export const flywheelText = (pins: Pick<Pins, 'multisig' | 'mint'> | null): string | null =>
+  pins === null ? null : `${pins.multisig} ${pins.mint}`;

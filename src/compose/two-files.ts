@@ -1,63 +1,94 @@
 /**
- * Store and ledger of one data directory belong together: both carry the hash of the ledger's first block, and each keeps how
- * far it has seen the other. Files of different flywheels or of different times are refused before anything is written.
+ * Store and ledger of one data directory belong together: the store names the newest block that it knows, by a hash over all that
+ * came before it, and everything is stored before it is sent. So a ledger without that block is older, or of another history; and
+ * one that moved tokens of this flywheel by a transaction that the store does not know had a store that knew more.
  */
-import type { LedgerProgress } from '../chain/local/ledger/ledger.js';
 import type { LocalChain } from '../chain/local/local-chain.js';
+import { type OpenGap, openGapIn } from '../engine/gaps/accept-gap.js';
+import { whatMoved } from '../engine/gaps/what-moved.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Store, StoreProgress } from '../store/store.js';
+import type { LostTransaction } from '../store/records.js';
+import type { Store } from '../store/store.js';
+import { randomIds } from '../values/ids.js';
+import { isoTime } from '../values/time.js';
 
-export const RESTORE = 'Restore store.db and ledger.db together from one backup; nothing was written.';
+const RESTORE = 'Restore store.db and ledger.db together from one backup; nothing was written.';
 
-export const refuse = (message: string, hint = RESTORE): FlywheelError =>
+const refuse = (message: string, hint = RESTORE): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint });
 
-/** What is wrong between the two beside that the store may be older. */
-function mismatch(
-  store: StoreProgress,
-  ledger: LedgerProgress,
-  expected: string | null,
-): FlywheelError | undefined {
-  if (store.genesis !== null && store.genesis !== ledger.genesis)
-    return refuse('store.db and ledger.db are of different flywheels.');
-  if (expected !== null && ledger.genesis !== expected)
-    return refuse('ledger.db is of another flywheel than the one that this data directory was set up with.');
-  if (store.ledgerHeight > ledger.height)
-    return refuse(
-      `ledger.db is older than store.db: it ends at block ${ledger.height}, and store.db knows block ${store.ledgerHeight}.`,
-    );
-  return undefined;
-}
-
 /**
- * Refuses what does not belong together, apart from a store that is older than its ledger.
+ * Binds a fresh pair to each other, and refuses what does not belong together.
  * @param expected - the ledger that the directory was set up with.
- * @returns whether the store is. @throws `ERR_STORE_UNAVAILABLE`
+ * @throws `ERR_STORE_UNAVAILABLE`
  */
-export async function requireOlderAtMost(
-  store: Store,
-  chain: LocalChain,
-  expected: string | null,
-): Promise<boolean> {
-  const [ofStore, ofLedger] = [await store.progress(), chain.progress()];
-  const problem = mismatch(ofStore, ofLedger, expected);
-  if (problem !== undefined) throw problem;
-  return ofLedger.storeRevision > ofStore.revision;
-}
-
-/** Binds a fresh pair to each other, and refuses what does not belong together. @throws `ERR_STORE_UNAVAILABLE` */
 export async function requireTogether(
   store: Store,
   chain: LocalChain,
   expected: string | null,
 ): Promise<void> {
-  if (await requireOlderAtMost(store, chain, expected)) {
-    const { storeRevision } = chain.progress();
+  const lost = await lostTransactions(store, chain, expected);
+  const open = await store.read((tx) => tx.gaps.allOpen());
+  const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
+  if (count > 0)
     throw refuse(
-      `store.db is older than ledger.db: it ends at revision ${store.revision}, and ledger.db knows revision ${storeRevision}.`,
-      `${RESTORE} Or \`flywheel doctor --repair\`, which goes on from here if nothing is lost.`,
+      `store.db is older than ledger.db, which knows ${count} transactions of this flywheel of which store.db has no record.`,
+      `${RESTORE} Or \`flywheel db accept-gap\`, which shows what is missing and goes on without it.`,
     );
-  }
-  const { genesis } = await store.progress();
-  if (genesis === null) await store.bind(chain.progress().genesis);
+  if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
+}
+
+/**
+ * What is on the ledger and not in an older store, as a gap that waits to be accepted; `undefined` when nothing is missing.
+ * @throws `ERR_STORE_UNAVAILABLE` for everything else that is wrong between the two.
+ */
+export async function findLedgerGap(
+  store: Store,
+  chain: LocalChain,
+  expected: string | null,
+): Promise<OpenGap | undefined> {
+  const lost = await lostTransactions(store, chain, expected);
+  // The store knows the newest block with this write: what is missing is told by the gap from then on.
+  return store.transaction(async (tx) => {
+    const [token] = await tx.tokens.list();
+    if (token === undefined) return undefined;
+    const known = await tx.signatures.known(lost.map(({ signature }) => signature));
+    const missing = lost.filter(({ signature }) => !known.has(signature));
+    const found = { id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) };
+    if (missing.length > 0) await tx.gaps.add(found, missing);
+    return openGapIn(tx, token.id);
+  });
+}
+
+/**
+ * What wallets of the flywheel took from it after the newest block that the store knows, and the store does not know.
+ * @throws `ERR_STORE_UNAVAILABLE` where the ledger has no such block, or is of another flywheel.
+ */
+async function lostTransactions(
+  store: Store,
+  chain: LocalChain,
+  expected: string | null,
+): Promise<readonly LostTransaction[]> {
+  const { genesis, ledgerMark } = await store.progress();
+  if (genesis !== null && genesis !== chain.genesis)
+    throw refuse('store.db and ledger.db are of different flywheels.');
+  if (expected !== null && chain.genesis !== expected)
+    throw refuse('ledger.db is of another flywheel than the one that this data directory was set up with.');
+  const landed = chain.landedAfter(ledgerMark);
+  if (landed === null)
+    throw refuse(
+      'ledger.db lacks the newest block that store.db knows: it is older than store.db, or has gone on without it.',
+    );
+  if (landed.length === 0) return [];
+  const { token, flywheel, known } = await store.read(async (tx) => {
+    const [token] = await tx.tokens.list();
+    const flywheel = token && (await tx.flywheels.ofToken(token.id));
+    return { token, flywheel, known: await tx.signatures.known(landed) };
+  });
+  if (token === undefined || flywheel === undefined) return [];
+  const unknown = landed.filter((signature) => !known.has(signature));
+  const moved = await Promise.all(
+    unknown.map((signature) => whatMoved(chain, { token, flywheel }, signature)),
+  );
+  return moved.filter((one) => one !== undefined);
 }

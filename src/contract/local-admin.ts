@@ -98,11 +98,6 @@ export interface LocalAdmin {
   status(): Promise<LocalStatusResult>;
   vault(): Promise<LocalVaultResult>;
   fund(input: FundInput): Promise<FundResult>;
-  /**
-   * Lets a store that is older than its ledger go on, if nothing is lost by it.
-   * @returns what was done. @throws `ERR_STORE_UNAVAILABLE`
-   */
-  repair(): Promise<string>;
   /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
   fetchSquads(): Promise<FetchedProgram>;
   /** Wipes the data directory. */

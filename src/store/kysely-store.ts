@@ -1,7 +1,7 @@
 /** The Store over any kysely: transactions in, repositories out. How a transaction locks is decided by the driver. */
 import type { DatabaseConnection, Kysely } from 'kysely';
 import type { Clock } from '../values/time.js';
-import { bindGenesis, countWrite, raiseRevision, readProgress } from './progress.js';
+import { bindGenesis, countWrite, readProgress } from './progress.js';
 import { apiKeyRepository } from './repositories/api-keys.js';
 import { auditRepository } from './repositories/audit.js';
 import { batchRepository } from './repositories/batches.js';
@@ -32,7 +32,7 @@ export interface KyselyStoreSources {
   /** For snapshots; asked for at the first read. */
   readonly reader: () => Kysely<Tables>;
   /** The highest block of the ledger that this process has seen; kept with every write. */
-  readonly ledgerHeight?: () => number;
+  readonly ledgerMark?: () => string;
   /** The clock of the store. */
   readonly clock: StoreClock;
   /** How all of it is moved; without them nothing can be moved into it. */
@@ -176,12 +176,11 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     moves,
     numbers,
     isShared,
-    ledgerHeight = () => 0,
+    ledgerMark = () => '',
     check = () => undefined,
   } = sources;
   const kept: Pick<Session, 'compiled' | 'keys'> = { compiled: new Map(), keys: new Map() };
   const running = new Set<Promise<unknown>>();
-  let revision = 0;
   let copy = '';
   let lineage = '';
 
@@ -211,18 +210,16 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
     of?: OfProject,
   ): Promise<Result> => {
     check();
-    const written = await run(
+    return run(
       writer(of)
         .transaction()
         .execute(async (db) => {
           const session = { db, ...kept, moves, locksRows: isShared, ...(numbers && { numbers }) };
           const result = await work(session);
-          return { result, revision: isShared ? revision : await countWrite(session, ledgerHeight()) };
+          if (!isShared) await countWrite(session, ledgerMark());
+          return result;
         }),
     );
-    // Several may have been committed together, and be told so in any order.
-    revision = Math.max(revision, written.revision);
-    return written.result;
   };
   const read = async <Result>(work: (session: Session) => Promise<Result>): Promise<Result> => {
     check();
@@ -235,25 +232,18 @@ export function createKyselyStore(sources: KyselyStoreSources): Store {
   };
 
   return {
-    get revision() {
-      return revision;
-    },
     get copy() {
       return copy;
     },
     get lineage() {
       return lineage;
     },
-    progress: async () => {
-      const progress = await read(async (session) => {
+    progress: () =>
+      read(async (session) => {
         await begunOf(session);
         return readProgress(session);
-      });
-      revision = Math.max(revision, progress.revision);
-      return progress;
-    },
+      }),
     bind: (genesis) => write((session) => bindGenesis(session, genesis)),
-    raiseRevision: (to) => write((session) => raiseRevision(session, to)),
     latestMs: () => clock.latestMs(),
     async transaction(work, of) {
       const { tx, result } = await write(async (session) => {

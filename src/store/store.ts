@@ -280,13 +280,11 @@ export interface StoreProgress {
   readonly genesis: string | null;
   /** Rises with every write to a store that lies beside a ledger; a database, which many write at once, counts none. */
   readonly revision: number;
-  /** The highest block of the ledger that was known at some write. */
-  readonly ledgerHeight: number;
+  /** Names the newest block of the ledger that was known at some write; `''` where there is none. */
+  readonly ledgerMark: string;
 }
 
 export interface Store {
-  /** The revision of the last write that this process has made or read. */
-  readonly revision: number;
   /** That of the last transaction of this process. */
   readonly copy: string;
   /** That of the last transaction of this process. */
@@ -296,8 +294,6 @@ export interface Store {
   progress(): Promise<StoreProgress>;
   /** Binds the store to a ledger, once. */
   bind(genesis: string): Promise<void>;
-  /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */
-  raiseRevision(revision: number): Promise<void>;
   /**
    * Runs `work` in one transaction that takes a write lock at its start; commits when it resolves, rolls back when it throws.
    * @param of - whose records are written; those of other projects may be written at the same time. Without it the transaction is

@@ -260,7 +260,7 @@ export interface ProgressTable {
   id: number;
   genesis: string | null;
   revision: number;
-  ledger_height: number;
+  ledger_mark: string;
   lineage: string;
   /** Height of a block. */
   held_until: number | null;

@@ -45,7 +45,7 @@ describe('a data directory', () => {
 
   beforeAll(async () => {
     template = await initHome();
-    other = await initHome();
+    other = await initHome('--symbol', 'OTHER');
   });
   beforeEach(() => {
     home = copyHome(template);
@@ -94,7 +94,7 @@ describe('a data directory', () => {
     ],
   ] as const;
 
-  it.each(sampleOf(LOSSES, 3))(
+  it.each(sampleOf(LOSSES, 2))(
     '%s under a server: nothing is burned, and the log says why',
     async (_name, lose, file) => {
       const server = await started();

@@ -124,7 +124,6 @@ export const judge = (
     const issued = {
       wire,
       batch: batchName(batch as Parameters<typeof batchName>[0]),
-      pipelines: () => null,
     };
     checkApproval(issued, known);
     const review = await reviewBatch(
@@ -134,7 +133,6 @@ export const judge = (
       {
         batchIndex: issued.batch.batchIndex,
         expectation: file === null ? null : { pipelines: sourcesOf(file) },
-        simulate: true,
       },
     );
     const { mint, flywheel } = review.token;

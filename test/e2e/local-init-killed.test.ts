@@ -2,11 +2,11 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** How many of the points are tried; with LONG=1 all of them. */
-const SAMPLES = 4;
+const SAMPLES = 2;
 const HOOK = resolve('test/support/kill-points.cjs');
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"orderId":"K-1"}', '--amount', '1', '--once'];
@@ -63,7 +63,7 @@ describe('a set-up that is killed', () => {
     }
   });
 
-  it('can be wiped', async () => {
+  itLong('can be wiped', async () => {
     const { run, init } = place();
     await init(killedAt(15));
     expect((await run(['local', 'reset', '--yes'])).exit).toBe(0);

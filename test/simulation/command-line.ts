@@ -36,7 +36,6 @@ export class Output {
       write: (text) => {
         if (this.#process.alive) this.#written += text;
       },
-      drained: async () => undefined,
       flush: () => this.#flush(),
       isTTY,
       columns: 100,

@@ -9,7 +9,7 @@ import { openRemoteService } from '../../src/compose/remote-service.js';
 import { type OpenServer, openServer } from '../../src/compose/server.js';
 import { FILES } from './audit/tables.js';
 import type { Context, Settings } from './command-line.js';
-import { type ChainWatch, simFiles, simJournal, simNode, type Transport } from './ports.js';
+import { type ChainWatch, failure, simFiles, simJournal, simNode, type Transport } from './ports.js';
 import type { SimProcess } from './process.js';
 
 export type { OpenServer };
@@ -47,7 +47,14 @@ export async function openService(opening: Opening): Promise<OpenedService> {
   );
   process.onEnd(() => opened.close());
   if (!process.alive) await opened.close();
-  return { ...opened, journal: async () => simJournal(process, await opened.journal()) };
+  return {
+    ...opened,
+    // What could never succeed is executed here as well: a trial before would leave nothing to be found out of how that ends.
+    simulator: async () => {
+      throw failure('ERR_INTERNAL', 'This computer cannot run the Solana virtual machine.');
+    },
+    journal: async () => simJournal(process, await opened.journal()),
+  };
 }
 
 async function openClient(

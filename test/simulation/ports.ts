@@ -111,11 +111,11 @@ function namedIn(wire: Buffer): readonly string[] {
 }
 
 async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
-  const signatures = ledger
-    .transactionsAbove(0)
-    .map((wire) => Buffer.from(wire as Uint8Array))
-    .filter((wire) => namedIn(wire).includes(account))
-    .map((wire) => bs58.encode(wire.subarray(1, 65)));
+  const signatures: string[] = [];
+  for (const signature of ledger.landedAfter('') ?? []) {
+    const wire = await ledger.getTransaction(signature);
+    if (namedIn(Buffer.from(wire as Uint8Array)).includes(account)) signatures.push(signature);
+  }
   const records = await ledger.lookUp(signatures);
   return signatures
     .filter((_, at) => records[at]?.error === null)

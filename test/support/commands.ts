@@ -73,7 +73,6 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         status: unplanned,
         vault: unplanned,
         fund: unplanned,
-        repair: unplanned,
         fetchSquads: unplanned,
         reset: unplanned,
         createKey: unplanned,

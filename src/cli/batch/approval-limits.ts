@@ -55,16 +55,6 @@ export const openRecord = ({ context, settings }: Session): Promise<ApprovalReco
     clock: context.clock,
   });
 
-/** Limits are about what stands on chain. @throws `ERR_APPROVAL_REFUSED` where there are any. */
-export function requireNoLimits({ settings }: Pick<Session, 'settings'>): void {
-  const [first] = settings.limits;
-  if (first === undefined) return;
-  throw refuse(
-    `No chain can be read, so the batch cannot be held against the limits of ${whose(first, settings)}.`,
-    'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-  );
-}
-
 /**
  * Looks whether what is going to be set up could be approved as things stand; nothing is counted.
  * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used.

@@ -188,12 +188,9 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
     return (await loadKeypair(session.context, location)).address;
   });
 
-/** Mends modes, and then, of the embedded engine on its own ledger, store and ledger. */
-export async function repairFiles(session: Session): Promise<readonly Finding[]> {
-  const { context, settings } = session;
+/** Takes what is the user's own from others. */
+export function repairFiles({ context, settings }: Session): readonly Finding[] {
   const isHere = settings.apiUrl.value === null;
   const directories = [settings.configDir.value, ...(isHere ? [settings.dataDir.value] : [])];
-  const mended = repairModes(directories, context.platform);
-  if (!isHere) return mended;
-  return [...mended, await check('repair', async () => (await session.local()).repair())];
+  return repairModes(directories, context.platform);
 }

@@ -52,7 +52,7 @@ export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style
     style,
   ),
   ...wrapText('For others, make keys of their own:', style.width),
-  `  ${commandLine(settings, 'local', 'keys', 'create')}`,
+  `  ${commandLine(settings, 'keys', 'create')}`,
 ];
 
 /** A flywheel that was just set up. */

@@ -24,8 +24,6 @@ export interface PostgresStoreOptions {
   readonly busyTimeoutMs?: number;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
   readonly schema?: 'update' | 'require';
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
   readonly clock?: Clock;
 }
@@ -37,7 +35,7 @@ export interface PostgresStoreOptions {
  *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update' } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   const writers = createPool(url, options.writers ?? 4, busyTimeoutMs);
@@ -68,7 +66,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const reader = kyselyOver(reading);
   let closed = false;
   return createKyselyStore({
-    ledgerHeight,
     clock,
     moves: POSTGRES_MOVES,
     writer: createWriters(driver, { place, busyTimeoutMs }),

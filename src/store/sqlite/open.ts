@@ -33,8 +33,8 @@ export interface SqliteStoreOptions {
   readonly create?: boolean;
   /** For how long to wait for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
+  /** Names the newest block of the ledger that this process has seen, as text that is greater for later ones. @default none */
+  readonly ledgerMark?: () => string;
   /** The time of the store is that of who has opened it. @default the system's */
   readonly clock?: Clock;
 }
@@ -46,7 +46,7 @@ const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 interface Place {
   readonly path: string;
   readonly busyTimeoutMs: number;
-  readonly ledgerHeight: () => number;
+  readonly ledgerMark: () => string;
   readonly clock: Clock;
 }
 
@@ -119,7 +119,7 @@ function storeOver(
   database: SqliteDatabase,
   writer: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> },
 ): Store {
-  const { path, busyTimeoutMs, ledgerHeight, clock } = place;
+  const { path, busyTimeoutMs, ledgerMark, clock } = place;
   const isSameFile = watchFile(path);
   let reader: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> } | undefined;
   let closed = false;
@@ -142,7 +142,7 @@ function storeOver(
     }
   };
   return createKyselyStore({
-    ledgerHeight,
+    ledgerMark,
     clock: ownClock(clock),
     moves: SQLITE_MOVES,
     check: () => {
@@ -172,8 +172,8 @@ function storeOver(
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
   const connect = await loadSqlite(storeName(path));
-  const { ledgerHeight = () => 0, clock = systemClock } = options;
-  const place = { path, busyTimeoutMs, ledgerHeight, clock };
+  const { ledgerMark = () => '', clock = systemClock } = options;
+  const place = { path, busyTimeoutMs, ledgerMark, clock };
   let database: SqliteConnection | undefined;
   try {
     if (create) makeDirectory(dirname(path));

@@ -262,7 +262,6 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     ['batch', 'approve', 'approval.json', '--keypair', 'owner.json'],
     'token-2022',
   ),
-  'batch-reject': inWorld(['batch', 'reject', ID, '--keypair', 'owner.json'], 'token'),
   'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
     ...nodeOf(pastOf(honestWorld('token').instructions, 3)),
   }),
