@@ -167,20 +167,8 @@ const RATE_COUNTS = `create table rate_counts (
   interval_us bigint not null check (interval_us > 0),
   period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50)`;
 
-/** Registrations that have begun and are not stored yet. */
-const BEGUN_REGISTRATIONS = `create table begun_registrations (
-  id text collate "C" primary key,
-  mint text collate "C" not null unique,
-  name text collate "C" not null unique,
-  multisig text collate "C" not null,
-  vault_index integer not null,
-  genesis text collate "C" not null,
-  actor text collate "C" not null,
-  date_begun timestamptz not null default clock_timestamp(),
-  unique (multisig, vault_index))`;
-
 const firstProgress = (lineage: string): string =>
-  `insert into progress (id, revision, ledger_height, lineage) values ('store', 0, 0, ${lineage})`;
+  `insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', ${lineage})`;
 
 /** What only one of both has: where numbers of burns come from before they are written, and what each says in its own way. */
 const OWN: Readonly<Record<Database, readonly string[]>> = {
@@ -195,7 +183,6 @@ const OWN: Readonly<Record<Database, readonly string[]>> = {
     LINEAGE,
     BEGIN_WRITE,
     RATE_COUNTS,
-    BEGUN_REGISTRATIONS,
     firstProgress("lineage_of('burns'::regclass)"),
   ],
 };

@@ -53,15 +53,7 @@ export interface PlannedPipeline {
 }
 
 /** What is written down of who administered what. */
-const AUDIT_ACTIONS = [
-  'register',
-  'keys.create',
-  'keys.rotate',
-  'keys.revoke',
-  'gap.accept',
-  'copy',
-  'migrate',
-] as const;
+const AUDIT_ACTIONS = ['register', 'keys.create', 'keys.revoke', 'gap.accept', 'copy', 'migrate'] as const;
 
 const table = <Columns extends Readonly<Record<string, Column>>>(
   description: TableDescription<Columns>,
@@ -129,24 +121,10 @@ export const TABLES = {
       dateRevoked: optional(text()),
       /** Valid before, and not from then on; `null` for a key without an end. */
       dateExpires: optional(text()),
-      /** The key that it takes the place of, if it was made for that. */
-      rotatedFrom: optional(text()),
     },
     unique: [['hash'], ['id', 'tokenId']],
-    references: [
-      { columns: ['tokenId'], to: 'tokens (id)' },
-      { columns: ['rotatedFrom'], to: 'api_keys (id)', isDeferred: true },
-    ],
-    indexes: [
-      { name: 'api_keys_of_token', on: 'token_id' },
-      // A key has one successor that is valid: a rotation whose answer was lost is found again.
-      {
-        name: 'api_keys_rotated',
-        on: 'rotated_from',
-        where: 'rotated_from is not null and date_revoked is null',
-        isUnique: true,
-      },
-    ],
+    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
+    indexes: [{ name: 'api_keys_of_token', on: 'token_id' }],
   }),
 
   batches: table({
@@ -498,10 +476,10 @@ export const TABLES = {
       id: text(),
       /** Hash of the ledger's first block, base58; `null` before they are bound to each other. */
       genesis: optional(text()),
-      /** Rises with every write to a store that lies beside a ledger; a database, which many write at once, counts none. */
+      /** Rises with every write to a file; a database, which many write at once, counts none. */
       revision: integer(),
-      /** The highest block of the ledger that was known at some write. */
-      ledgerHeight: integer(),
+      /** Names the newest block of the ledger that was known at some write, greater for later ones; `''` where there is none. */
+      ledgerMark: text(),
       /** On which line of history the store was written last. */
       lineage: text(),
       /** Height of the block with which all has expired that was sent on the line before; `null` once it has. */

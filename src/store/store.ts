@@ -61,11 +61,9 @@ export interface OfProject {
 }
 
 /** How far the store has come, and what it knows of its ledger. */
-export type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'revision' | 'ledgerHeight'>;
+export type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'revision' | 'ledgerMark'>;
 
 export interface Store {
-  /** The revision of the last write that this process has made or read. */
-  readonly revision: number;
   /** That of the last transaction of this process. */
   readonly copy: string;
   /** That of the last transaction of this process. */
@@ -75,8 +73,6 @@ export interface Store {
   progress(): Promise<StoreProgress>;
   /** Binds the store to a ledger, once. @throws `ERR_INTERNAL` when it is bound to another one. */
   bind(genesis: string): Promise<void>;
-  /** Takes a revision that the ledger knows for its own, once it is certain that nothing was lost. */
-  raiseRevision(revision: number): Promise<void>;
   /**
    * Runs `work` in one transaction that takes a write lock at its start; commits when it resolves, rolls back when it throws.
    * @param of - whose records are written; those of other projects may be written at the same time. Without it the transaction is
@@ -103,10 +99,9 @@ export interface Transactions {
   close(ended: Promise<unknown>): Promise<void>;
 }
 
-/** @param ledgerHeight - the highest block of the ledger that this process has seen; kept with every write to a file. */
-export function createStore(transactions: Transactions, ledgerHeight: () => number): Store {
+/** @param ledgerMark - of the newest block of the ledger that this process has seen; kept with every write to a file. */
+export function createStore(transactions: Transactions, ledgerMark: () => string): Store {
   const running = new Set<Promise<unknown>>();
-  let revision = 0;
   let latest = { copy: '', lineage: '' };
 
   const run = async <Result>(transaction: Promise<Result>): Promise<Result> => {
@@ -124,23 +119,18 @@ export function createStore(transactions: Transactions, ledgerHeight: () => numb
   const write = async <Result>(
     work: (session: Session, begun: Begun) => Promise<Result>,
     of?: OfProject,
-  ): Promise<Result> => {
-    const written = await run(
+  ): Promise<Result> =>
+    run(
       transactions.write(async (session, begun) => {
         const result = await work(session, begun);
-        return { result, revision: await countWrite(session, ledgerHeight()) };
+        await countWrite(session, ledgerMark());
+        return result;
       }, of),
     );
-    revision = Math.max(revision, written.revision);
-    return written.result;
-  };
   const read: Store['read'] = (work) =>
     run(transactions.read((session, begun) => work(over(session, begun))));
 
   return {
-    get revision() {
-      return revision;
-    },
     get copy() {
       return latest.copy;
     },
@@ -148,11 +138,7 @@ export function createStore(transactions: Transactions, ledgerHeight: () => numb
       return latest.lineage;
     },
     latestMs: () => transactions.latestMs(),
-    async progress() {
-      const progress = await read(({ lineages }) => lineages.progress());
-      revision = Math.max(revision, progress.revision);
-      return progress;
-    },
+    progress: () => read(({ lineages }) => lineages.progress()),
     bind: (genesis) =>
       write(async ({ db }) => {
         const { numUpdatedRows } = await db
@@ -162,10 +148,6 @@ export function createStore(transactions: Transactions, ledgerHeight: () => numb
           .executeTakeFirst();
         if (numUpdatedRows !== 1n)
           throw new FlywheelError('ERR_INTERNAL', 'The store is bound to another ledger.');
-      }),
-    raiseRevision: (to) =>
-      write(async ({ db }) => {
-        await db.updateTable('progress').set({ revision: to }).where('revision', '<', to).execute();
       }),
     async transaction(work, of) {
       const acts: (() => void)[] = [];
@@ -178,16 +160,14 @@ export function createStore(transactions: Transactions, ledgerHeight: () => numb
   };
 }
 
-/** Counts a write to a file; of a database, which many write at once, no row is written by all. @returns the new revision. */
-async function countWrite({ db, database }: Session, ledgerHeight: number): Promise<number> {
-  if (database === 'postgres') return 0;
-  const { revision } = await db
+/** Counts a write to a file; of a database, which many write at once, no row is written by all. */
+async function countWrite({ db, database }: Session, ledgerMark: string): Promise<void> {
+  if (database === 'postgres') return;
+  await db
     .updateTable('progress')
     .set(({ eb, fn, val }) => ({
       revision: eb('revision', '+', 1),
-      ledgerHeight: fn<number>('max', ['ledgerHeight', val(ledgerHeight)]),
+      ledgerMark: fn<string>('max', ['ledgerMark', val(ledgerMark)]),
     }))
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  return revision;
+    .execute();
 }

@@ -1,7 +1,9 @@
 /** Text of a service at a terminal: nothing of it is obeyed, hidden, or taken for a line of ours; as JSON it stays what it is. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { type AnswerOf, EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
 import { openRemoteService, type TestCli, testCli } from '../support/in-process.js';
@@ -141,7 +143,12 @@ async function commandLine({ answer, read = answer, status = 200 }: Case, human:
       FLYWHEEL_API_KEY: 'secret-api-key-1234567890',
     },
     tty: human ? { stdin: true, stdout: true, stderr: true } : {},
-    openers: { openService: (settings) => openRemoteService(cli.context, settings, stub.url) },
+    openers: {
+      openService: (settings) =>
+        openWithJournal(cli.context, settings, (_settings, warn) =>
+          openRemoteService(cli.context, settings, stub.url, { warn }),
+        ),
+    },
   });
   return cli;
 }

@@ -177,7 +177,6 @@ describe('flywheel', () => {
       ['keys', 'list'],
       ['keys', 'create'],
       ['keys', 'revoke', id],
-      ['keys', 'rotate', id],
       ['export', 'all.ndjson'],
       ['import', 'all.ndjson'],
       ['db', 'status'],

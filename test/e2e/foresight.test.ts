@@ -1,5 +1,5 @@
 /** Looking before the leap, and what looks after the files: the built program in an empty home. */
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeLong, itLong } from '../support/long.js';
@@ -141,33 +141,5 @@ describeLong('profile add', () => {
     expect(
       profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
     ).toEqual(names.map((name) => [name, true]));
-  });
-});
-
-describe('doctor --repair', () => {
-  const place = emptyDirectory();
-  const at = (...words: string[]) => flywheel({ home: place }, ...words);
-  const store = join(place, '.local/share/flywheel/store.db');
-
-  it('lets an older store go on where nothing is lost, and refuses where an answer would be', async () => {
-    await at('local', 'init');
-    copyFileSync(store, join(place, 'older.db'));
-    await at('keys', 'create', '--scope', 'burn');
-    expect((await at('local', 'fund', '--to', 'vault', '--tokens', '1')).exit).toBe(0);
-    copyFileSync(join(place, 'older.db'), store);
-    const refused = await at('local', 'status');
-    expect([refused.exit, error(refused.stderr).hint]).toEqual([
-      6,
-      expect.stringContaining('doctor --repair'),
-    ]);
-    const repaired = await at('doctor', '--repair');
-    expect(repaired.exit).toBe(0);
-    expect(JSON.parse(repaired.stdout).checks[0]).toMatchObject({ name: 'repair', ok: true });
-    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
-    expect((await at(...words)).exit).toBe(0);
-    copyFileSync(join(place, 'older.db'), store);
-    const lost = await at('doctor', '--repair');
-    expect(lost.exit).toBe(6);
-    expect(JSON.parse(lost.stdout).checks[0].detail).toContain('store.db cannot be repaired: 1 transactions');
   });
 });

@@ -93,6 +93,22 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(1);
   });
 
+  it('that is a page of the proxy refuses nothing, even where it asks for patience', async () => {
+    const before = await burned();
+    const page = {
+      ...{ method: 'POST', path: '/burn', key: undefined, status: 429 },
+      headers: { 'content-type': 'text/html' },
+      content: Buffer.from('<html>Too many requests</html>'),
+    };
+    const lie = { how: '', reaches: true, withHeaders: true };
+    const ended = await lied('/burn', page, lie, burn({ page: true }));
+    expect(ended.exit).toBe(6);
+    expect(operator.open()).toHaveLength(1);
+    expect((await operator.paste(resumeLineOf(ended))).exit).toBe(0);
+    expect(operator.open()).toEqual([]);
+    expect((await burned()) - before).toBe(1);
+  });
+
   itLong.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {
     const before = await burned();
     const element = { type: 'WATCH_AD', proof: { alike: lie.how }, burnAmount: 0.001, persistOnchain: false };

@@ -404,7 +404,7 @@ describe('a service', () => {
       expect([words[1], exit]).toEqual([words[1], 2]);
     }
     expect(readFileSync(profiles(), 'utf8')).toBe(text);
-    const cancel = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--allow-unverified'];
+    const cancel = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
     expect((await operator.run(...cancel)).exit).toBe(0);
   });
 

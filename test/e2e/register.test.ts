@@ -24,6 +24,7 @@ import {
 } from '../support/registration.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
 import { onTerminal } from '../support/terminal.js';
 
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 } as const;
@@ -129,7 +130,12 @@ const tokenAccount = (wallet: string): string =>
     TOKEN_ACCOUNTS_PROGRAM,
   )[0].toBase58();
 
-const pinned = () =>
+/** Who may act for the flywheel, as the store keeps it. */
+const pinned = () => {
+  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select place from flywheels');
+  return (JSON.parse(String(row?.['place'])) as { facts: Record<string, string> }).facts;
+};
+const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
     .cluster;
 
@@ -275,8 +281,11 @@ describe('flywheel register', () => {
       expect([status, text]).toEqual([9, expect.stringMatching(changed)]);
       expect([await lamports(SQUADS_TREASURY), configured()]).toEqual(before);
       expect((await register()).exit).toBe(0);
-      expect(pinned()).toMatchObject({ facts: { 'mint.mintAuthority': 'none' }, rpcUrls: [node.url] });
-      if (state === 'finished') expect(pinned()).toMatchObject({ sending: { maxPriorityFee: 9 } });
+      expect(pinned()).toMatchObject({ 'mint.mintAuthority': 'none' });
+      expect(cluster()).toMatchObject({
+        rpcUrls: [node.url],
+        ...(state === 'finished' ? { maxPriorityFee: 9 } : {}),
+      });
     },
   );
 
@@ -346,7 +355,6 @@ describe('flywheel register', () => {
     expect(await lamports(project.operator.address)).toBe(held);
     expect(existsSync(dataDir)).toBe(false);
     expect(failure(await run(...words()))).toMatchObject({ error: 'ERR_USAGE' });
-    expect(failure(await register('--take-over', 'another')).error).toBe('ERR_USAGE');
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
   });
 
@@ -397,7 +405,7 @@ describe('flywheel register', () => {
       expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
       expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
         signers: { operator: program },
-        cluster: { sending: { maxPriorityFee: 77 } },
+        cluster: { maxPriorityFee: 77 },
       });
     },
   );
@@ -414,15 +422,21 @@ describe('flywheel register', () => {
   itLong.each(
     sampleOf(
       [
-        ['registered', async () => expect((await register()).exit).toBe(0), SQUADS_FEE],
-        ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n],
+        [
+          'registered',
+          async () => expect((await register()).exit).toBe(0),
+          SQUADS_FEE,
+          6,
+          'has been at work',
+        ],
+        ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n, 2, 'already holds'],
       ] as const,
       1,
     ),
-  )('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid) => {
+  )('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid, exit, why) => {
     const taken = await lamports(SQUADS_TREASURY);
     const { status, text } = await registerAfter(meanwhile);
-    expect([status, text]).toEqual([6, expect.stringContaining('Another flywheel has been set up in')]);
+    expect([status, text]).toEqual([exit, expect.stringContaining(why)]);
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(paid);
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
     const { burnWallet, operator } = JSON.parse((await run('local', 'status')).stdout);
@@ -498,7 +512,9 @@ describe('a registration that is killed', () => {
       home = emptyDirectory();
       dataDir = join(home, 'data');
       const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
-      expect([point, (await registerAs(operator, killedAt(point))).signal]).toEqual([point, 'SIGKILL']);
+      // How often it looks at the chain, and so how many points there are, is not the same in each run.
+      const killed = await registerAs(operator, killedAt(point));
+      if (killed.signal !== 'SIGKILL') expect([point, killed.exit]).toEqual([point, 0]);
       const { exit, stdout, stderr } = await registerAs(operator);
       expect([point, exit, stderr]).toEqual([point, 0, expect.any(String)]);
       const { registration } = JSON.parse(stdout) as Registered;

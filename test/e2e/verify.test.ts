@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { failedInPart } from '../support/deeds.js';
 import { describeLong, sampleOf } from '../support/long.js';
 import {
   anOperator as anyOperator,
@@ -39,7 +40,7 @@ const pipelines = (name: string, amounts: readonly number[]) =>
   }));
 
 const run = (operator: Operator, file: string): Promise<Spawned> =>
-  operator.run(...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', '--no-simulate']);
+  operator.run(...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json']);
 const json = (spawned: Spawned) => JSON.parse(spawned.stdout);
 
 /** An operator whose batch of one and a half tokens was executed. */
@@ -88,10 +89,7 @@ describeLong('a batch that was executed in part', () => {
   it('is not verified, and what is missing is named, before and after it is cancelled', async () => {
     const operator = await anOperator('embedded');
     const ten = operator.write('ten.json', pipelines('ten', [1, 1, 1, 1, 5, 1]));
-    const init = await operator.run('batch', 'init', ten, '--json');
-    expect((await run(operator, operator.write('three.json', pipelines('three', [3])))).exit).toBe(0);
-    expect((await run(operator, ten)).exit).toBe(10);
-    const { id } = json(init).batch;
+    const id = await failedInPart(operator, ten);
     const inspect = async () => json(await operator.run('batch', 'inspect', id, '--json'));
     expect(await inspect()).toMatchObject({ state: 'approved', closed: false, executed: 4 });
     const verify = async () => {

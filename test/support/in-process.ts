@@ -72,7 +72,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
   const home = options.home ?? emptyDirectory();
   const service = options.service ?? fakeService();
   const clock = { nowMs: () => NOW_MS };
-  const target = { place: 'test:', profile: '' };
+  const target = { address: 'test:', flywheel: null };
   let count = 0;
   const uuid = (): Uuid => {
     count += 1;
@@ -90,7 +90,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     write: (text: string) => {
       written[name] += text;
     },
-    drained: async () => undefined,
     flush: async () => options.unwritable ?? null,
     isTTY: options.tty?.[name] === true,
     columns: options.columns ?? 80,
@@ -143,6 +142,8 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         simulator: async () => createSimulator(),
         foresight: null,
         recovery: null,
+        operations: { directory: home, ...target },
+        takenBack: 0,
         journal: async () => opened,
         close: async () => opened.close(),
         ...options.opened,

@@ -1,7 +1,7 @@
 /** A person at the built command line with a flywheel of their own: on this machine, or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import bs58 from 'bs58';
@@ -252,11 +252,11 @@ export async function anOperator(
       ),
     pending: async () => JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[],
     open: () => {
-      const journal = new JournalTables(
-        mode === 'embedded'
-          ? join(dataDir, FILES.journal)
-          : join(directory, '.config/flywheel', FILES.journal),
-      );
+      const directoryOf = mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
+      const path = join(directoryOf, FILES.journal);
+      // Nothing that is kept has been done yet.
+      if (!existsSync(path)) return [];
+      const journal = new JournalTables(path);
       const open = journal.openOperations();
       journal.close();
       return open;

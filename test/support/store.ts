@@ -139,7 +139,6 @@ export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
   dateCreated: CREATED,
   dateRevoked: null,
   dateExpires: null,
-  rotatedFrom: null,
   ...more,
 });
 

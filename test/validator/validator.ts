@@ -26,16 +26,16 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { DEFAULT_LIMITS } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles } from '../../src/compose/local-config.js';
+import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
+import { readProgramConfig } from '../../src/compose/registration/state.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { insertKey } from '../../src/engine/admin/keys.js';
 import { registrationView } from '../../src/engine/admin/registration-view.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { settle } from '../../src/engine/settle/settle.js';
-import { readProgramConfig } from '../../src/registration/read-state.js';
 import type { FlywheelRecord, TokenRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { type Address, address } from '../../src/values/address.js';

@@ -24,8 +24,6 @@ export interface PostgresStoreOptions {
   readonly busyTimeoutMs?: number;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
   readonly schema?: 'update' | 'require';
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
   readonly clock?: Clock;
 }
@@ -44,7 +42,7 @@ interface BegunRow {
  *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update' } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
@@ -129,6 +127,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         await pool.end().catch(() => undefined);
       },
     },
-    ledgerHeight,
+    () => '',
   );
 }

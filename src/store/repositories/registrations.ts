@@ -7,13 +7,8 @@ import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, TokenRecord } from '.
 import { describe } from '../schema.js';
 import { expectAffected, insertAll, type Session } from '../session.js';
 
-export const tokenRepository = (session: Session, { db, database } = session) => ({
-  async insert(token: TokenRecord): Promise<void> {
-    await insertAll(session, 'tokens', [token]);
-    // Once its mint is stored, a registration is not one that has begun any more.
-    if (database === 'postgres')
-      await sql`delete from begun_registrations where mint = ${token.mintAddress}`.execute(db);
-  },
+export const tokenRepository = (session: Session, { db } = session) => ({
+  insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
 
   get: (id: string): Promise<TokenRecord | undefined> =>
     db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst(),
@@ -120,10 +115,6 @@ export const apiKeyRepository = (session: Session) => {
 
     ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
       keys.where('tokenId', '=', tokenId).orderBy('dateCreated').orderBy('id').execute(),
-
-    /** The key that was made in its place and is not revoked; there is one at most. */
-    successorOf: (id: string): Promise<ApiKeyRecord | undefined> =>
-      keys.where('rotatedFrom', '=', id).where('dateRevoked', 'is', null).executeTakeFirst(),
 
     /** The key is valid until then, whatever it was before. */
     expire: (id: string, dateExpires: string): Promise<void> =>

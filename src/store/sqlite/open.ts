@@ -29,8 +29,8 @@ export interface SqliteStoreOptions {
   readonly create?: boolean;
   /** For how long to wait for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
+  /** Names the newest block of the ledger that this process has seen, as text that is greater for later ones. @default none */
+  readonly ledgerMark?: () => string;
   /** The time of the store is that of who has opened it. @default the system's */
   readonly clock?: Clock;
 }
@@ -149,7 +149,7 @@ const connectReader = (connect: Connect, path: string, busyTimeoutMs: number): S
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
-  const { ledgerHeight = () => 0, clock = systemClock } = options;
+  const { ledgerMark = () => '', clock = systemClock } = options;
   const connect = await loadSqlite(storeName(path));
   let database: SqliteConnection | undefined;
   try {
@@ -205,7 +205,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           writer.close();
         },
       },
-      ledgerHeight,
+      ledgerMark,
     );
   } catch (error) {
     database?.close();
@@ -232,7 +232,7 @@ export async function lookIntoSqliteStore<Found>(
       const read = readsOf(place, reader);
       const store = createStore(
         { read, write: refuseToWrite, latestMs: () => systemClock.nowMs(), close: async () => undefined },
-        () => 0,
+        () => '',
       );
       return await store.read(look);
     } finally {

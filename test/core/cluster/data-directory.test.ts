@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GlobalFlags, resolveSettings } from '../../../src/cli/config/resolve.js';
-import type { Ambient } from '../../../src/cli/context.js';
-import { openLocal } from '../../../src/compose/context.js';
+import type { CliContext } from '../../../src/cli/context.js';
 import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
+import { createLocalAdmin } from '../../../src/compose/local-admin.js';
 import { dataFiles, requireDataConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
 import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
@@ -16,6 +16,7 @@ import { testCli } from '../../support/in-process.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
 import { emptyDirectory } from '../../support/spawn.js';
+import { rawSqlite } from '../../support/store.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 
@@ -34,7 +35,7 @@ afterEach(async () => {
   removeDirectories();
 });
 
-const ambientWith = (env: Record<string, string> = {}): Ambient => ({
+const ambientWith = (env: Record<string, string> = {}): CliContext => ({
   ...testCli({ env }).context,
   clock: systemClock,
   sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
@@ -81,7 +82,7 @@ describe('a data directory on a cluster', () => {
   it('names its nodes to those who ask for the settings, unless others are named', () => {
     const settings = (flags: { rpcUrl?: string[] }, env: Record<string, string> = {}) => {
       const ambient = ambientWith(env);
-      const { rpcUrl } = effectiveSettings(ambient, resolveSettings(ambient, { dataDir, ...flags }));
+      const { rpcUrl } = effectiveSettings(resolveSettings(ambient, { dataDir, ...flags }));
       return { urls: rpcUrl.value.map(({ given }) => given), source: rpcUrl.source };
     };
     expect(settings({})).toEqual({ urls: [node.url], source: 'data directory' });
@@ -99,22 +100,20 @@ describe('a data directory on a cluster', () => {
     const config = requireDataConfig(dataDir);
     if (!('cluster' in config)) throw new TypeError('Not on a cluster.');
     const directory = emptyDirectory();
-    const sending = { maxPriorityFee: 7, commitment: 'finalized' };
-    writeLocalConfig(directory, { ...config, cluster: { ...config.cluster, sending } });
+    const sending = { maxPriorityFee: 7, commitment: 'finalized' } as const;
+    writeLocalConfig(directory, { ...config, cluster: { ...config.cluster, ...sending } });
     const settings = (flags: object, env: Record<string, string> = {}) => {
       const ambient = ambientWith(env);
       const resolved = resolveSettings(ambient, { dataDir: directory, ...flags });
-      const { maxPriorityFee, commitment } = effectiveSettings(ambient, resolved);
+      const { maxPriorityFee, commitment } = effectiveSettings(resolved);
       return [maxPriorityFee.value, commitment.value, commitment.source];
     };
     expect(settings({})).toEqual([7, 'finalized', 'data directory']);
     expect(settings({ maxPriorityFee: '8', commitment: 'confirmed' })).toEqual([8, 'confirmed', 'flag']);
     expect(settings({}, { FLYWHEEL_MAX_PRIORITY_FEE: '9' })).toEqual([9, 'finalized', 'data directory']);
-    writeLocalConfig(directory, {
-      ...config,
-      cluster: { ...config.cluster, sending: { commitment: 'soon' } },
-    });
-    expect(() => settings({})).toThrow(expect.objectContaining({ code: 'ERR_CONFIG_INVALID' }));
+    const { config: file } = dataFiles(directory);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('finalized', 'soon'));
+    expect(() => settings({})).toThrow(expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }));
   });
 
   it('refuses nodes of another cluster before anything is stored or sent, naming both', async () => {
@@ -142,12 +141,8 @@ describe('a data directory on a cluster', () => {
   });
 
   it('refuses a cluster that has no such mint', async () => {
-    const config = requireDataConfig(dataDir);
-    if (!('cluster' in config)) throw new TypeError('Not on a cluster.');
     const { multisig } = test.project.registration;
-    writeLocalConfig(dataDir, {
-      cluster: { ...config.cluster, mint: multisig as typeof config.cluster.mint },
-    });
+    rawSqlite(dataFiles(dataDir).store, `update tokens set mint_address = '${multisig}'`);
     const opened = await open();
     expect(
       await failureOf(
@@ -157,7 +152,7 @@ describe('a data directory on a cluster', () => {
       ),
     ).toMatchObject({
       code: 'ERR_CHAIN_MISMATCH',
-      message: expect.stringContaining(`The account ${multisig} of this data directory is not a mint`),
+      message: expect.stringContaining(`The account ${multisig} of this flywheel is not a mint`),
     });
     await opened.close();
   });
@@ -175,13 +170,13 @@ describe('a data directory on a cluster', () => {
 
   it('is wiped by nobody and is no local ledger, but shows its status and makes keys', async () => {
     const ambient = ambientWith();
-    const local = await openLocal(ambient, resolveSettings(ambient, { dataDir }));
+    const local = createLocalAdmin(ambient, resolveSettings(ambient, { dataDir }));
     const owner = { address: test.project.registration.owner, keypair: null };
     expect(await local.status()).toMatchObject({ owner, usedToday: { burn: '0' } });
     expect((await local.createKey({ scopes: ['burn'], proofTypes: null })).scopes).toEqual(['burn']);
     expect(await local.listKeys()).toHaveLength(2);
     await local.close();
-    for (const refused of [local.fund({ to: 'vault', sol: '1' }), local.repair(), local.reset()])
+    for (const refused of [local.fund({ to: 'vault', sol: '1' }), local.reset()])
       expect((await failureOf(refused)).code).toBe('ERR_USAGE');
     expect(existsSync(dataFiles(dataDir).store)).toBe(true);
   });

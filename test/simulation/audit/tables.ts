@@ -254,7 +254,7 @@ export class StoreTables extends Tables {
 
   /** The newest block that it knows. */
   knownHeight(): number {
-    return this.count('SELECT ledger_height FROM progress');
+    return this.count('SELECT CAST(ledger_mark AS INTEGER) FROM progress');
   }
 }
 

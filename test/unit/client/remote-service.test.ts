@@ -298,7 +298,7 @@ describe('createRemoteService', () => {
     for (const [status, code, exit] of [
       [401, 'ERR_RESPONSE_INVALID', 4],
       [404, 'ERR_RESPONSE_INVALID', 5],
-      [429, 'ERR_RATE_LIMIT_EXCEEDED', 6],
+      [429, 'ERR_RESPONSE_INVALID', 6],
     ] as const) {
       const { service } = await serve((_q, response) => void response.writeHead(status).end('<html>'));
       expect(await failure(service.currentBatch(call))).toMatchObject({ code, exitCode: exit });
