@@ -3,10 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { type AnswerOf, EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
-import { openRemoteService, type TestCli, testCli } from '../support/in-process.js';
+import { openRemoteService, openWithJournal, type TestCli, testCli } from '../support/in-process.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>

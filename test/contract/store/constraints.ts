@@ -100,7 +100,6 @@ export function constraints(under: () => StoreUnderTest): void {
         'a gap that is accepted at no time',
         `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', '${digits('5')}', 1, 'a', 'b', '2026', null)`,
       ],
-      ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
       ['a pending burn that is watched as landed', `update burns set watched_slot = '${digits('7')}'`],
       ['a pending bundle that is watched as landed', `update bundles set watched_slot = '${digits('7')}'`],

@@ -44,16 +44,12 @@ create table "api_keys" (
   "date_created" text not null,
   "date_revoked" text,
   "date_expires" text,
-  "rotated_from" text,
   primary key ("id"),
   unique ("hash"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens (id),
-  foreign key ("rotated_from") references api_keys (id) deferrable initially deferred);
+  foreign key ("token_id") references tokens (id));
 
 create index api_keys_of_token on "api_keys" (token_id);
-
-create unique index api_keys_rotated on "api_keys" (rotated_from) where rotated_from is not null and date_revoked is null;
 
 create table "batches" (
   "ordinal" integer primary key autoincrement,
@@ -242,7 +238,7 @@ create table "audit_log" (
   "ordinal" integer primary key autoincrement,
   "token_id" text,
   "actor" text not null,
-  "action" text not null check ("action" in ('register', 'keys.create', 'keys.rotate', 'keys.revoke', 'gap.accept', 'copy', 'migrate')),
+  "action" text not null check ("action" in ('register', 'keys.create', 'keys.revoke', 'gap.accept', 'copy', 'migrate')),
   "subject" text,
   "detail" text not null check (json_valid("detail")),
   "date_created" text not null,
@@ -297,7 +293,7 @@ create table "progress" (
   "id" text not null,
   "genesis" text,
   "revision" integer not null,
-  "ledger_height" integer not null,
+  "ledger_mark" text not null,
   "lineage" text not null,
   "held_until" text check (length("held_until") = 20 and ltrim("held_until", '0123456789') = '' and "held_until" <= '18446744073709551615'),
   primary key ("id"),
@@ -310,4 +306,4 @@ create table burn_numbers (last integer not null);
 
 insert into burn_numbers values (0);
 
-insert into progress (id, revision, ledger_height, lineage) values ('store', 0, 0, 'file');
+insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', 'file');
