@@ -3,8 +3,12 @@ export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/transaction/signer.js';
 export { createRemoteService } from './client/remote-service.js';
 export type { RemoteServiceDeps } from './client/request-writer.js';
-export { type OpenedEngine, openEngine, SQUADS_PROGRAM_SHA256 } from './compose/engine.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
+export {
+  type OpenedEngine,
+  openLedgerEngine as openEngine,
+  SQUADS_PROGRAM_SHA256,
+} from './compose/open-engine.js';
 export type * from './contract/admin.js';
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';

@@ -6,6 +6,7 @@ import { addAbortSignal } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
+import { createOpeners } from './compose/context.js';
 import { FlywheelError } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 
@@ -42,16 +43,6 @@ function outputStream(stream: NodeJS.WriteStream): OutputStream {
   return {
     write: (text) => {
       if (text !== '' && !fate.closed) stream.write(text);
-    },
-    drained: async () => {
-      if (fate.closed || !stream.writableNeedDrain) return;
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          stream.off('drain', done).off('error', done);
-          resolve();
-        };
-        stream.once('drain', done).once('error', done);
-      });
     },
     flush: async () => {
       // Its callback comes after those of all writes before it; a failed one has been reported by then.
@@ -155,14 +146,13 @@ function abortOnSignals(): AbortSignal {
 function createContext(): CliContext {
   const signal = abortOnSignals();
   const questions: (() => void)[] = [];
-  const openers = () => import('./compose/context.js');
-  const context: CliContext = {
+  const ambient = {
     io: {
       stdin: inputStream(signal),
       stdout: outputStream(process.stdout),
       stderr: outputStream(process.stderr),
-      beforeQuestion: (hear) => void questions.push(hear),
-      prompt: (question) => {
+      beforeQuestion: (hear: () => void) => void questions.push(hear),
+      prompt: (question: string) => {
         for (const hear of questions) hear();
         return prompt(question, signal);
       },
@@ -175,20 +165,18 @@ function createContext(): CliContext {
     platform: process.platform,
     nodeVersion: process.version,
     processes: { self: () => processIdentity(process.pid), isRunning },
-    sleep: (ms) => setTimeout(ms, undefined, { signal }),
+    sleep: (ms: number) => setTimeout(ms, undefined, { signal }),
     signal,
-    openService: async (settings) => (await openers()).openService(context, settings),
-    openLocal: async (settings) => (await openers()).openLocal(context, settings),
-    startServer: async (settings, options) => (await openers()).startServer(context, settings, options),
-    startLocalRpc: async (settings, terms) => (await openers()).startLocalRpc(context, settings, terms),
-    checkRpc: async (settings) => (await openers()).checkRpc(context, settings),
-    openDatabase: async (settings) => (await openers()).openDatabase(context, settings),
-    openRegistrar: async (settings, cluster) => (await openers()).openRegistrar(context, settings, cluster),
-    dataChain: async (settings) => (await openers()).dataChain(context, settings),
-    dataPins: async (settings) => (await openers()).dataPins(context, settings),
-    effectiveSettings: async (settings) => (await openers()).effectiveSettings(context, settings),
   };
-  return context;
+  const openers = createOpeners(ambient);
+  return {
+    ...ambient,
+    ...openers,
+    openService: async (settings) => {
+      const { openWithJournal } = await import('./cli/journal/open-service.js');
+      return openWithJournal(ambient, settings, openers.openService);
+    },
+  };
 }
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>

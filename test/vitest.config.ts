@@ -51,7 +51,7 @@ export default defineConfig({
       project('abuse', { include: ['abuse/**/*.test.ts'], isolate: false }),
       project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
       project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
-      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000 }),
+      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),
     ],
   },
 });

@@ -17,11 +17,12 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     allowOnly: false,
     maxWorkers: 2,
+    globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
       // Every suite with every node, and the packed program installed with each.
       project('nodes', ['nodes/**/*.test.ts'], 3_600_000),
-      // Servers in threes, and what moves between databases: minutes each.
+      // Servers in threes, what moves between databases, the whole specification on a cluster: minutes each.
       project('programs', ['long/programs/**/*.test.ts'], 600_000),
       // On a validator that VALIDATOR_URL names.
       project('validator', ['validator/**/*.test.ts'], 120_000),

@@ -125,3 +125,20 @@ export function nodeAddress(text: string, where: string): NodeAddress {
 /** The same for what the Solana CLI keeps, which has short names too. @throws `ERR_CONFIG_INVALID` */
 export const solanaCliAddress = (text: string, where: string): NodeAddress =>
   nodeAddress(Object.hasOwn(SHORT_MONIKERS, text) ? (SHORT_MONIKERS[text] ?? text) : text, where);
+
+/**
+ * Are there enough nodes for the quorum? One that is named twice is no second opinion.
+ * @throws `ERR_USAGE` for a quorum that was typed, else `ERR_CONFIG_INVALID`.
+ */
+export function requireQuorum(
+  nodes: readonly NodeAddress[],
+  { value, source }: { readonly value: number; readonly source: string },
+): void {
+  const hosts = new Set(nodes.map(({ host }) => host)).size;
+  if (value === 1 || value <= hosts) return;
+  throw new FlywheelError(
+    source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',
+    `${value} RPC nodes have to agree, but ${hosts === 0 ? 'none is' : `only ${hosts} ${hosts === 1 ? 'is' : 'are'}`} given.`,
+    { hint: 'Give each with --rpc-url, each of another host, or ask for fewer with --quorum.' },
+  );
+}

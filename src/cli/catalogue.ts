@@ -67,13 +67,8 @@ const ENTRIES: readonly CatalogueEntry[] = [
     command('list', 'List the batches, newest first.', () => import('./commands/batch/list.js')),
     command(
       'cancel',
-      'End what of a batch has not been executed.',
+      'Cancel the transactions of a batch that were not executed.',
       () => import('./commands/batch/cancel.js'),
-    ),
-    command(
-      'reject',
-      'Vote a batch down that has not been approved.',
-      () => import('./commands/batch/reject.js'),
     ),
     command('current', 'Show the batch that is not final yet.', () => import('./commands/batch/current.js')),
   ]),
@@ -108,11 +103,6 @@ const ENTRIES: readonly CatalogueEntry[] = [
   group('keys', 'Manage the API keys of a project.', [
     command('list', 'List the API keys.', () => import('./commands/keys/list.js')),
     command('create', 'Make an API key; it is shown once.', () => import('./commands/keys/create.js')),
-    command(
-      'rotate',
-      'Make a key in the place of another, which stays valid for a time.',
-      () => import('./commands/keys/rotate.js'),
-    ),
     command('revoke', 'Revoke an API key.', () => import('./commands/keys/revoke.js')),
   ]),
   group('db', 'Look after the database that holds the flywheels.', [
@@ -126,11 +116,7 @@ const ENTRIES: readonly CatalogueEntry[] = [
       () => import('./commands/db/accept-gap.js'),
     ),
   ]),
-  command(
-    'audit',
-    'Show who registered, made, rotated and revoked what.',
-    () => import('./commands/audit.js'),
-  ),
+  command('audit', 'Show who registered, made and revoked what.', () => import('./commands/audit.js')),
   command(
     'vault',
     'Show balances, what is left of the caps, and for how long the SOL lasts.',

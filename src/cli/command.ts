@@ -1,7 +1,7 @@
 /** What a command is: words that commander parses, the rest of its help as data, and one function that runs it. */
 import type { Command, OptionValues } from '@commander-js/extra-typings';
+import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
-import type { Settings } from './config/settings.js';
 import type { Use } from './config/settings-table.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import type { Completed } from './help/complete.js';

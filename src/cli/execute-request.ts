@@ -1,10 +1,11 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
+
+import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
 import { requireDataDirectory } from './config/data-directory.js';
 import { resolveSettings } from './config/resolve.js';
-import type { Settings } from './config/settings.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';

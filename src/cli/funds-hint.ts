@@ -1,6 +1,7 @@
 /** What to do where tokens or SOL are missing: the command that gives them on this machine, or the address to send them to. */
+
+import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { Settings } from './config/settings.js';
 import type { OpenedService } from './context.js';
 import { commandLine } from './operation/resume-line.js';
 

@@ -1,9 +1,10 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
+
+import type { MessageForm } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import { messageForm } from './config/output-mode.js';
-import type { MessageForm } from './config/settings.js';
 import type { CliContext, Io, OutputStream } from './context.js';
 import { colorLevel, createStyle, type Style } from './output/color.js';
 import { safeJson, safeLine } from './output/safe-text.js';

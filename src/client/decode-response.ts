@@ -158,12 +158,8 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   if (!parsed.success) {
     const instead = 'instead' in read ? read.instead : 'JSON that is not of the API';
     const message = `The service answered ${answer.status} with ${instead} instead of an error of the API.`;
-    const code = answer.status === 429 ? 'ERR_RATE_LIMIT_EXCEEDED' : 'ERR_RESPONSE_INVALID';
-    const exit = exitOfStatus(answer.status);
-    return {
-      error: new FlywheelError(code, message, { ...answerContext(answer, reading), exit }),
-      trusted: false,
-    };
+    const options = { ...answerContext(answer, reading), exit: exitOfStatus(answer.status) };
+    return { error: new FlywheelError('ERR_RESPONSE_INVALID', message, options), trusted: false };
   }
   const code = String(parsed.data.error);
   const said = mask(parsed.data.message ?? `The service answered ${answer.status}.`);

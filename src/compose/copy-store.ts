@@ -1,36 +1,28 @@
 /** `flywheel db copy`: all that the store of a data directory holds, and what its configuration says, into a database. */
-import type { DatabaseAddress } from '../cli/config/database-address.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { DatabaseCopy } from '../cli/database-admin.js';
+
+import { SQUADS_PROGRAM } from '../chain/programs.js';
+import type { DatabaseCopy } from '../contract/database-admin.js';
+import { requireRegistration } from '../engine/admin/find-registration.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
-import { placeText } from '../store/repositories/flywheels.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { copyStore, type ProjectPlace } from '../store/transfer/copy.js';
+import type { DatabaseAddress } from '../values/database-address.js';
 import { projectNameOf } from '../values/project-name.js';
 import { isoTime } from '../values/time.js';
 import { processActor } from './actor.js';
-import { chosenFunds } from './batch-funds.js';
 import { ownDataDirectory } from './data-lock.js';
 import { openDatabase } from './database.js';
-import { type ClusterConfig, dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
+import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
+import type { Settings } from './settings.js';
 
-/** What stands in the configuration of a directory, as a database keeps it with the flywheel. */
-async function placeOf(store: Store, config: ClusterConfig, name: string | null): Promise<ProjectPlace> {
-  const { flywheel, token } = await store.read(async (tx) => {
-    const [only] = await tx.tokens.list();
-    return { token: only, flywheel: only && (await tx.flywheels.ofToken(only.id)) };
-  });
-  if (token === undefined || flywheel === undefined)
-    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
-  const { squadsProgram, facts } = config.cluster;
-  const { minOperatorSol, maxBatchRent } = chosenFunds(config);
+/** The flywheel of a directory with a name, as a database keeps it. */
+async function placeOf(store: Store, name: string | null): Promise<ProjectPlace> {
+  const { token, flywheel } = await store.read((tx) => requireRegistration(tx, null));
+  const unsaid = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
   return {
     name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
-    place: placeText({
-      ...{ squadsProgram, facts },
-      ...{ minOperatorSol: minOperatorSol ?? null, maxBatchRent: maxBatchRent ?? null },
-    }),
+    place: flywheel.place ?? unsaid,
   };
 }
 
@@ -61,12 +53,12 @@ export async function copyIntoDatabase(settings: Settings, address: DatabaseAddr
     opened.push(await openDatabase(address, {}));
     const [from, to] = opened;
     invariant(from !== undefined && to !== undefined, 'Both are open.');
-    const place = await placeOf(from, config, settings.project.value);
+    const place = await placeOf(from, settings.project.value);
     const { tables, wasThere } = await copyStore(from, to, { place, check: noteCopy });
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     return { database: address.shown, project: place.name, rows, tables, wasThere };
   } finally {
     for (const store of opened) await store.close();
-    lock.release();
+    lock.close();
   }
 }

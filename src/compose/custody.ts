@@ -5,40 +5,27 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { commandWords } from '../signing/command-words.js';
 import { createProgramSigner } from '../signing/program-signer.js';
 import type { Address } from '../values/address.js';
-import type { FileKeyring } from './file-keyring.js';
-
-/** Who signs, and the setting that says so. */
-export type KeySource =
-  | { readonly kind: 'program'; readonly command: string; readonly setting: string }
-  | { readonly kind: 'keypair'; readonly setting: string; load(): Promise<KeypairSigner> };
-
-/** By role; of what is not named, the key lies in the data directory. */
-export type Custody = Readonly<Partial<Record<Exclude<KeyRole, 'treasury'>, KeySource>>>;
-
-export interface CustodyTerms {
-  /** The environment that programs get. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends programs when it is aborted. @default they run until the keyring is closed */
-  readonly signal?: AbortSignal | undefined;
-}
+import type { Ambient } from './context.js';
+import { createFileKeyring } from './file-keyring.js';
+import type { ClusterConfig } from './local-config.js';
+import { dataFiles } from './local-config.js';
+import type { KeyKeeper, Settings } from './settings.js';
 
 /** A keyring with programs that run until it is closed. */
 export interface OpenedKeyring extends Keyring {
   close(): Promise<void>;
 }
 
-/** A signer, and how what it has started is ended. */
-interface Kept {
-  readonly signer: Signer;
-  close(): Promise<void>;
-}
+/** What names the keeper of a key, as messages say it. */
+const NAMES = {
+  operator: { setting: 'operator', flag: '--operator-signer', keypair: 'FLYWHEEL_OPERATOR_KEYPAIR' },
+  'burn wallet': { setting: 'burnWallet', flag: '--burn-signer', keypair: 'FLYWHEEL_BURN_KEYPAIR' },
+} as const;
+
+type Custodian = keyof typeof NAMES;
 
 /** A key that is read when it is first needed; it has to be that of the address. */
-function createLateSigner(
-  address: Address,
-  role: KeyRole,
-  { setting, load }: Extract<KeySource, { kind: 'keypair' }>,
-): Signer {
+function createLateSigner(address: Address, role: Custodian, load: () => Promise<KeypairSigner>): Signer {
   let loaded: Promise<KeypairSigner> | undefined;
   const own = async (): Promise<KeypairSigner> => {
     loaded ??= load();
@@ -46,7 +33,7 @@ function createLateSigner(
     if (keypair.address === address) return keypair;
     throw new FlywheelError(
       'ERR_KEYPAIR_INVALID',
-      `${setting} is the key of ${keypair.address}, and the ${role} of this flywheel is ${address}; nothing was signed.`,
+      `${NAMES[role].keypair} is the key of ${keypair.address}, and the ${role} of this flywheel is ${address}; nothing was signed.`,
     );
   };
   return {
@@ -57,34 +44,53 @@ function createLateSigner(
   };
 }
 
-function keep(address: Address, role: KeyRole, source: KeySource, terms: CustodyTerms): Kept {
-  if (source.kind === 'keypair')
-    return { signer: createLateSigner(address, role, source), close: async () => {} };
-  const words = commandWords(source.command, source.setting);
-  const signer = createProgramSigner({ ...terms, address, role, words });
-  return { signer, close: () => signer.close() };
-}
-
 /**
- * Keys from wherever custody says; new ones are made in the data directory.
+ * Keys from whoever the settings say, else the data directory; new ones are made there.
+ * @param stored - programs that the directory was registered with.
+ * @param outlivesSignal - do programs go on after an interrupt, until the keyring is closed?
  * @throws `ERR_CONFIG_INVALID` for a command that is none.
  */
-export function createKeyring(files: FileKeyring, custody: Custody, terms: CustodyTerms): OpenedKeyring {
-  for (const source of Object.values(custody))
-    if (source.kind === 'program') commandWords(source.command, source.setting);
-  const kept = new Map<string, Kept>();
+export function openKeyring(
+  ambient: Ambient,
+  { signers, dataDir }: Pick<Settings, 'signers' | 'dataDir'>,
+  stored: ClusterConfig['signers'] = {},
+  outlivesSignal = false,
+): OpenedKeyring {
+  const files = createFileKeyring(dataFiles(dataDir.value).keys);
+  const keeperOf = (role: Custodian): KeyKeeper | null => {
+    const { setting } = NAMES[role];
+    const { value, source } = signers[setting];
+    const command = stored[setting];
+    // What the directory was registered with comes before a profile, which may be of another one.
+    return command !== undefined && (value === null || source === 'profile') ? { command } : value;
+  };
+  const keepers = { operator: keeperOf('operator'), 'burn wallet': keeperOf('burn wallet') };
+  for (const role of Object.keys(NAMES) as Custodian[]) {
+    const keeper = keepers[role];
+    if (keeper !== null && 'command' in keeper) commandWords(keeper.command, NAMES[role].flag);
+  }
+  const closers: (() => Promise<void>)[] = [];
+  const signerOf = (address: Address, role: Custodian, keeper: KeyKeeper): Signer => {
+    if (!('command' in keeper)) return createLateSigner(address, role, () => keeper.load());
+    const words = commandWords(keeper.command, NAMES[role].flag);
+    const signal = outlivesSignal ? undefined : ambient.signal;
+    const signer = createProgramSigner({ env: ambient.env, signal, address, role, words });
+    closers.push(() => signer.close());
+    return signer;
+  };
+  const kept = new Map<string, Signer>();
   return {
-    get(address, role) {
-      const source = role === 'treasury' ? undefined : custody[role];
-      if (source === undefined) return files.get(address);
+    get(address, role: KeyRole) {
+      const keeper = role === 'treasury' ? null : keepers[role];
+      if (role === 'treasury' || keeper === null) return files.get(address);
       const name = `${role} ${address}`;
-      const found = kept.get(name) ?? keep(address, role, source, terms);
-      kept.set(name, found);
-      return found.signer;
+      const signer = kept.get(name) ?? signerOf(address, role, keeper);
+      kept.set(name, signer);
+      return signer;
     },
     create: () => files.create(),
     close: async () => {
-      await Promise.all([...kept.values()].map(({ close }) => close()));
+      await Promise.all(closers.map((close) => close()));
     },
   };
 }

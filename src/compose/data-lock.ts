@@ -14,9 +14,9 @@ const POLL_MS = 20;
 const SET_UP_REFUSAL =
   'another flywheel process sets the data directory up or wipes it, or its lock cannot be used';
 
-/** A lock that is held, until it is released for the first time. */
+/** A lock that is held until it is closed for the first time. */
 export interface DataLock {
-  release(): void;
+  close(): void;
 }
 
 async function take(path: string, begin: string, refusal: string): Promise<DataLock> {
@@ -34,14 +34,14 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
       throw error;
     }
     let isHeld = true;
-    const release = (): void => {
+    const close = (): void => {
       if (!isHeld) return;
       isHeld = false;
       // The driver keeps what is open of a closed connection until its statements are collected.
       connection.exec('rollback');
       connection.close();
     };
-    return { release };
+    return { close };
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
       hint: 'Wait until the other flywheel processes are done, or stop them, then run again.',

@@ -2,17 +2,18 @@
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
-import type { DatabaseAddress } from '../cli/config/database-address.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient } from '../cli/context.js';
-import type { DatabaseAdmin, DatabaseFinding, DatabaseStatus } from '../cli/database-admin.js';
+import type { DatabaseAdmin, DatabaseFinding, DatabaseStatus } from '../contract/database-admin.js';
 import { openGapIn } from '../engine/gaps/accept-gap.js';
 import { unknownOf } from '../engine/gaps/unknown.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Inspection } from '../store/postgres/inspect.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
-import { databaseOf } from './data-place.js';
+import type { DatabaseAddress } from '../values/database-address.js';
+import type { Ambient } from './context.js';
+import { openDatabase } from './database.js';
+import { databaseOf } from './place.js';
+import type { Settings } from './settings.js';
 
 /** Burns of a project that are looked up, the newest. */
 const LOOKED_UP = 100;
@@ -141,8 +142,6 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
     copy: async () => (await import('./copy-store.js')).copyIntoDatabase(settings, address),
     status: async () => statusOf(address, await (await inspect()).inspectStore(url)),
     check: async ({ onChain }) => {
-      const { openInDatabase } = await import('./data-engine.js');
-      const { openDatabase } = await import('./database.js');
       // A schema that is not this build's is refused before anything is read of it.
       await (await openDatabase(address, { schema: 'require' })).close();
       const broken = await (await inspect()).checkStore(url);
@@ -151,7 +150,10 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
         detail: `${wrong === 0 ? 'no' : wrong} ${RULES[name] ?? 'rows that break it'}`,
       }));
       if (!onChain) return findings;
-      const { store, chain, verify, close } = await openInDatabase(ambient, settings, address);
+      const { store, chain, verify, close } = await (await import('./open-engine.js')).openEngine(
+        ambient,
+        settings,
+      );
       try {
         await verify();
         const burned = await (await inspect()).burnedByToken(url);

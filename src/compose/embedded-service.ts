@@ -1,206 +1,83 @@
-/** The embedded engine as a command sees it, on its own ledger or a cluster: the service, its key, its chain, the flywheel to trust. */
-import type { Pins } from '../approval/pins.js';
-import type { Chain, ChainReader, History } from '../chain/chain.js';
-import type { Flywheel } from '../chain/flywheel.js';
+/** The embedded engine as a command sees it, on its own ledger or a cluster. */
 import { clusterName } from '../chain/node-address.js';
 import { createSender } from '../chain/send.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
-import type { DatabaseAddress } from '../cli/config/database-address.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, OpenedService } from '../cli/context.js';
-import { commandLine } from '../cli/operation/resume-line.js';
-import { plainStyle } from '../cli/output/color.js';
-import { warningLines } from '../cli/output/output.js';
-import type { Secret } from '../values/secret.js';
-import type { OpenedClusterEngine } from './cluster-engine.js';
-import { type Registered, readRegistered } from './data-pins.js';
-import { requirePlace } from './data-place.js';
-import { type OpenEngineOptions, type OpenedEngine, openEngine } from './engine.js';
-import { journalPlace } from './journal-place.js';
-import { keyringOf } from './keyring-settings.js';
-import { type ClusterConfig, isOnCluster, type LocalConfig, readApiKey } from './local-config.js';
+import type { Ambient } from './context.js';
+import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
 import { withPatience } from './patience.js';
-import { openSimulator, pinsOf, registeredPins } from './pinned.js';
-
-/** What differs between the embedded ledger and a cluster. */
-interface Backing extends Pick<OpenedService, 'sender' | 'walletChain' | 'explorer'> {
-  readonly opened: OpenedEngine<Chain>;
-  /** What a batch is checked against: the chain, as carefully as it has to be read. */
-  readonly reader: ChainReader & History;
-  /** Which chain the operations of the journal are of. */
-  readonly place: string;
-  readonly credential: Secret | null;
-  readonly trusted: Registered | null;
-  pinsOf(flywheel: Flywheel): Pins;
-  /** The project that is meant, where there may be others. */
-  readonly tokenId?: string | null;
-}
+import { findProject } from './project.js';
+import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
+import type { Settings } from './settings.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
 export async function openEmbeddedService(
   ambient: Ambient,
   settings: Settings,
-  options: Omit<OpenEngineOptions, 'clock'> = {},
+  options: Pick<EngineOptions, 'between'> = {},
 ): Promise<OpenedService> {
-  return serviceOver(ambient, settings, await openBacking(ambient, settings, options));
-}
-
-async function openBacking(
-  ambient: Ambient,
-  settings: Settings,
-  options: Omit<OpenEngineOptions, 'clock'>,
-): Promise<Backing> {
-  const place = requirePlace(settings);
-  if (place.kind === 'database') return inDatabase(ambient, settings, place.address, options);
-  const { config } = place;
-  return isOnCluster(config)
-    ? onCluster(ambient, settings, config, options)
-    : onLedger(ambient, settings, config, options);
-}
-
-async function onLedger(
-  ambient: Ambient,
-  settings: Settings,
-  config: LocalConfig,
-  options: Omit<OpenEngineOptions, 'clock'>,
-): Promise<Backing> {
-  const keys = keyringOf(ambient, settings);
-  const opened = await openEngine(settings.dataDir.value, config, { ...options, keys, clock: ambient.clock });
-  return {
-    opened,
-    reader: opened.chain,
-    sender: createSender(opened.chain, ambient),
-    walletChain: async () => LOCAL_CHAIN,
-    explorer: null,
-    place: `embedded:${config.genesis}`,
-    credential: credentialOf(settings),
-    trusted: await opened.store.read(readRegistered),
-    pinsOf: registeredPins,
-  };
-}
-
-async function onCluster(
-  ambient: Ambient,
-  settings: Settings,
-  config: ClusterConfig,
-  options: Omit<OpenEngineOptions, 'clock'>,
-): Promise<Backing> {
-  const { openOnCluster } = await import('./data-engine.js');
-  const opened = await openOnCluster(ambient, settings, config, options);
-  const { genesisHash, mint, facts } = config.cluster;
-  return overCluster(ambient, settings, opened, genesisHash, async () => ({
-    place: `cluster:${genesisHash}:${mint}`,
-    credential: credentialOf(settings),
-    trusted: await opened.store.read(readRegistered),
-    pinsOf: (flywheel) => ({ ...registeredPins(flywheel), facts }),
-  }));
-}
-
-async function inDatabase(
-  ambient: Ambient,
-  settings: Settings,
-  address: DatabaseAddress,
-  options: Omit<OpenEngineOptions, 'clock'>,
-): Promise<Backing> {
-  const { openInDatabase } = await import('./data-engine.js');
-  const { findProject } = await import('./project.js');
-  const opened = await openInDatabase(ambient, settings, address, options);
-  const { genesis } = opened;
-  return overCluster(ambient, settings, opened, genesis, async () => {
-    const { credential, registered, facts, tokenId } = await findProject(opened.store, settings);
-    return {
-      // The same operations as those of a data directory that the project may have come from.
-      place: `cluster:${genesis}:${registered?.flywheel.mint ?? ''}`,
-      credential,
-      trusted: registered,
-      tokenId,
-      pinsOf: (flywheel) => ({ ...registeredPins(flywheel), ...(facts === null ? {} : { facts }) }),
-    };
-  });
-}
-
-/** What is the same for every flywheel on a cluster. Closes it again when something is wrong. */
-async function overCluster(
-  ambient: Ambient,
-  settings: Settings,
-  opened: OpenedClusterEngine,
-  genesisHash: string,
-  own: () => Promise<Pick<Backing, 'place' | 'credential' | 'trusted' | 'pinsOf' | 'tokenId'>>,
-): Promise<Backing> {
+  const opened = await openEngine(ambient, settings, options);
   try {
-    const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
-    const project = await own();
-    await tellOfForks(ambient, settings, opened, project);
-    return {
-      opened,
-      reader: withSecondDecoder(opened.chain),
-      sender: opened.rpc.sender,
-      walletChain: async () => walletChain(genesisHash),
-      explorer: clusterName(genesisHash),
-      ...project,
-    };
+    return await serviceOver(ambient, settings, opened);
   } catch (error) {
     await opened.close();
     throw error;
   }
 }
 
-const credentialOf = ({ apiKey, dataDir }: Settings): Secret | null =>
-  apiKey.value ?? readApiKey(dataDir.value);
-
-/** What a fork took back of the project that is meant, since the last command, is pending again, and said. */
-async function tellOfForks(
-  { io }: Ambient,
-  settings: Settings,
-  { engine }: Pick<OpenedEngine<Chain>, 'engine'>,
-  { tokenId = null }: Pick<Backing, 'tokenId'>,
-): Promise<void> {
-  const undone = await engine.watch({ tokenId });
-  if (undone === 0) return;
-  const text = `The chain has taken back ${undone} that had landed; they are pending again. \`${commandLine(settings, 'pending', 'resume')}\` brings them to their end.`;
-  const lines = warningLines(text, settings.messages, plainStyle(io.stderr.columns), io.stderr);
-  io.stderr.write(`${lines.join('\n')}\n`);
+/** The chain as it is read, sent to and called, on the ledger or a cluster. */
+async function chainOf({ chain, rpc, genesis }: OpenedEngine, ambient: Ambient) {
+  if (rpc === null)
+    return {
+      ...{ reader: chain, sender: createSender(chain, ambient) },
+      ...{ walletChain: async () => LOCAL_CHAIN, explorer: null },
+    };
+  const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
+  return {
+    ...{ reader: withSecondDecoder(chain), sender: rpc.sender },
+    ...{ walletChain: async () => walletChain(genesis), explorer: clusterName(genesis) },
+  };
 }
 
-async function serviceOver(ambient: Ambient, settings: Settings, backing: Backing): Promise<OpenedService> {
-  const dataDir = settings.dataDir.value;
-  const { engine, chain, close } = backing.opened;
-  const operations = journalPlace(ambient, dataDir, { place: backing.place, profile: '' });
-  const { trusted, tokenId = null } = backing;
-  const given = settings.pinned.value;
-  let pins =
-    settings.pinned.source === 'flag' && given !== null
-      ? pinsOf(given)
-      : trusted && backing.pinsOf(trusted.flywheel);
+async function serviceOver(
+  ambient: Ambient,
+  settings: Settings,
+  opened: OpenedEngine,
+): Promise<OpenedService> {
+  const { engine, store, rpc, genesis } = opened;
+  const { reader, ...chain } = await chainOf(opened, ambient);
+  const project = await store.read((tx) => findProject(tx, settings));
+  const { tokenId, flywheel } = project;
+  const { source, value: given } = settings.pinned;
+  let pins = source === 'flag' && given !== null ? pinsOf(given) : project.pins;
   return {
     kind: 'embedded',
+    ...chain,
     // A local ledger is never waited for.
-    service: chain.pollMs === null ? engine : withPatience(engine, settings.waitSeconds.value * 1_000),
-    credential: backing.credential,
-    chain: backing.reader,
-    sender: backing.sender,
-    walletChain: backing.walletChain,
-    isOnThisMachine: chain.pollMs === null,
-    explorer: backing.explorer,
-    history: backing.reader,
-    trusted: async () => trusted?.flywheel ?? null,
+    service: rpc === null ? engine : withPatience(engine, settings.waitSeconds.value * 1_000),
+    credential: project.credential,
+    ...{ chain: reader, history: reader },
+    isOnThisMachine: rpc === null,
+    trusted: async () => flywheel,
     get pins() {
       return pins;
     },
     confirm: (confirmed) => {
       pins = confirmed;
     },
-    symbol: trusted?.symbol ?? null,
+    symbol: project.symbol,
     simulator: openSimulator,
     foresight: engine.foresight,
     recovery: {
       unfinished: () => engine.recovery.unfinished({ tokenId }),
       finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
     },
-    journal: operations.journal,
-    close: async () => {
-      await operations.close();
-      await close();
+    operations: {
+      directory: settings.dataDir.value,
+      // The same for a directory, and for the database that it was copied into.
+      address: rpc === null ? `embedded:${genesis}` : `cluster:${genesis}:${flywheel?.mint ?? ''}`,
+      flywheel: flywheelText(pins),
     },
+    takenBack: rpc === null ? 0 : await engine.watch({ tokenId }),
+    close: () => opened.close(),
   };
 }

@@ -1,7 +1,7 @@
 /** The log of an engine, a JSON line for each thing that it says, in the shape of the server's own lines. */
-import type { ServeOptions } from '../cli/context.js';
 import type { EngineEvent } from '../engine/events.js';
 import { isoTime } from '../values/time.js';
+import type { ServeOptions } from './server.js';
 
 export interface EngineLogTerms {
   readonly level: ServeOptions['logLevel'];

@@ -2,13 +2,13 @@
 import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { readDeployedSquads } from '../chain/squads/deployed-program.js';
-import type { FetchedProgram } from '../cli/context.js';
+import type { FetchedProgram } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { ownDataDirectory } from './data-lock.js';
-import { readSquadsProgram, SQUADS_PROGRAM_BYTES, SQUADS_PROGRAM_SHA256 } from './engine.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
+import { readSquadsProgram, SQUADS_PROGRAM_BYTES, SQUADS_PROGRAM_SHA256 } from './open-engine.js';
 
 /** The file that is expected, without the zeros to which a cluster may have extended its account. */
 function programFile(deployed: ReadonlyBytes): Buffer {
@@ -50,7 +50,7 @@ export async function fetchSquads(dataDir: string, chain: () => ChainReader): Pr
     writePrivate(file, bytes);
     writeLocalConfig(dataDir, { ...requireLocalConfig(dataDir), squadsProgram: true });
   } finally {
-    lock.release();
+    lock.close();
   }
   return { ...found, fetched: true };
 }

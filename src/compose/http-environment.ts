@@ -1,11 +1,11 @@
 /** What the environment and the settings say about every connection of this process: proxy, certificates, time. */
 import { readFileSync } from 'node:fs';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient } from '../cli/context.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
+import type { Ambient } from './context.js';
+import type { Settings } from './settings.js';
 
 /** Time for one request, in milliseconds. */
 export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>

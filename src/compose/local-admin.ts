@@ -1,59 +1,38 @@
-/** `flywheel local …`: sets up a data directory in one step and looks after it. */
-import type { Chain } from '../chain/chain.js';
+/** What can be done with the flywheel of the settings beside calling its service; the engine is opened when it is first needed. */
+import { resolve } from 'node:path';
 import { clusterName } from '../chain/node-address.js';
-import type { FetchedProgram, LocalAdmin, LocalVaultResult } from '../cli/context.js';
+import type { FetchedProgram, LocalAdmin } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Clock } from '../values/time.js';
+import { keypairText } from '../files/keypair-file.js';
+import { writeFileAtomic } from '../files/write-file.js';
+import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
-import { type OpenedEngine, openEngine, openFiles } from './engine.js';
 import { fetchSquads } from './fetch-squads.js';
-import { gapOfEngine, gapOfLedger, type LedgerPlace } from './gaps.js';
+import { acceptLedgerGap, gapReport, ledgerGap } from './ledger-gap.js';
 import {
-  type BegunConfig,
-  type ClusterConfig,
   dataFiles,
+  exists,
   isOnCluster,
+  PRIVATE_FILE_MODE,
   readDataConfig,
-  requireBegunConfig,
+  readOwner,
   requireDataConfig,
   requireLocalConfig,
   wipeDataDirectory,
 } from './local-config.js';
 import { initLocal } from './local-init.js';
-import { exportOwner } from './owner-keypair.js';
-import { rotateKeyInFile } from './rotate-key.js';
-import type { OwnRpc } from './rpc.js';
-import { repair } from './two-files.js';
+import { type OpenedEngine, openEngine } from './open-engine.js';
+import { databaseOf } from './place.js';
+import { openOwnRpc } from './rpc.js';
+import type { Settings } from './settings.js';
 
-export interface LocalPlace {
-  readonly dataDir: string;
-  readonly cwd: string;
-  readonly clock: Clock;
-  /** The cluster of the user's own node; `null` where none is named. */
-  readonly openRpc: () => Promise<OwnRpc | null>;
-  /** Opens the engine of a data directory that is on a cluster. */
-  readonly openOnCluster: (config: ClusterConfig) => Promise<OpenedEngine<Chain>>;
-  /** Opens that of a database, for what is about any flywheel; `null` where none is named. @default none is */
-  readonly openInDatabase?: () => Promise<OpenedEngine<Chain> | null>;
-  /** File of the API key that commands of this machine use. @default that of the data directory */
-  readonly ownKeyFile?: (opened: OpenedEngine<Chain>) => Promise<string>;
-}
-
-/** What can be done with the flywheel of a data directory; the engine is opened when it is first needed. */
-export function createLocalAdmin(place: LocalPlace): LocalAdmin {
-  const { dataDir, clock } = place;
-  let opened: Promise<OpenedEngine<Chain>> | undefined;
-  const openWith = (config: BegunConfig): Promise<OpenedEngine<Chain>> => {
-    opened ??= isOnCluster(config) ? place.openOnCluster(config) : openEngine(dataDir, config, { clock });
+export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdmin {
+  const { value: dataDir } = settings.dataDir;
+  const { clock, cwd } = ambient;
+  let opened: Promise<OpenedEngine> | undefined;
+  const open = (): Promise<OpenedEngine> => {
+    opened ??= openEngine(ambient, settings);
     return opened;
-  };
-  const open = async (): Promise<OpenedEngine<Chain>> => openWith(requireDataConfig(dataDir));
-  const openAny = async (): Promise<OpenedEngine<Chain>> => {
-    if (opened !== undefined) return opened;
-    const elsewhere = await place.openInDatabase?.();
-    if (elsewhere == null) return open();
-    opened = Promise.resolve(elsewhere);
-    return elsewhere;
   };
   const engine = async () => (await open()).engine;
   const close = async (): Promise<void> => {
@@ -61,71 +40,71 @@ export function createLocalAdmin(place: LocalPlace): LocalAdmin {
     opened = undefined;
     await closing?.then((it) => it.close());
   };
+  /** Of a ledger, whose engine is not opened while store and ledger do not belong together. */
+  const ledger = () => {
+    const config = databaseOf(settings) === null ? readDataConfig(dataDir) : undefined;
+    return config === undefined || isOnCluster(config) ? null : { dataDir, config, clock };
+  };
   return {
-    init: (input) => initLocal(place, input, openWith),
+    init: (input) => initLocal(dataDir, clock, input),
     status: async () => {
-      const { name, symbol, ...status } = await (await engine()).status();
-      const { tokenGeneration: _generation, owner: address, ...rest } = status;
       const config = requireDataConfig(dataDir);
+      const { tokenGeneration: _generation, owner: address, ...status } = await (await engine()).status();
       const keypair = isOnCluster(config) ? null : config.ownerKeypair;
-      return { ...rest, name, symbol, owner: { address, keypair } };
+      return { ...status, owner: { address, keypair } };
     },
-    vault: async () => vaultOf(await openAny()),
+    vault: async () => {
+      const it = await open();
+      const cluster = it.rpc === null ? null : { name: clusterName(it.genesis), genesisHash: it.genesis };
+      return { cluster, ...(await it.engine.vault()) };
+    },
     fund: async (input) => {
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
-    repair: () => repairFiles(place),
-    fetchSquads: () => fetchFromCluster(place),
+    fetchSquads: () => fetchFromCluster(ambient, settings),
     reset: async () => {
       await close();
-      refuseWipe(dataDir);
+      requireWipeable(dataDir);
       const lock = await ownDataDirectory(dataFiles(dataDir).lock);
       try {
         wipeDataDirectory(dataDir);
       } finally {
-        lock.release();
+        lock.close();
       }
     },
-    createKey: async (input) => (await openAny()).engine.createKey(input),
-    listKeys: async () => (await openAny()).engine.listKeys(),
-    revokeKey: async (id) => (await openAny()).engine.revokeKey(id),
-    rotateKey: async (input) => {
-      const it = await openAny();
-      return rotateKeyInFile(dataDir, it.engine, input, await place.ownKeyFile?.(it));
-    },
+    createKey: async (input) => (await engine()).createKey(input),
+    listKeys: async () => (await engine()).listKeys(),
+    revokeKey: async (id, afterMs) => (await engine()).revokeKey(id, afterMs),
     gap: async () => {
-      const ledger = ledgerOf(place);
-      return ledger === null ? gapOfEngine(await openAny()) : gapOfLedger(ledger);
+      const place = ledger();
+      if (place !== null) return ledgerGap(place);
+      const found = await (await engine()).gaps.find();
+      return found === null ? null : gapReport(found);
     },
     acceptGap: async (transactions) => {
-      const ledger = ledgerOf(place);
-      if (ledger === null) await (await openAny()).engine.gaps.accept(transactions);
-      else await gapOfLedger(ledger, transactions);
+      const place = ledger();
+      if (place === null) await (await engine()).gaps.accept(transactions);
+      else await acceptLedgerGap(place, transactions);
     },
-    audit: async (query) => (await openAny()).engine.audit(query),
-    exportOwner: async (outFile) => exportOwner(place, outFile),
+    audit: async (query) => (await engine()).audit(query),
+    exportOwner: async (outFile) => {
+      const { bytes, address } = readOwner(requireLocalConfig(dataDir).ownerKeypair);
+      const keypair = resolve(cwd, outFile);
+      const options = { mode: PRIVATE_FILE_MODE, exclusive: true };
+      writeFileAtomic(keypair, keypairText(bytes), 'ERR_INPUT_INVALID', options);
+      bytes.fill(0);
+      return { address, keypair };
+    },
     close,
   };
 }
 
-/** `null` where the flywheel is on a cluster. */
-function ledgerOf({ dataDir, clock }: LocalPlace): LedgerPlace | null {
-  const config = readDataConfig(dataDir);
-  return config === undefined || isOnCluster(config) ? null : { dataDir, config, clock };
-}
-
-async function vaultOf({ engine, store, chain }: OpenedEngine<Chain>): Promise<LocalVaultResult> {
-  const { genesis } = await store.progress();
-  // A local ledger is never waited for.
-  const cluster =
-    chain.pollMs === null || genesis === null ? null : { name: clusterName(genesis), genesisHash: genesis };
-  return { cluster, ...(await engine.vault()) };
-}
-
 /** The keys of a flywheel on a cluster move what lies there: they are not wiped with a word. */
-function refuseWipe(dataDir: string): void {
-  if (!isOnCluster(requireBegunConfig(dataDir))) return;
+function requireWipeable(dataDir: string): void {
+  const { unfinished, registration } = dataFiles(dataDir);
+  if (readDataConfig(dataDir) === undefined && exists(unfinished) && !exists(registration)) return;
+  if (!isOnCluster(requireDataConfig(dataDir))) return;
   throw new FlywheelError(
     'ERR_USAGE',
     `The flywheel in ${dataDir} is on a cluster: its keys are the operator's and the burn wallet's, and what they hold would be lost with them. Nothing was removed.`,
@@ -135,10 +114,10 @@ function refuseWipe(dataDir: string): void {
   );
 }
 
-async function fetchFromCluster({ dataDir, openRpc }: LocalPlace): Promise<FetchedProgram> {
-  const rpc = await openRpc();
+async function fetchFromCluster(ambient: Ambient, settings: Settings): Promise<FetchedProgram> {
+  const rpc = openOwnRpc(ambient, settings);
   try {
-    return await fetchSquads(dataDir, () => {
+    return await fetchSquads(settings.dataDir.value, () => {
       if (rpc !== null) return rpc.reader;
       throw new FlywheelError('ERR_USAGE', 'No RPC node is named that the program could be taken from.', {
         hint: 'Name one with --rpc-url mainnet, or FLYWHEEL_RPC_URL.',
@@ -146,15 +125,5 @@ async function fetchFromCluster({ dataDir, openRpc }: LocalPlace): Promise<Fetch
     });
   } finally {
     await rpc?.close();
-  }
-}
-
-async function repairFiles({ dataDir, clock }: LocalPlace): Promise<string> {
-  const config = requireLocalConfig(dataDir);
-  const { store, chain, close } = await openFiles(dataDir, config, clock);
-  try {
-    return await repair(store, chain, config.genesis);
-  } finally {
-    await close();
   }
 }

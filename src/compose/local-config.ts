@@ -1,77 +1,62 @@
 /** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import * as z from 'zod';
 import { clusterName } from '../chain/node-address.js';
-import type { StoredSending } from '../chain/stored-sending.js';
-import type { BatchFunds, DataChain } from '../contract/admin.js';
+import { createKeypairSigner } from '../chain/transaction/signer.js';
+import type { DataChain } from '../contract/admin.js';
+import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
+import { parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
 import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
-import { fundsFromJson, fundsToJson } from './batch-funds.js';
+
+const FORMAT_VERSION = 2;
+
+const LEDGER = z.object({
+  /** Holds what `local fund` gives out. */
+  treasury: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)),
+  /** Absolute path of the owner's keypair file. */
+  ownerKeypair: z.string(),
+  /** Does the real Squads program run in place of the native one? */
+  squadsProgram: z.boolean(),
+  /** Identity of the ledger, base58. */
+  genesis: z.string(),
+});
+
+const CLUSTER = z.object({
+  cluster: z.object({
+    /** Base58; nodes of any other cluster are refused. */
+    genesisHash: z.string(),
+    /** Addresses of nodes as they were given, the first choice first; they may hold keys. */
+    rpcUrls: z.array(z.string()).min(1).readonly(),
+    /** How many of them have to agree. */
+    rpcQuorum: z.int().positive(),
+    /** Lamports that a transaction pays beyond its signatures at most, where it is not as usual. */
+    maxPriorityFee: z.int().nonnegative().optional(),
+    /** When a transaction counts as landed, where it is not as usual. */
+    commitment: z.enum(['confirmed', 'finalized']).optional(),
+  }),
+  /** Commands of the programs that sign; of what is not named, the key lies in the data directory. */
+  signers: z.object({ operator: z.string().optional(), burnWallet: z.string().optional() }),
+});
+
+const FILE = z.union([CLUSTER, LEDGER]).and(z.object({ version: z.literal(FORMAT_VERSION) }));
 
 /** What `local.json` says of a flywheel on the embedded ledger. */
-export interface LocalConfig extends BatchFunds {
-  /** Holds what `local fund` gives out. */
-  readonly treasury: Address;
-  /** Absolute path of the owner's keypair file. */
-  readonly ownerKeypair: string;
-  /** Does the real Squads program run in place of the native one? */
-  readonly squadsProgram: boolean;
-  /** Identity of the ledger, base58. */
-  readonly genesis: string;
-}
+export type LocalConfig = Readonly<z.infer<typeof LEDGER>>;
 
-/** The same until the set-up is complete: only until then are missing files made, and only the set-up works with it. */
-export interface UnfinishedConfig extends Omit<LocalConfig, 'genesis'> {
-  readonly genesis: null;
-}
+/** What it says of a flywheel on a cluster. */
+export type ClusterConfig = Readonly<z.infer<typeof CLUSTER>>;
 
-/** A cluster, and what of it a data directory belongs to. */
-export interface ClusterPlace {
-  /** Base58; nodes of any other cluster are refused. */
-  readonly genesisHash: string;
-  readonly mint: Address;
-  readonly squadsProgram: Address;
-  /** Addresses of nodes as they were given, the first choice first; they may hold keys. */
-  readonly rpcUrls: readonly string[];
-  /** How many of them have to agree. */
-  readonly rpcQuorum: number;
-  /** How transactions are sent, where it is not as usual. */
-  readonly sending?: StoredSending;
-  /** Who may act for the flywheel and what its token allows, as it was confirmed at its registration. */
-  readonly facts: Readonly<Record<string, string>>;
-}
-
-/** What `local.json` says of a flywheel on a cluster. */
-export interface ClusterConfig extends BatchFunds {
-  readonly cluster: ClusterPlace;
-  readonly signers?: StoredSigners;
-}
-
-/** Commands of the programs that sign; of what is not named, the key lies in the data directory. */
-export interface StoredSigners {
-  readonly operator?: string;
-  readonly burnWallet?: string;
-}
-
-/** What `local.json` says of a flywheel. */
-export type DataConfig = LocalConfig | ClusterConfig;
-
-/** What it says, also of one that is not set up yet. */
-export type BegunConfig = DataConfig | UnfinishedConfig;
-
-export const isOnCluster = (config: BegunConfig): config is ClusterConfig => 'cluster' in config;
-
-export const isUnfinished = (config: BegunConfig): config is UnfinishedConfig =>
-  !isOnCluster(config) && config.genesis === null;
+export const isOnCluster = (config: LocalConfig | ClusterConfig): config is ClusterConfig =>
+  'cluster' in config;
 
 /** Readable by the user only. */
 export const PRIVATE_FILE_MODE = 0o600;
-
-const FORMAT_VERSION = 1;
 
 /** Paths inside a data directory. */
 export const dataFiles = (dataDir: string) => ({
@@ -87,92 +72,34 @@ export const dataFiles = (dataDir: string) => ({
   approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
+  /** A flywheel that `local init` has not finished. */
+  unfinished: join(dataDir, 'init.tmp'),
 });
 
-/** What a machine keeps of a project of a database. */
-export const projectFiles = (dataDir: string, project: string) => ({
-  apiKey: join(dataDir, 'api-keys', project),
-});
+/** The file with the API key that this machine has for a project; one of a data directory has no name. */
+export const apiKeyFile = (dataDir: string, project: string | null): string =>
+  project === null ? dataFiles(dataDir).apiKey : join(dataDir, 'api-keys', project);
 
-type Json = Readonly<Record<string, unknown>>;
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-
-function ledgerConfig(value: Json): LocalConfig | UnfinishedConfig | undefined {
-  const { treasury, ownerKeypair, genesis } = value;
-  if (!isText(treasury) || !isAddress(treasury) || !isText(ownerKeypair)) return undefined;
-  const config = { treasury, ownerKeypair, squadsProgram: value['squadsProgram'] === true };
-  return isText(genesis) ? { ...config, genesis } : { ...config, genesis: null };
-}
-
-function clusterPlace(value: unknown): ClusterPlace | undefined {
-  const { genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum, sending, facts } = value as Json;
-  if (!isText(genesisHash) || !isText(mint) || !isText(squadsProgram)) return undefined;
-  if (!isAddress(mint) || !isAddress(squadsProgram) || !Number.isInteger(rpcQuorum)) return undefined;
-  if (!Array.isArray(rpcUrls) || rpcUrls.length === 0 || !rpcUrls.every(isText)) return undefined;
-  const known = Object.entries(facts as Json);
-  if (!known.every((fact): fact is [string, string] => isText(fact[1]))) return undefined;
-  return {
-    ...{ genesisHash, mint, squadsProgram, rpcUrls, rpcQuorum: Number(rpcQuorum) },
-    ...(sending === undefined ? {} : { sending: sending as StoredSending }),
-    facts: Object.fromEntries(known),
-  };
-}
-
-function storedSigners(value: unknown): StoredSigners | undefined {
-  const { operator, burnWallet } = value as Json;
-  if (![operator, burnWallet].every((command) => command === undefined || isText(command))) return undefined;
-  return {
-    ...(isText(operator) ? { operator } : {}),
-    ...(isText(burnWallet) ? { burnWallet } : {}),
-  };
-}
-
-/** The configuration of a data directory, also of a set-up that is not complete; `undefined` before one began. */
-export function readBegunConfig(dataDir: string): BegunConfig | undefined {
+/** The configuration of a data directory; `undefined` until `local init` or `register` is done. */
+export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | undefined {
   const path = dataFiles(dataDir).config;
   const text = read(path);
   if (text === undefined) return undefined;
   try {
-    const value = JSON.parse(text) as Json;
-    const funds = fundsFromJson(value);
-    if (value['version'] === FORMAT_VERSION && funds !== undefined) {
-      if ('cluster' in value) {
-        const cluster = clusterPlace(value['cluster']);
-        const signers = storedSigners(value['signers'] ?? {});
-        if (cluster !== undefined && signers !== undefined) return { cluster, signers, ...funds };
-      } else {
-        const config = ledgerConfig(value);
-        if (config !== undefined) return { ...config, ...funds };
-      }
-    }
-  } catch {
-    // Refused below, together with a file of another shape.
+    const { version: _version, ...config } = FILE.parse(JSON.parse(text));
+    return config;
+  } catch (cause) {
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      `${path}: it is damaged, or was written by another version of flywheel.`,
+      { cause },
+    );
   }
-  throw new FlywheelError(
-    'ERR_STORE_UNAVAILABLE',
-    `${path}: it is damaged, or was written by another version of flywheel.`,
-  );
-}
-
-/** The configuration of a data directory, or `undefined` until `local init` or `register` is done. */
-export function readDataConfig(dataDir: string): DataConfig | undefined {
-  const config = readBegunConfig(dataDir);
-  return config === undefined || isUnfinished(config) ? undefined : config;
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
-export function requireDataConfig(dataDir: string): DataConfig {
-  const config = requireBegunConfig(dataDir);
-  if (!isUnfinished(config)) return config;
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The set-up of the flywheel in ${dataDir} is not done.`, {
-    hint: 'Run `flywheel local init` again: it goes on where it was, and waits for one that is still at it.',
-  });
-}
-
-/** Also that of a set-up that is not complete. @throws `ERR_LOCAL_NOT_FOUND` before one began. */
-export function requireBegunConfig(dataDir: string): BegunConfig {
-  const config = readBegunConfig(dataDir);
+export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig {
+  const config = readDataConfig(dataDir);
   if (config !== undefined) return config;
   if (exists(dataFiles(dataDir).registration))
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not done.`, {
@@ -181,8 +108,9 @@ export function requireBegunConfig(dataDir: string): BegunConfig {
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
 }
 
-/** The configuration of one on the embedded ledger. @throws `ERR_USAGE` where the flywheel is on a cluster. */
-function ofLedger(dataDir: string, config: DataConfig): LocalConfig {
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` where the flywheel is on a cluster. */
+export function requireLocalConfig(dataDir: string): LocalConfig {
+  const config = requireDataConfig(dataDir);
   if (!isOnCluster(config)) return config;
   throw new FlywheelError(
     'ERR_USAGE',
@@ -191,20 +119,13 @@ function ofLedger(dataDir: string, config: DataConfig): LocalConfig {
   );
 }
 
-/** The configuration of a data directory, or `undefined` until `local init` is done. @throws as {@link requireLocalConfig} */
-export function readLocalConfig(dataDir: string): LocalConfig | undefined {
-  const config = readDataConfig(dataDir);
-  return config === undefined ? undefined : ofLedger(dataDir, config);
-}
+/** The same, or `undefined` until `local init` is done. */
+export const readLocalConfig = (dataDir: string): LocalConfig | undefined =>
+  exists(dataFiles(dataDir).config) ? requireLocalConfig(dataDir) : undefined;
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` where the flywheel is on a cluster. */
-export const requireLocalConfig = (dataDir: string): LocalConfig =>
-  ofLedger(dataDir, requireDataConfig(dataDir));
-
-export function writeLocalConfig(dataDir: string, config: BegunConfig): void {
-  const written = { version: FORMAT_VERSION, ...config, ...fundsToJson(config) };
+export function writeLocalConfig(dataDir: string, config: LocalConfig | ClusterConfig): void {
   makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
-  writePrivate(dataFiles(dataDir).config, `${JSON.stringify(written)}\n`);
+  writePrivate(dataFiles(dataDir).config, `${JSON.stringify({ version: FORMAT_VERSION, ...config })}\n`);
 }
 
 /** The API key in a file, or `null`. */
@@ -213,12 +134,26 @@ export function readSecret(file: string): Secret | null {
   return text === undefined || text === '' ? null : new Secret(text);
 }
 
-/** The API key that `local init` made, or `null`. */
-export const readApiKey = (dataDir: string): Secret | null => readSecret(dataFiles(dataDir).apiKey);
+/** The bytes in a keypair file of the data directory. @throws the error, naming the file and the reason, never its content. */
+export function readKeypair(path: string, code: ErrorCode): Uint8Array {
+  const refuse = (reason: string): FlywheelError =>
+    new FlywheelError(code, `${path}: the key cannot be read: ${reason}.`);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refuse(fileProblem(error));
+  }
+  const parsed = parseKeypairText(text);
+  if ('problem' in parsed) throw refuse('it is no keypair file');
+  return parsed.bytes;
+}
 
-/** The API key of a project of a database that `register` made here, or `null`. */
-export const readProjectKey = (dataDir: string, project: string): Secret | null =>
-  readSecret(projectFiles(dataDir, project).apiKey);
+/** The owner's keypair. @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content. */
+export function readOwner(path: string): { readonly bytes: Uint8Array; readonly address: Address } {
+  const bytes = readKeypair(path, 'ERR_KEYPAIR_INVALID');
+  return { bytes, address: createKeypairSigner(bytes).address };
+}
 
 /** Writes a file that only the user can read. @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
 export const writePrivate = (path: string, text: string | Uint8Array): void =>
@@ -226,7 +161,7 @@ export const writePrivate = (path: string, text: string | Uint8Array): void =>
 
 /** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
 export function wipeDataDirectory(dataDir: string): void {
-  const { config, keys, apiKey, owner, squadsProgram, approvals, ...files } = dataFiles(dataDir);
+  const { config, keys, apiKey, owner, squadsProgram, approvals, unfinished, ...files } = dataFiles(dataDir);
   const { store, ledger, journal, approvalRecord } = files;
   // The configuration goes last: until then the directory can be wiped again.
   const databases = [store, ledger, journal, approvalRecord].flatMap((file) => [
@@ -234,7 +169,7 @@ export function wipeDataDirectory(dataDir: string): void {
     `${file}-wal`,
     `${file}-shm`,
   ]);
-  for (const path of [...databases, approvals, keys, apiKey, owner, squadsProgram, config]) {
+  for (const path of [...databases, approvals, keys, apiKey, owner, squadsProgram, unfinished, config]) {
     try {
       rmSync(path, { recursive: true, force: true });
     } catch (cause) {

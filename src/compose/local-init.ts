@@ -1,158 +1,159 @@
-/** `flywheel local init`: a data directory from nothing to a registered project, in one step that can be cut off and carried on. */
-import { resolve } from 'node:path';
-import type { Chain } from '../chain/chain.js';
+/**
+ * `flywheel local init`: a data directory from nothing to a registered project. All of it is made in a directory inside, on the
+ * same file system also where the data directory is a mounted volume, and moved into place once it is whole; the configuration,
+ * without which there is no flywheel, is written last. Whatever cuts it off, the same command makes a new one.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { generateKeypair } from '../chain/transaction/signer.js';
-import type { LocalInitInput, LocalInitResult } from '../cli/context.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { LocalInitInput, LocalInitResult } from '../contract/local-admin.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
-import { makePrivateDirectory } from '../files/write-file.js';
-import { chosenFunds } from './batch-funds.js';
+import { loadSqlite } from '../files/sqlite-connection.js';
+import { makePrivateDirectory, moveFile } from '../files/write-file.js';
+import type { Clock } from '../values/time.js';
 import { setUpDataDirectory } from './data-lock.js';
-import { type OpenedEngine, readSquadsProgram } from './engine.js';
 import { createFileKeyring } from './file-keyring.js';
 import {
   dataFiles,
   exists,
   isOnCluster,
-  isUnfinished,
-  readBegunConfig,
-  type UnfinishedConfig,
+  type LocalConfig,
+  readDataConfig,
+  readOwner,
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
-import { readOwnerKeypair } from './owner-keypair.js';
-
-interface Place {
-  readonly dataDir: string;
-  readonly cwd: string;
-}
-
-/** Opens the engine of what has been set up so far. */
-type Open = (config: UnfinishedConfig) => Promise<Pick<OpenedEngine<Chain>, 'engine' | 'store'>>;
+import { openLedgerEngine, readSquadsProgram } from './open-engine.js';
 
 /**
- * Sets up a data directory, as the only one: what two make of keys and files at the same time does not belong together.
+ * Sets up a data directory, as the only one: another that does is waited for.
  * @throws `ERR_LOCAL_ALREADY_EXISTS` where that is done.
  */
-export async function initLocal(place: Place, input: LocalInitInput, open: Open): Promise<LocalInitResult> {
-  // Of what is wrong with the choices nothing is made.
-  chosenFunds(input);
-  requireUnfinished(place.dataDir);
-  makeDataDirectory(place.dataDir);
-  const lock = await setUpDataDirectory(dataFiles(place.dataDir).lock);
+export async function initLocal(
+  dataDir: string,
+  clock: Clock,
+  input: LocalInitInput,
+): Promise<LocalInitResult> {
+  requireNone(dataDir);
+  makePrivateDirectory(dataDir, 'ERR_STORE_UNAVAILABLE');
+  const lock = await setUpDataDirectory(dataFiles(dataDir).lock);
   try {
-    return await setUp(place, input, open);
+    requireNone(dataDir);
+    clearUnfinished(dataDir);
+    const { config, registration, apiKey } = await setUp(dataDir, clock, input);
+    await moveInto(dataDir);
+    writeLocalConfig(dataDir, config);
+    rmSync(dataFiles(dataDir).unfinished, { recursive: true });
+    return resultOf(registration, apiKey, config.ownerKeypair);
   } finally {
-    lock.release();
+    lock.close();
   }
 }
 
-async function setUp(place: Place, input: LocalInitInput, open: Open): Promise<LocalInitResult> {
-  const { dataDir } = place;
-  const config = prepare(place, input);
-  const { engine, store } = await open(config);
-  const keypair = config.ownerKeypair;
-  const owner = input.owner?.address ?? readOwnerKeypair(keypair).address;
-  const registered = await registerOrFinish(dataDir, { ...input, owner }, engine);
-  const { genesis } = await store.progress();
-  // From here on nothing that is missing is made again.
-  writeLocalConfig(dataDir, { ...config, genesis });
-  return initResult(registered.registration, registered.apiKey, keypair);
-}
-
-/** Files that must be there before the engine opens; an interrupted set-up is carried on. */
-function prepare({ dataDir, cwd }: Place, input: LocalInitInput): UnfinishedConfig {
-  const files = dataFiles(dataDir);
-  const funds = chosenFunds(input);
-  const earlier = requireUnfinished(dataDir);
-  if (input.squadsProgram !== null)
-    writePrivate(files.squadsProgram, readSquadsProgram(resolve(cwd, input.squadsProgram)));
-  if (input.owner === null && !exists(files.owner)) writePrivate(files.owner, keypairText(generateKeypair()));
-  const config: UnfinishedConfig = {
-    treasury: earlier?.treasury ?? createFileKeyring(files.keys).create().address,
-    ownerKeypair: input.owner === null ? files.owner : resolve(cwd, input.owner.keypair),
-    squadsProgram: input.squadsProgram !== null,
-    genesis: null,
-    ...funds,
-  };
-  // Once its engine is open, an interrupted set-up goes on with the choices that it began with.
-  if (earlier === undefined) writeLocalConfig(dataDir, config);
-  return earlier ?? config;
-}
-
-/**
- * @returns what a set-up that was interrupted has chosen, if there was one.
- * @throws `ERR_LOCAL_ALREADY_EXISTS` where one is finished; what is wrong with that is not mended here.
- */
-function requireUnfinished(dataDir: string): UnfinishedConfig | undefined {
-  const config = readBegunConfig(dataDir);
-  if (config !== undefined && !isUnfinished(config)) {
+/** @throws `ERR_LOCAL_ALREADY_EXISTS`, also where a registration on a cluster has begun; what is on a cluster cannot be wiped. */
+function requireNone(dataDir: string): void {
+  const config = readDataConfig(dataDir);
+  const elsewhere = { hint: 'Give another directory with --data-dir.' };
+  if (config !== undefined)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `${dataDir} already holds a flywheel; nothing was changed.`,
-      isOnCluster(config) ? { hint: ELSEWHERE } : {},
+      isOnCluster(config) ? elsewhere : {},
     );
-  }
-  if (exists(dataFiles(dataDir).registration)) {
+  if (exists(dataFiles(dataDir).registration))
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
       `A registration on a cluster has begun in ${dataDir}.`,
-      { hint: ELSEWHERE },
+      elsewhere,
     );
+}
+
+/**
+ * Removes what an earlier set-up has left, whose directory stays until it is done: databases without it have lost their
+ * configuration, and are not to be replaced.
+ */
+function clearUnfinished(dataDir: string): void {
+  const { unfinished, store, ledger } = dataFiles(dataDir);
+  if (!exists(unfinished)) {
+    const lost = [store, ledger].find(exists);
+    if (lost !== undefined)
+      throw new FlywheelError(
+        'ERR_STORE_UNAVAILABLE',
+        `${lost} is there without local.json, which says what it is of; nothing was changed.`,
+        { hint: 'Restore local.json from a backup, or give another directory with --data-dir.' },
+      );
+    makePrivateDirectory(unfinished, 'ERR_STORE_UNAVAILABLE');
   }
-  return config;
+  for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
 }
 
-/** What is on a cluster cannot be wiped. */
-const ELSEWHERE = 'Give another directory with --data-dir.';
-
-const notFound = (error: unknown): undefined => {
-  if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return undefined;
-  throw error;
-};
-
-/** Registers; or, when that was done and the key was lost in a crash, makes another key. */
-async function registerOrFinish(
+/** Makes everything aside. */
+async function setUp(
   dataDir: string,
-  input: Omit<LocalInitInput, 'owner'> & { readonly owner: string },
-  engine: OpenedEngine<Chain>['engine'],
-): Promise<{ registration: Registration; apiKey: ApiKeyCreated }> {
-  const earlier = await engine.registration().catch(notFound);
-  const registered =
-    earlier === undefined
-      ? await engine.register(input)
-      : { registration: earlier, apiKey: await engine.createKey({ scopes: input.scopes, proofTypes: null }) };
-  writePrivate(dataFiles(dataDir).apiKey, `${registered.apiKey.key}\n`);
-  return registered;
+  clock: Clock,
+  input: LocalInitInput,
+): Promise<{
+  readonly config: LocalConfig;
+  readonly registration: Registration;
+  readonly apiKey: ApiKeyCreated;
+}> {
+  const { owner: ownOwner, unfinished } = dataFiles(dataDir);
+  const files = dataFiles(unfinished);
+  if (input.squadsProgram !== null) writePrivate(files.squadsProgram, readSquadsProgram(input.squadsProgram));
+  // One that lies there already may hold something elsewhere.
+  const isNew = input.owner === null && !exists(ownOwner);
+  if (isNew) writePrivate(files.owner, keypairText(generateKeypair()));
+  const owner = input.owner?.address ?? readOwner(isNew ? files.owner : ownOwner).address;
+  const treasury = createFileKeyring(files.keys).create().address;
+  const squadsProgram = input.squadsProgram !== null;
+  const opened = await openLedgerEngine(unfinished, { treasury, squadsProgram, genesis: null }, { clock });
+  try {
+    const { engine, genesis } = opened;
+    const { minOperatorSol = null, maxBatchRent = null } = input;
+    const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
+    writePrivate(files.apiKey, `${apiKey.key}\n`);
+    const ownerKeypair = input.owner?.keypair ?? ownOwner;
+    return { config: { treasury, ownerKeypair, squadsProgram, genesis }, registration, apiKey };
+  } finally {
+    await opened.close();
+  }
 }
 
-function initResult(registration: Registration, apiKey: ApiKeyCreated, keypair: string): LocalInitResult {
+/** Puts all of a database into its one file, which the driver does only when the process ends. */
+async function foldLog(path: string): Promise<void> {
+  const connect = await loadSqlite({ path, noun: 'database' });
+  const connection = connect({ use: 'bare', busyTimeoutMs: 0 });
+  connection.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
+  connection.close();
+}
+
+/** Moves what was made into place. What an earlier set-up had moved before it was cut off gives way. */
+async function moveInto(dataDir: string): Promise<void> {
+  const { unfinished, ...files } = dataFiles(dataDir);
+  const { lock, store, ledger, keys: newKeys } = dataFiles(unfinished);
+  rmSync(lock, { force: true });
+  for (const database of [store, ledger]) {
+    await foldLog(database);
+    for (const part of ['-wal', '-shm']) rmSync(database + part, { force: true });
+  }
+  for (const database of [files.store, files.ledger])
+    for (const part of ['', '-wal', '-shm']) rmSync(database + part, { force: true });
+  makePrivateDirectory(files.keys, 'ERR_STORE_UNAVAILABLE');
+  for (const name of readdirSync(newKeys)) moveFile(join(newKeys, name), join(files.keys, name));
+  rmSync(newKeys, { recursive: true });
+  for (const name of readdirSync(unfinished)) moveFile(join(unfinished, name), join(dataDir, name));
+}
+
+function resultOf(registration: Registration, apiKey: ApiKeyCreated, keypair: string): LocalInitResult {
   const { tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress } =
     registration;
   const { burnWallet, operator, proofTypes, dailyLimits } = registration;
   return {
-    tokenId,
-    mintAddress,
-    decimals,
-    tokenProgram,
-    flywheelId,
-    multisig,
-    vaultIndex,
-    vaultAddress,
+    ...{ tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress },
     burnWallet,
     owner: { address: registration.owner, keypair },
-    operator,
-    apiKey,
-    proofTypes,
-    dailyLimits,
+    ...{ operator, apiKey, proofTypes, dailyLimits },
   };
-}
-
-function makeDataDirectory(dataDir: string): void {
-  try {
-    makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
-  } catch (cause) {
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', (cause as Error).message, { cause });
-  }
 }

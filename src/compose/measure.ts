@@ -18,9 +18,6 @@ export class Meter {
   /** The same store. */
   store(store: Store): Store {
     return {
-      get revision() {
-        return store.revision;
-      },
       get copy() {
         return store.copy;
       },
@@ -29,7 +26,6 @@ export class Meter {
       },
       progress: () => store.progress(),
       bind: (genesis) => store.bind(genesis),
-      raiseRevision: (revision) => store.raiseRevision(revision),
       latestMs: () => store.latestMs(),
       transaction: (work, of) => this.#timed('write', store.transaction(work, of)),
       read: (work) => this.#timed('read', store.read(work)),

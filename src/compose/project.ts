@@ -1,33 +1,32 @@
-/** Which project of a database a command is about: that of its API key, else the one that is named, else the only one. */
+/** Which project a command is about, and what its flywheel is held against. */
+import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
-import type { DatabaseAddress } from '../cli/config/database-address.js';
-import type { Settings } from '../cli/config/settings.js';
-import {
-  type FoundRegistration,
-  findRegistration,
-  requireRegistration,
-} from '../engine/admin/find-registration.js';
+import type { Flywheel } from '../chain/flywheel.js';
+import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
+import { TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
+import { type FoundRegistration, findRegistration } from '../engine/admin/find-registration.js';
+import { registeredMultisig } from '../engine/admin/register.js';
 import { apiKeyHash } from '../engine/authenticate.js';
+import { flywheelOf } from '../engine/batches/batch-context.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { FlywheelPlace } from '../store/records.js';
-import type { Store, StoreTransaction } from '../store/store.js';
+import { lookIntoSqliteStore } from '../store/sqlite/open.js';
+import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { type Registered, registeredOf } from './data-pins.js';
-import { databaseOf, type PlaceSettings } from './data-place.js';
-import { lookInto } from './database.js';
-import { dataFiles, projectFiles, readProjectKey } from './local-config.js';
-import { registeredPins } from './pinned.js';
+import { lookIntoDatabase } from './database.js';
+import { apiKeyFile, dataFiles, readDataConfig, readSecret } from './local-config.js';
+import { databaseOf, type PlaceSettings } from './place.js';
+import type { Settings } from './settings.js';
 
-/** A project, and the key to it that is kept on this machine or was given. */
+/** The project that a command is about, and the key to it that was given or is kept on this machine. */
 export interface Project {
   readonly credential: Secret | null;
-  /** `null` where the key, which is refused later, says nothing and nothing is registered. */
-  readonly registered: Registered | null;
-  readonly facts: FlywheelPlace['facts'] | null;
+  /** The others are `null` where the key, which is refused later, says nothing and nothing is registered. */
   readonly tokenId: string | null;
+  readonly symbol: string | null;
+  readonly flywheel: Flywheel | null;
+  /** Whoever holds the operator's key trusts what was registered. */
+  readonly pins: Pins | null;
 }
-
-type ProjectSettings = Pick<Settings, 'apiKey' | 'project' | 'dataDir'>;
 
 async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistration | undefined> {
   const record = await tx.apiKeys.byHash(apiKeyHash(key));
@@ -37,50 +36,63 @@ async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistrati
 }
 
 /**
+ * That of the API key, else the one that is named, else the only one.
  * @throws `ERR_CONFIG_INVALID` where several could be meant, or the key is of another project than the one that is named;
  *   `ERR_LOCAL_NOT_FOUND` for a name that is not there.
  */
 export async function findProject(
-  store: Store,
-  { apiKey, project, dataDir }: ProjectSettings,
+  tx: StoreTransaction,
+  settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
 ): Promise<Project> {
-  const given = apiKey.value;
-  const found = await store.read(async (tx) => {
-    const own = given === null ? undefined : await ofKey(tx, given);
-    if (own === undefined || project.value === null || own.flywheel.name === project.value)
-      return own ?? findRegistration(tx, project.value);
+  const given = settings.apiKey.value;
+  // Only a database has names.
+  const name = databaseOf(settings) === null ? null : settings.project.value;
+  const own = given === null ? undefined : await ofKey(tx, given);
+  if (own !== undefined && name !== null && own.flywheel.name !== name)
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `The API key is of the project ${own.flywheel.name}, and ${project.value} is named.`,
+      `The API key is of the project ${own.flywheel.name}, and ${name} is named.`,
       { hint: 'Name the project of the key, or none.' },
     );
-  });
-  const name = found?.flywheel.name ?? null;
+  const found = own ?? (await findRegistration(tx, name));
+  if (found === undefined)
+    return { credential: given, tokenId: null, symbol: null, flywheel: null, pins: null };
+  const { token, flywheel } = found;
   return {
-    credential: given ?? (name === null ? null : readProjectKey(dataDir.value, name)),
-    registered: found === undefined ? null : registeredOf(found),
-    facts: found?.flywheel.place?.facts ?? null,
-    tokenId: found?.token.id ?? null,
+    credential: given ?? readSecret(apiKeyFile(settings.dataDir.value, flywheel.name)),
+    ...{ tokenId: token.id, symbol: token.symbol },
+    flywheel: flywheelOf(token, flywheel),
+    pins: registeredPins(flywheelOf(token, flywheel), flywheel.place?.facts),
   };
 }
 
-/** The file with the API key that commands of this machine use for the project that administration acts on. */
-export async function ownKeyFile(
-  store: Store,
-  settings: PlaceSettings & Pick<Settings, 'project'>,
-): Promise<string> {
-  const dataDir = settings.dataDir.value;
-  if (databaseOf(settings) === null) return dataFiles(dataDir).apiKey;
-  const { flywheel } = await store.read((tx) => requireRegistration(tx, settings.project.value));
-  return flywheel.name === null ? dataFiles(dataDir).apiKey : projectFiles(dataDir, flywheel.name).apiKey;
+/** What the flywheel of the settings is held against, read from its store alone; `null` before there is one. */
+export async function pinsOfPlace(
+  settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
+): Promise<Pins | null> {
+  const database = databaseOf(settings);
+  const find = async (tx: StoreTransaction) => (await findProject(tx, settings)).pins;
+  if (database !== null) return lookIntoDatabase(database, (store) => store.read(find));
+  const { value: dataDir } = settings.dataDir;
+  return readDataConfig(dataDir) === undefined ? null : lookIntoSqliteStore(dataFiles(dataDir).store, find);
 }
 
-/** What the flywheel that is meant is held against, as it was registered; `null` before there is one. */
-export async function pinsInDatabase(
-  address: DatabaseAddress,
-  settings: ProjectSettings,
-): Promise<Pins | null> {
-  const project = await lookInto(address, (store) => findProject(store, settings));
-  if (project?.registered == null) return null;
-  return { ...registeredPins(project.registered.flywheel), ...(project.facts && { facts: project.facts }) };
+/** @param confirmed - at its registration on a cluster. @default what follows from how it is made on a local ledger */
+function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>> = {}): Pins {
+  const { multisig, owner, operator, vault, vaultIndex, mint, decimals, tokenProgram } = flywheel;
+  // The associated-token program makes accounts of Token-2022 with an owner that cannot be changed.
+  const extensions =
+    tokenProgram === TOKEN_2022_PROGRAM
+      ? [{ type: TOKEN_EXTENSION.immutableOwner, data: new Uint8Array() }]
+      : [];
+  const made = {
+    ...multisigFacts(registeredMultisig(flywheel)),
+    ...tokenFacts(
+      flywheel.vaultTokenAccount,
+      { tokenProgram, decimals, mintAuthority: null, freezeAuthority: null, extensions: [] },
+      { owner: vault, delegate: null, closeAuthority: null, frozen: false, extensions },
+    ),
+  };
+  const facts = Object.keys(confirmed).length === 0 ? made : confirmed;
+  return { multisig, owner, operator, vaultIndex, mint, facts };
 }

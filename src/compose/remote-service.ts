@@ -1,24 +1,22 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
-
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { requireQuorum } from '../cli/config/resolve-rpc.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, OpenedService } from '../cli/context.js';
-import { plainStyle } from '../cli/output/color.js';
-import { warningLines } from '../cli/output/output.js';
+import { requireQuorum } from '../chain/node-address.js';
 import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { systemUuid } from '../files/system-uuid.js';
+import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
-import { journalPlace } from './journal-place.js';
 import type { OwnRpc } from './rpc.js';
+import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
+import type { Settings } from './settings.js';
 
-/** How the outside is reached, where not over the sockets of this machine. */
-export interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
+/** How warnings are said, and how the outside is reached, where not over the sockets of this machine. */
+interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
+  readonly warn: (text: string) => void;
   /** Reads the user's own chain. @default the RPC that the settings name */
   readonly chain?: ChainReader & History;
 }
@@ -28,23 +26,14 @@ export async function openRemoteService(
   ambient: Ambient,
   settings: Settings,
   baseUrl: string,
-  { chain: ownChain, ...ways }: RemoteWays = {},
+  { chain: ownChain, warn, ...ways }: RemoteWays,
 ): Promise<OpenedService> {
   const rpc = ownChain === undefined ? await openRpc(ambient, settings) : null;
   const chain = ownChain ?? (rpc === null ? null : await readTwice(rpc));
-  const deps = clientDeps(ambient, settings, { baseUrl, ...ways });
-  const service = createRemoteService(deps);
-  const close = async (): Promise<void> => {
-    await service.close();
-    await rpc?.close();
-  };
+  const service = createRemoteService(clientDeps(ambient, settings, { baseUrl, onWarning: warn, ...ways }));
   const credential = settings.apiKey.value;
   const { value: pinned } = settings.pinned;
-  let pins = pinned === null ? null : (await import('./pinned.js')).pinsOf(pinned);
-  const operations = journalPlace(ambient, settings.configDir.value, {
-    place: servicePlace(baseUrl),
-    profile: settings.profile.value ?? '',
-  });
+  let pins = pinned === null ? null : pinsOf(pinned);
   return {
     kind: 'remote',
     service,
@@ -65,11 +54,16 @@ export async function openRemoteService(
       pins = confirmed;
     },
     symbol: null,
-    simulator: async () => (await import('./pinned.js')).openSimulator(),
-    journal: operations.journal,
+    simulator: openSimulator,
+    operations: {
+      directory: settings.configDir.value,
+      address: servicePlace(baseUrl),
+      flywheel: flywheelText(pins),
+    },
+    takenBack: 0,
     close: async () => {
-      await operations.close();
-      await close();
+      await service.close();
+      await rpc?.close();
     },
   };
 }
@@ -91,7 +85,6 @@ export function clientDeps(
   settings: Settings,
   ways: Pick<RemoteServiceDeps, 'baseUrl'> & Partial<RemoteServiceDeps>,
 ): RemoteServiceDeps {
-  const say = (line: string): void => ambient.io.stderr.write(`${line}\n`);
   return {
     apiKeyHeader: settings.apiKeyHeader.value,
     clock: ambient.clock,
@@ -101,11 +94,7 @@ export function clientDeps(
     requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
-    onWarning: (text) => {
-      const { stderr } = ambient.io;
-      for (const line of warningLines(text, settings.messages, plainStyle(stderr.columns), stderr)) say(line);
-    },
-    ...(settings.verbose ? { onHttpLog: say } : {}),
+    ...(settings.verbose ? { onHttpLog: (line) => void ambient.io.stderr.write(`${line}\n`) } : {}),
     ...httpEnvironment(ambient),
     ...ways,
   };

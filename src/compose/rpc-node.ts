@@ -3,18 +3,40 @@ import { setComputeUnitLimit } from '../chain/compute-budget.js';
 import { openLedgerBank } from '../chain/local/ledger-bank.js';
 import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, LocalRpcTerms, RunningRpc } from '../cli/context.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { readFaultRules } from '../rpc-node/faults/fault-rules.js';
 import type { NodeLedger } from '../rpc-node/node-ledger.js';
 import { type NodeAddress, type RpcNode, type RpcNodeOptions, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
+import type { Ambient } from './context.js';
 import { shareDataDirectory } from './data-lock.js';
-import { watchData } from './data-watch.js';
-import { readSquadsProgram } from './engine.js';
 import { createFileKeyring } from './file-keyring.js';
 import { dataFiles, type LocalConfig, requireLocalConfig } from './local-config.js';
+import { readSquadsProgram } from './open-engine.js';
+import type { RunningServer } from './server.js';
+import type { Settings } from './settings.js';
+
+/** Options of `local rpc` beyond the global ones. */
+export interface LocalRpcTerms {
+  readonly host: string;
+  /** 0 takes a free one; subscriptions take the one after it as well. */
+  readonly port: number;
+  readonly slotMs: number;
+  /** Does a slot go by only when a transaction comes? */
+  readonly onDemand: boolean;
+  /** Slots; `undefined`: what fits the pace. */
+  readonly confirmedAfter: number | undefined;
+  readonly finalizedAfter: number | undefined;
+  /** Rules of faults as JSON. */
+  readonly faults: unknown;
+  /** Of the faults. */
+  readonly seed: number;
+}
+
+/** A node that listens. */
+export interface RunningRpc extends RunningServer {
+  readonly webSocketUrl: string;
+}
 
 /** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc}, and `ERR_INPUT_INVALID` for rules that are none. */
 export async function startRpcOverLedger(
@@ -23,7 +45,6 @@ export async function startRpcOverLedger(
   terms: LocalRpcTerms,
 ): Promise<RunningRpc> {
   const { host, port, confirmedAfter, finalizedAfter, faults, ...pace } = terms;
-  const dataDir = settings.dataDir.value;
   const options: LocalRpcOptions = {
     ...pace,
     clock,
@@ -32,17 +53,7 @@ export async function startRpcOverLedger(
     ...(finalizedAfter === undefined ? {} : { finalizedAfter }),
     onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`),
   };
-  const node = await startLocalRpc(dataDir, options, { host, port });
-  const data = watchData([{ path: dataFiles(dataDir).ledger, noun: 'ledger' }]);
-  return {
-    url: node.url,
-    webSocketUrl: node.webSocketUrl,
-    failed: data.lost,
-    close: async () => {
-      data.close();
-      await node.close();
-    },
-  };
+  return startLocalRpc(settings.dataDir.value, options, { host, port });
 }
 
 const messageOf = (error: unknown): string =>
@@ -89,11 +100,11 @@ async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<Nod
     const close = bank.close.bind(bank);
     bank.close = () => {
       close();
-      lock.release();
+      lock.close();
     };
     return bank;
   } catch (error) {
-    lock.release();
+    lock.close();
     throw error;
   }
 }

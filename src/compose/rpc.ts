@@ -1,19 +1,18 @@
 /** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
 import { setTimeout } from 'node:timers/promises';
-import { type NodeAddress, nodeAddress } from '../chain/node-address.js';
+import { type NodeAddress, nodeAddress, requireQuorum } from '../chain/node-address.js';
 import type { NodeReport } from '../chain/node-report.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
 import type { RpcNode } from '../chain/rpc/exchange.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/rpc-chain.js';
-import { environmentNodes, environmentQuorum, requireQuorum } from '../cli/config/resolve-rpc.js';
-import { withStoredSending } from '../cli/config/resolve-sending.js';
-import type { Setting, Settings } from '../cli/config/settings.js';
-import type { Ambient } from '../cli/context.js';
 import { createTransport } from '../client/transport.js';
-import { databaseOf } from './data-place.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
-import { type DataConfig, isOnCluster, readDataConfig } from './local-config.js';
+import { dataFiles, exists, isOnCluster } from './local-config.js';
+import { databaseOf, requirePlace } from './place.js';
+import type { Setting, Settings } from './settings.js';
 
 /** The cluster of the settings. */
 export interface OwnRpc extends RpcChain {
@@ -109,35 +108,45 @@ export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerm
   return { ...rpc, close };
 }
 
-/**
- * The settings with the nodes that a data directory on a cluster has of its own, unless others were named for this run.
- * @throws `ERR_CONFIG_INVALID` naming a variable that was to name nodes and does not, or the directory, never the address.
- */
-export function withStoredNodes(ambient: Ambient, settings: Settings, config: DataConfig): Settings {
-  if (!isOnCluster(config)) return settings;
-  const typed = <Value>(setting: Setting<Value>): Setting<Value> | null =>
-    setting.source === 'flag' ? setting : null;
-  const stored = (text: string): NodeAddress =>
-    nodeAddress(text, `${settings.dataDir.value}: an address in local.json`);
-  const { rpcUrls, rpcQuorum, sending = {} } = config.cluster;
-  return {
-    ...settings,
-    ...withStoredSending(settings, sending, `${settings.dataDir.value}: local.json`),
-    rpcUrl: typed(settings.rpcUrl) ??
-      environmentNodes(ambient) ?? { value: rpcUrls.map(stored), source: 'data directory' },
-    rpcQuorum: typed(settings.rpcQuorum) ??
-      environmentQuorum(ambient) ?? { value: rpcQuorum, source: 'data directory' },
-  };
+/** The nodes that a flywheel on a cluster is reached through. @throws `ERR_CONFIG_INVALID` where none is named. */
+export function openDataRpc(ambient: Ambient, settings: Settings, terms: RpcTerms): OwnRpc {
+  if (settings.rpcProblem !== null) throw settings.rpcProblem;
+  const rpc = openOwnRpc(ambient, effectiveSettings(settings), terms);
+  if (rpc !== null) return rpc;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    'No RPC node is named that reaches the chain of the database.',
+    { hint: 'Name nodes with FLYWHEEL_RPC_URL, --rpc-url or rpcUrl of the profile.' },
+  );
 }
 
-/** The settings as the data directory that they name has them; the same in remote use. */
-export function effectiveSettings(ambient: Ambient, settings: Settings): Settings {
-  if (settings.apiUrl.value !== null || databaseOf(settings) !== null) return settings;
-  const config = readDataConfig(settings.dataDir.value);
-  if (config === undefined) return settings;
+/** Was it given for this run? A profile may be of another flywheel than the directory. */
+export const isOwn = ({ source }: Setting<unknown>): boolean => source === 'flag' || source === 'environment';
+
+/**
+ * The settings as the data directory that they name has them, unless others were given for this run; the same in remote use.
+ * @throws `ERR_CONFIG_INVALID` naming the directory, never the address.
+ */
+export function effectiveSettings(settings: Settings): Settings {
+  const { value: dataDir } = settings.dataDir;
+  if (settings.apiUrl.value !== null || databaseOf(settings) !== null || !exists(dataFiles(dataDir).config))
+    return settings;
+  const place = requirePlace(settings);
   // A database that is named for other programs is none of its.
   const own: Settings = { ...settings, database: { value: null, source: 'default' } };
-  return withStoredNodes(ambient, own, config);
+  if (place.kind === 'database' || !isOnCluster(place.config)) return own;
+  if (settings.rpcProblem !== null) throw settings.rpcProblem;
+  const { rpcUrls, rpcQuorum, maxPriorityFee, commitment } = place.config.cluster;
+  const stored = <Value>(name: Setting<Value>, value: Value | undefined): Setting<Value> =>
+    value === undefined || isOwn(name) ? name : { value, source: 'data directory' };
+  const node = (text: string): NodeAddress => nodeAddress(text, `${dataDir}: an address in local.json`);
+  return {
+    ...own,
+    rpcUrl: isOwn(settings.rpcUrl) ? settings.rpcUrl : stored(settings.rpcUrl, rpcUrls.map(node)),
+    rpcQuorum: stored(settings.rpcQuorum, rpcQuorum),
+    maxPriorityFee: stored(settings.maxPriorityFee, maxPriorityFee),
+    commitment: stored(settings.commitment, commitment),
+  };
 }
 
 /** Looks at every node that the settings name. */

@@ -1,42 +1,57 @@
-/** `flywheel serve`: the engine of a data directory on HTTP. */
-
-import type { Chain } from '../chain/chain.js';
-import type { Settings } from '../cli/config/settings.js';
-import type { Ambient, RunningServer, ServeOptions } from '../cli/context.js';
-import { OPERATION_LIST, type OperationId, type RateLimit } from '../contract/operations.js';
-import type { Engine } from '../engine/engine.js';
+/** `flywheel serve`: the engine of a data directory or a database on HTTP. */
+import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import type { FileName } from '../files/sqlite-errors.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import type { HttpServerOptions, Principal } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { type DataEngineOptions, type OpenedDataEngine, openDataEngine } from './data-engine.js';
-import { type DataPlace, requirePlace } from './data-place.js';
-import { type DataWatch, watchData } from './data-watch.js';
-import { openDatabaseRateCounts } from './database.js';
-import { createDiskCheck } from './disk-check.js';
-import { type OpenEngineOptions, SHARED_LIMITS } from './engine.js';
+import type { Ambient } from './context.js';
 import { engineLog } from './engine-log.js';
-import { keepReconciling, problemLine, type Reconciling } from './keep-reconciling.js';
-import { openLateEngine } from './late-engine.js';
-import { dataFiles, isOnCluster } from './local-config.js';
+import { keepReconciling, problemLine } from './keep-reconciling.js';
 import { Meter } from './measure.js';
+import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
 import { Opened } from './opened.js';
+import { databaseOf } from './place.js';
+import type { Settings } from './settings.js';
 
-/** Settles what an earlier server left pending, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export async function startServerOverEngine(
+/** Options of `serve` beyond the global ones. */
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  readonly maxBodyBytes: number;
+  /** Opens `/metrics`; `null`: loopback only. */
+  readonly metricsToken: Secret | null;
+  /** For how long running requests may go on after a stop was asked for. */
+  readonly shutdownGraceMs: number;
+  /** Rate limits in place of the contract's. */
+  readonly rates: Partial<Record<OperationId, Rate>>;
+  /** Those that single keys have of their own, by the id of the key. */
+  readonly keyRates: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
+  /** Origins whose pages may read the answers in a browser. */
+  readonly corsOrigins: readonly string[];
+  /** Is the API key taken from `authorization: Bearer …` as well? */
+  readonly bearer: boolean;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string;
+  /** Stops accepting, finishes what runs, closes. */
+  close(): Promise<void>;
+}
+
+/** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+export async function startServer(
   ambient: Ambient,
   settings: Settings,
   options: ServeOptions,
 ): Promise<RunningServer> {
-  const { server, data, close } = await openServer(ambient, settings, options);
+  const { server, close } = await openServer(ambient, settings, options);
   try {
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
-      failed: data.lost,
       close: async () => {
         await server.closeGracefully(options.shutdownGraceMs);
         await close();
@@ -51,19 +66,18 @@ export async function startServerOverEngine(
 /** A server over its engine that does not listen yet. */
 export interface OpenServer {
   readonly server: HttpServer;
-  readonly data: DataWatch;
   /** Closes what the server works on. */
   close(): Promise<void>;
 }
 
 /** What a server is given before it listens. */
 export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
-  Pick<OpenEngineOptions, 'between'> & {
+  Pick<EngineOptions, 'between'> & {
     /** Microseconds that never go back, for rate limits of this process. @default those of the system */
     readonly nowUs?: () => number;
   };
 
-/** Settles what an earlier server left pending. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+/** @throws as {@link startServer} */
 export async function openServer(
   ambient: Ambient,
   settings: Settings,
@@ -71,8 +85,7 @@ export async function openServer(
 ): Promise<OpenServer> {
   const opened = new Opened();
   try {
-    const created = await createServer(opened, ambient, settings, options);
-    return { ...created, close: () => opened.close() };
+    return { server: await createServer(opened, ambient, settings, options), close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
@@ -84,125 +97,73 @@ async function createServer(
   ambient: Ambient,
   settings: Settings,
   options: OpenServerOptions,
-): Promise<Omit<OpenServer, 'close'>> {
-  const dataDir = settings.dataDir.value;
-  const place = requirePlace(settings);
-  const isShared = place.kind === 'database';
+): Promise<HttpServer> {
+  const { logLevel, keyRates, between } = options;
+  const { stderr } = ambient.io;
   const meter = new Meter();
-  const late = opened.keep(
-    await openLateEngine({
-      mayWait: isShared,
-      open: () => openDataEngine(ambient, settings, engineOptions(options, ambient, meter)),
-      begin: (ready) => begin(ready, options, ambient),
-      onProblem: (message) => warn(ambient, message),
+  const data = opened.keep(
+    await openEngine(ambient, settings, {
+      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true, meter },
+      onEvent: engineLog({ level: logLevel, stream: stderr }),
+      ...(between === undefined ? {} : { between }),
     }),
   );
-  const { engine } = late;
-  const data = opened.keep(watchData(filesOf(dataDir, place)));
-  const rateCounts =
-    place.kind === 'database'
-      ? opened.keep(await openDatabaseRateCounts(place.address))
-      : createMemoryCounts(options.nowUs);
-  const checkDisk = isShared
-    ? async () => {}
-    : createDiskCheck({ directory: dataDir, process: ambient.processes.self(), clock: ambient.clock });
-  const server = await createHttpServer(
+  const { engine, instance, store } = data;
+  await verifyAtStart(data, ambient);
+  await requireKeys(store, Object.keys(keyRates));
+  opened.keep(
+    await keepReconciling(engine, {
+      // What a chain takes its time with is not waited for.
+      inBackground: data.rpc !== null,
+      onProblem: (what, error) => {
+        if (LOGS_PROBLEMS.has(logLevel)) stderr.write(problemLine(what, error));
+      },
+    }),
+  );
+  return createHttpServer(
     {
       service: engine,
-      authenticate: async (credential: Secret | null): Promise<Principal> => {
-        data.check();
+      authenticate: async (credential) => {
         const principal = await engine.authenticate(credential);
-        return { ...principal, rates: options.keyRates[principal.keyId] ?? {} };
+        return { ...principal, rates: keyRates[principal.keyId] ?? {} };
       },
-      health: {
-        ready: async () => {
-          // Looks at the files, where the engine may still have in memory what it asks for.
-          data.check();
-          await Promise.all([engine.ready(), checkDisk()]);
-        },
-      },
+      health: { ready: () => engine.ready() },
       metrics: {
         batchesByStatus: () => engine.countBatches(),
         attach: (observe) => meter.attach(observe),
         state: () => engine.state(),
       },
-      rateCounts,
-      log: { level: options.logLevel, stream: ambient.io.stderr, server: () => late.instance },
+      rateCounts: await rateCountsOf(opened, settings, options.nowUs),
+      log: { level: logLevel, stream: stderr, server: () => instance },
     },
-    httpOptions(ambient, settings, options),
+    {
+      ...{ version: ambient.version, corsOrigins: options.corsOrigins, bearer: options.bearer },
+      apiKeyHeader: settings.apiKeyHeader.value,
+      limits: { maxBodyBytes: options.maxBodyBytes },
+      rateLimits: namedRates(options.rates),
+      ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
+    },
   );
-  return { server, data };
 }
 
-const httpOptions = (
-  { version }: Ambient,
-  { apiKeyHeader }: Settings,
-  { maxBodyBytes, rates, corsOrigins, bearer, metricsToken }: OpenServerOptions,
-): HttpServerOptions => ({
-  ...{ version, corsOrigins, bearer },
-  apiKeyHeader: apiKeyHeader.value,
-  limits: { maxBodyBytes },
-  rateLimits: namedRates(rates),
-  ...(metricsToken === null ? {} : { metricsToken }),
-});
-
-/** How the engine of a server differs from that of a command. */
-const engineOptions = (
-  { between, logLevel }: Pick<OpenServerOptions, 'between' | 'logLevel'>,
-  { io }: Ambient,
-  meter: Meter,
-): DataEngineOptions => ({
-  ...{ limits: SHARED_LIMITS, outlivesSignal: true, database: { schema: 'update' } },
-  meter,
-  onEvent: engineLog({ level: logLevel, stream: io.stderr }),
-  ...(between === undefined ? {} : { between }),
-});
-
-/** What a server does before it serves, and goes on doing. */
-async function begin(
-  { engine, chain, store, verify }: OpenedDataEngine,
-  options: Pick<ServeOptions, 'keyRates' | 'logLevel'>,
-  ambient: Ambient,
-): Promise<Reconciling> {
-  await verifyAtStart(verify, ambient);
-  await requireKeys(store, Object.keys(options.keyRates));
-  return finishWhatIsLeft(engine, chain, options, ambient);
-}
-
-function filesOf(dataDir: string, place: DataPlace): readonly FileName[] {
-  if (place.kind === 'database') return [];
-  const { store, ledger } = dataFiles(dataDir);
-  const own = { path: store, noun: 'store' } as const;
-  return isOnCluster(place.config) ? [own] : [own, { path: ledger, noun: 'ledger' }];
+/** All servers on one database count together. */
+async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServerOptions['nowUs']) {
+  const address = databaseOf(settings);
+  if (address === null) return createMemoryCounts(nowUs);
+  const { openPostgresRateCounts } = await import('../store/postgres/rate-counts.js');
+  return opened.keep(await openPostgresRateCounts({ url: address.reveal() }));
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart(verify: () => Promise<void>, ambient: Ambient): Promise<void> {
+async function verifyAtStart({ verify }: OpenedEngine, { io }: Ambient): Promise<void> {
   try {
     await verify();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    warn(ambient, `${error.message} The server starts, and is not ready until a node answers.`);
+    const msg = `${error.message} The server starts, and is not ready until a node answers.`;
+    io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
   }
 }
-
-const warn = ({ io }: Ambient, msg: string): void => {
-  io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
-};
-
-/** What a chain takes its time with is not waited for. */
-const finishWhatIsLeft = (
-  engine: Engine,
-  { pollMs }: Chain,
-  { logLevel }: Pick<ServeOptions, 'logLevel'>,
-  { io }: Ambient,
-): Promise<Reconciling> =>
-  keepReconciling(engine, {
-    inBackground: pollMs !== null,
-    onProblem: (what, error) => {
-      if (LOGS_PROBLEMS.has(logLevel)) io.stderr.write(problemLine(what, error));
-    },
-  });
 
 /** Levels of the log at which what stays unfinished is said. */
 const LOGS_PROBLEMS: ReadonlySet<ServeOptions['logLevel']> = new Set(['warn', 'info', 'debug', 'trace']);

@@ -1,6 +1,5 @@
 /** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
 import type { Scope } from '../values/schemas.js';
-import type { Secret } from '../values/secret.js';
 
 export type TokenProgramName = 'token' | 'token-2022';
 export type TokenGeneration = 'v1' | 'v2';
@@ -25,6 +24,9 @@ export interface RegisterInput {
   readonly dailyAirdrop: string | null;
   /** The owner's address; the engine never sees the owner's key. */
   readonly owner: string;
+  /** Lamports; `null`: as usual. @default null */
+  readonly minOperatorSol?: bigint | null;
+  readonly maxBatchRent?: bigint | null;
 }
 
 /** How much SOL batches may take, in lamports. */
@@ -51,14 +53,6 @@ export interface ApiKeyInfo {
   readonly dateRevoked: string | null;
   /** Valid before, and not from then on; `null` for a key without an end. */
   readonly dateExpires: string | null;
-  /** The key that it takes the place of, if it was made for that. */
-  readonly rotatedFrom: string | null;
-}
-
-/** A key that takes the place of another. */
-export interface ApiKeyRotated extends ApiKeyInfo {
-  /** Until when the other stays valid. */
-  readonly validUntil: string | null;
 }
 
 /** What somebody has administered. */
@@ -200,26 +194,12 @@ export interface Admin {
 
   listKeys(): Promise<readonly ApiKeyInfo[]>;
 
-  /** @throws `ERR_NOT_FOUND` for an unknown id. Revoking twice is no error. */
-  revokeKey(id: string): Promise<ApiKeyInfo>;
-
   /**
-   * The key with this id, which may be rotated.
-   * @throws `ERR_NOT_FOUND`, `ERR_INVALID_REQUEST` for one that is not valid any more.
+   * Revoking twice is no error.
+   * @param afterMs - for how long the key stays valid. @default 0
+   * @throws `ERR_NOT_FOUND` for an unknown id
    */
-  keyToRotate(id: string): Promise<{ readonly hash: string }>;
-
-  /**
-   * Puts `key`, which whoever calls has made and kept, in the place of another with the same rights. The same call again changes
-   * nothing and gives the same answer.
-   * @throws `ERR_NOT_FOUND`, `ERR_INVALID_REQUEST` where another key has taken its place already.
-   */
-  rotateKey(input: {
-    readonly id: string;
-    readonly key: Secret;
-    /** For how long the old one stays valid. */
-    readonly graceMs: number;
-  }): Promise<ApiKeyRotated>;
+  revokeKey(id: string, afterMs?: number): Promise<ApiKeyInfo>;
 
   /** What was administered, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditAct[]>;

@@ -90,11 +90,10 @@ export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' 
 export interface Registrar {
   /**
    * Says what a registration will do; nothing is written or sent.
-   * @param takeOver - id of one that was begun elsewhere, is in the way of this one, and is given up; `null` for none.
    * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what
-   *   this one would have; `ERR_STORE_UNAVAILABLE` where one that would have it is begun there.
+   *   this one would have.
    */
-  plan(input: RegistrationInput, takeOver: string | null): Promise<RegistrationPlan>;
+  plan(input: RegistrationInput): Promise<RegistrationPlan>;
   /**
    * Does what was planned last; after whatever cut it off, the same again goes on.
    * @throws `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at it, before

@@ -1,7 +1,8 @@
 /** Daily caps: the day that counts, the decision, its sentence (contract, section 1.4). */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
-import type { StoreTransaction, UsageKind } from '../store/store.js';
+import type { UsageKind } from '../store/repositories/usage.js';
+import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from './amount-text.js';
 

@@ -14,7 +14,6 @@ import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
 import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
-import { requireRotatable, rotateKey } from './admin/rotate-key.js';
 import { registrationStatus } from './admin/status.js';
 import { vaultReport } from './admin/vault.js';
 import { authenticate, type KnownKey, knownKey } from './authenticate.js';
@@ -158,12 +157,7 @@ function createAdmin(deps: EngineDeps): Admin {
       const { token } = await registered();
       return (await deps.store.read((tx) => tx.apiKeys.ofToken(token.id))).map(keyInfo);
     },
-    revokeKey: async (id) => revokeKey(deps, (await registered()).token.id, id),
-    keyToRotate: async (id) => {
-      const { token } = await registered();
-      return deps.store.read((tx) => requireRotatable(tx, token.id, id));
-    },
-    rotateKey: async (rotation) => rotateKey(deps, (await registered()).token.id, rotation),
+    revokeKey: async (id, afterMs = 0) => revokeKey(deps, (await registered()).token.id, id, afterMs),
     audit: async (query) => listActs(deps, await auditFilter(deps, query)),
   };
 }

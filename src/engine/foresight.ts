@@ -5,7 +5,7 @@ import { OPERATIONS } from '../contract/operations.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
 import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
-import type { UsageKind } from '../store/store.js';
+import type { UsageKind } from '../store/repositories/usage.js';
 import type { Secret } from '../values/secret.js';
 import type { UtcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';

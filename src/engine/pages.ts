@@ -3,7 +3,7 @@
  * numbers by which the store orders it are no cursors, since they count what all projects do.
  */
 import { invalidRequest } from '../contract/validate.js';
-import type { BurnPlace } from '../store/burn-repository.js';
+import type { BurnPlace } from '../store/repositories/burns.js';
 
 const INDEX = /^\d{1,15}$/;
 const ID = /^[\w-]{1,64}$/;

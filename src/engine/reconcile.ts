@@ -6,8 +6,8 @@
 import type { RecoveryTerms } from '../contract/recovery.js';
 import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
+import type { TakenRequest, TakeTerms } from '../store/repositories/unfinished.js';
 import type { StoreTransaction } from '../store/store.js';
-import type { TakenRequest, TakeTerms } from '../store/unfinished-repository.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';

@@ -9,9 +9,9 @@ import {
   reportQuerySchema,
 } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
-import type { BurnSum } from '../store/burn-repository.js';
 import type { BatchRecord, TokenRecord } from '../store/records.js';
-import type { ListedBatches } from '../store/store.js';
+import type { ListedBatches } from '../store/repositories/batches.js';
+import type { BurnSum } from '../store/repositories/burns.js';
 import { isoTime, isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { requireToken } from './authenticate.js';

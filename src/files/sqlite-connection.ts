@@ -86,16 +86,6 @@ export function untilFree(work: () => void, timeoutMs: number): void {
   }
 }
 
-/**
- * Loads what commits the open transaction of a connection on a thread of the driver's, so that whoever else is in this process has its
- * turn while the disk takes its time. Until it has ended the connection is for nobody else.
- */
-export async function loadCommitBeside(): Promise<(connection: SqliteConnection) => Promise<void>> {
-  const { default: InPromises } = await import('libsql/promise');
-  // Both classes of the driver are around the same native object.
-  return (connection) => InPromises.prototype.exec.call(connection, 'COMMIT');
-}
-
 /** Takes from others what they may do with a file. */
 export function closeToOthers(path: string): void {
   if ((statSync(path).mode & OTHERS_MODE) !== 0) chmodSync(path, FILE_MODE);

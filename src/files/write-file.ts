@@ -120,6 +120,12 @@ export function writeFileAtomic(
   }
 }
 
+/** Moves a file within its file system, over one that is there, for good. @throws the system's error */
+export function moveFile(from: string, to: string): void {
+  renameSync(from, to);
+  syncDirectory(dirname(to));
+}
+
 /**
  * Makes sure that a file can be written before work is done whose result it is to hold.
  * @throws the error, naming the file and the reason.

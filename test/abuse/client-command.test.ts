@@ -7,7 +7,7 @@ import { EXAMPLES } from '../support/fake-service.js';
 import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
 import { json, startStub } from '../support/http-stub.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import {
   emptyDirectory,
   flywheel,
@@ -72,11 +72,12 @@ describe('flywheel', () => {
     expect(errorOf(spawned)['idempotencyKey']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it.each([
+  const WAITS: readonly [string, string | undefined, Behaviour][] = [
     ['CONNECT', BASE, silent],
     ['an answer', undefined, silent],
     ['the next try', undefined, answers('HTTP/1.1 503 No\r\nretry-after: 30\r\ncontent-length: 0\r\n\r\n')],
-  ] as [string, string | undefined, Behaviour][])(
+  ];
+  it.each(sampleOf(WAITS, 2))(
     'is interrupted within a second while it waits for %s',
     async (_name, base, behave) => {
       const server = await hostile(behave);
@@ -129,7 +130,7 @@ describe('flywheel', () => {
     expect(errorOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
   });
 
-  it.each(['nonsense', 'socks5://me:hunter2@127.0.0.1:1080', 'http://me:hun%ter2@127.0.0.1:1'])(
+  it.each(sampleOf(['http://me:hun%ter2@127.0.0.1:1', 'nonsense', 'socks5://me:hunter2@127.0.0.1:1080'], 1))(
     'does not start with a proxy that is none: %s',
     async (proxy) => {
       const spawned = await flywheel(remote(BASE, { HTTPS_PROXY: proxy }), ...BURN);
@@ -138,7 +139,7 @@ describe('flywheel', () => {
     },
   );
 
-  it('gives up all of a request after --wait, and says what that means', async () => {
+  itLong('gives up all of a request after --wait, and says what that means', async () => {
     const server = await hostile(silent);
     const url = `http://127.0.0.1:${server.port}`;
     for (const [words, exit, code] of [
@@ -180,7 +181,7 @@ describe('flywheel', () => {
     expect([refused.exit, errorOf(refused)['error']]).toEqual([5, 'ERR_INVALID_REQUEST']);
   });
 
-  it('warns once of a service that hashes in its own way, in words or as JSON', async () => {
+  itLong('warns once of a service that hashes in its own way, in words or as JSON', async () => {
     const stub = await startStub((request, response, count) => {
       const echo = { 'x-request-id': String(request.headers['x-request-id']) };
       json(200, { ...(EXAMPLES.burn.response as object), hash: 'theirs' }, echo)(request, response, count);
@@ -197,7 +198,7 @@ describe('flywheel', () => {
     expect(human.stderr).toMatch(/^warning: The service hashes proofs/m);
   });
 
-  it('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
+  itLong('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
     const server = await startTlsServer();
     closers.push(server.close);
     const file = join(emptyDirectory(), 'ca.pem');
@@ -261,7 +262,7 @@ describe('memory', () => {
     ['empty objects', '{"success":[', '{},'],
   ] as const;
 
-  it.each(sampleOf(FLOODS, 2))('is not filled by an answer of %s', async (_name, start, more) => {
+  it.each(sampleOf(FLOODS, 1))('is not filled by an answer of %s', async (_name, start, more) => {
     const burns = Array.from({ length: 900 }, (_, id) => ({
       type: 'WATCH_AD',
       proof: { id, text: 'x'.repeat(900) },

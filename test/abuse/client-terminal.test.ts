@@ -1,12 +1,11 @@
 /** Text of a service at a terminal: nothing of it is obeyed, hidden, or taken for a line of ours; as JSON it stays what it is. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
-import type { BurnBatchResult, BurnResult } from '../../src/contract/schemas/burn.js';
-import { EXAMPLES } from '../support/fake-service.js';
+import { type AnswerOf, EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
-import { openRemoteService, type TestCli, testCli } from '../support/in-process.js';
+import { openRemoteService, openWithJournal, type TestCli, testCli } from '../support/in-process.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>
@@ -33,6 +32,7 @@ const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{f
 const SPINNER = ['\u001b[?2026h', '\u001b[?2026l', '\u001b[1G', '\u001b[0K'];
 
 const UUID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
+type Batch = NonNullable<AnswerOf<'getBatch'>>;
 const batch: Batch = {
   ...(EXAMPLES.getBatch.response as Batch),
   flywheelId: EVIL,
@@ -45,7 +45,7 @@ const batch: Batch = {
   dateCreated: EVIL,
   dateUpdated: EVIL,
 };
-const TX = (EXAMPLES.burn.response as BurnResult).txHash;
+const TX = (EXAMPLES.burn.response as AnswerOf<'burn'>).txHash;
 const result = {
   total: 2,
   totalSuccessful: 1,
@@ -62,9 +62,9 @@ const finished: Batch = {
     successfulExecutions: [{ bundleId: EVIL, txHashes: ['1'.repeat(64)] }],
   },
 };
-const init = EXAMPLES.initBatch.response as InitBatchResult;
-const burned = { ...(EXAMPLES.burn.response as BurnResult), hash: EVIL, dateBurned: EVIL };
-const partly = EXAMPLES.burnBatch.response as BurnBatchResult;
+const init = EXAMPLES.initBatch.response as AnswerOf<'initBatch'>;
+const burned = { ...(EXAMPLES.burn.response as AnswerOf<'burn'>), hash: EVIL, dateBurned: EVIL };
+const partly = EXAMPLES.burnBatch.response as AnswerOf<'burnBatch'>;
 const partlyBurned = {
   success: [burned],
   errors: [{ ...partly.errors[0], message: EVIL, type: EVIL }],
@@ -142,7 +142,12 @@ async function commandLine({ answer, read = answer, status = 200 }: Case, human:
       FLYWHEEL_API_KEY: 'secret-api-key-1234567890',
     },
     tty: human ? { stdin: true, stdout: true, stderr: true } : {},
-    openers: { openService: (settings) => openRemoteService(cli.context, settings, stub.url) },
+    openers: {
+      openService: (settings) =>
+        openWithJournal(cli.context, settings, (_settings, warn) =>
+          openRemoteService(cli.context, settings, stub.url, { warn }),
+        ),
+    },
   });
   return cli;
 }

@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../src/contract/examples.js';
-import { MAX_HEADER_LINES } from '../../src/http/headers.js';
-import { type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { EXAMPLES, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { canConnect, parseAnswers, sendRaw } from '../support/http-raw.js';
 
+const MAX_HEADER_LINES = 256;
 const BURN = JSON.stringify(EXAMPLES.burn.request);
 const post = (path: string, headers: readonly string[], body: string): string =>
   [`POST ${path} HTTP/1.1`, 'host: a', `x-service-api-key: ${GOOD_KEY}`, ...headers, '', body].join('\r\n');

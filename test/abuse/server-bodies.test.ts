@@ -1,12 +1,9 @@
-/** Bodies that are cheap to send and dear to check: what is too much is refused, and what is taken keeps nobody waiting. */
+/** Bodies that are cheap to send and dear to check: what is too much is refused. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { sendRaw } from '../support/http-raw.js';
-import { isLong } from '../support/long.js';
-import { waitBeside } from '../support/neighbours.js';
 
 const PATH = '/v1/tokenomics/burn-batch';
 const KIB = 1_024;
@@ -179,64 +176,3 @@ describe('a body that is dear to check', () => {
     expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
   });
 });
-
-const ROUNDS = 3;
-const DEAREST = 'objects of six keys that no other has';
-
-describe('while a body of the largest size is checked', othersAreAnswered);
-// It compares times, and a machine with other work to do needs several rounds for that.
-if (isLong) describe('while a batch of many pipelines is set up', othersHaveTurns);
-
-function othersAreAnswered(): void {
-  it('others wait at most 250 ms at p99, however dear it is to check', async () => {
-    const server = await startServer({ service: fakeService().service });
-    // All shapes that a search has found take a while; of them the dearest is always looked at.
-    const { [DEAREST]: dearest = '', ...rest } = dearBodies();
-    const bodies = { [DEAREST]: dearest, ...(isLong ? { plain: plainBody(), ...rest } : {}) };
-    /** By name of the body: the round in which the rest of the machine disturbed least. */
-    const waits = new Map<string, number>();
-    for (let round = 0; round < ROUNDS; round += 1)
-      for (const [name, body] of Object.entries(bodies)) {
-        const { answers, p99Ms } = await waitBeside(server, { path: PATH, body, times: 1 });
-        expect([name, answers.map(({ status }) => status)]).toEqual([name, [200]]);
-        waits.set(name, Math.min(p99Ms, waits.get(name) ?? Number.POSITIVE_INFINITY));
-      }
-    await server.closeGracefully(1_000);
-    expect([...waits].filter(([, p99Ms]) => p99Ms > 250)).toEqual([]);
-  });
-}
-
-function othersHaveTurns(): void {
-  const pipelines = Array.from({ length: 250 }, (_, index) => ({
-    type: 'WATCH_AD',
-    payload: JSON.stringify({ index }),
-    actions: [{ action: 'BURN' as const, amount: 0.000001 }],
-  }));
-
-  /** The longest time for which nobody else has a turn, as a share of the time that the batch takes. */
-  async function longestShare(): Promise<number> {
-    const { openTestEngine, SHARED_LIMITS } = await import('../support/engine.js');
-    const { engine, project, destroy } = await openTestEngine({}, { limits: SHARED_LIMITS });
-    const startedMs = performance.now();
-    let [turnMs, longestMs] = [startedMs, 0];
-    const turn = (): void => {
-      const nowMs = performance.now();
-      longestMs = Math.max(longestMs, nowMs - turnMs);
-      turnMs = nowMs;
-      next = setImmediate(turn);
-    };
-    let next = setImmediate(turn);
-    const { value } = await engine.initBatch({ pipelines }, project.call());
-    clearImmediate(next);
-    await destroy();
-    expect(value.batch.pipelines).toHaveLength(pipelines.length);
-    return longestMs / (turnMs - startedMs);
-  }
-
-  it('others have their turns in between', async () => {
-    const shares: number[] = [];
-    for (let round = 0; round <= ROUNDS; round += 1) shares.push(await longestShare());
-    // The round in which the rest of the machine disturbed least.
-    expect(Math.min(...shares)).toBeLessThan(1 / 10);
-  }, 180_000);
-}

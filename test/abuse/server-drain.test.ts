@@ -6,7 +6,7 @@ import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js'
 import { startServer } from '../support/http.js';
 import { canConnect, parseAnswers } from '../support/http-raw.js';
 import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { isLong, itLong, sampleOf } from '../support/long.js';
 
 const PATH = '/v1/tokenomics/burn';
 const BURN = { type: 'PRODUCT_BUY', proof: { load: true }, burnAmount: 1, persistOnchain: false };
@@ -143,7 +143,7 @@ describe('flywheel serve under load', () => {
     }
   };
 
-  it.each(sampleOf(LOADS, 2))('answers what was sent before a SIGTERM, %s', async (_name, options) => {
+  it.each(sampleOf(LOADS, 1))('answers what was sent before a SIGTERM, %s', async (_name, options) => {
     const before = await burned();
     const server = await start('--shutdown-grace', '20');
     const port = Number(new URL(server.url).port);
@@ -222,7 +222,7 @@ describe('closeGracefully', () => {
     expect(fake.calls).toHaveLength(1);
   });
 
-  it('ends connections on which nothing is asked, before its grace is over', async () => {
+  itLong('ends connections on which nothing is asked, before its grace is over', async () => {
     const { server, ended } = await idleConnection();
     const startedMs = performance.now();
     expect(await server.closeGracefully(30_000)).toBe(true);
@@ -230,7 +230,7 @@ describe('closeGracefully', () => {
     expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
-  it('answers each of several requests on one connection before it ends it', async () => {
+  itLong('answers each of several requests on one connection before it ends it', async () => {
     const { fake, server, socket, ended, answers } = await idleConnection();
     const finish: (() => void)[] = [];
     fake.answer(

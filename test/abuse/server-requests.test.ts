@@ -1,8 +1,14 @@
 /** Requests that two programs could read differently, and connections that shut others out. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FlywheelError } from '../../src/errors/flywheel-error.js';
-import { EXAMPLES, exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import {
+  EXAMPLES,
+  exampleReply,
+  type FakeService,
+  FlywheelError,
+  fakeService,
+  GOOD_KEY,
+} from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { parseAnswers, type RawAnswer, sendRaw } from '../support/http-raw.js';
 

@@ -24,11 +24,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'store/sqlite': ['errors', 'values', 'files', 'store'],
   'store/postgres': ['contract', 'errors', 'values', 'files', 'store'],
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
-  registration: ['errors', 'values', 'chain', 'approval', 'contract', 'store', 'engine'],
   client: ['errors', 'values', 'contract'],
   http: ['errors', 'values', 'contract'],
   'wallet-page': ['errors'],
-  cli: ['errors', 'values', 'files', 'chain', 'actions', 'contract', 'approval', 'wallet-page'],
+  cli: ['errors', 'values', 'files', 'chain', 'actions', 'contract', 'approval', 'wallet-page', 'compose'],
   compose: [
     'errors',
     'values',
@@ -44,10 +43,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'store/sqlite',
     'store/postgres',
     'engine',
-    'registration',
     'client',
     'http',
-    'cli',
   ],
 };
 
@@ -75,7 +72,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
   ws: ['client', 'rpc-node'],
-  zod: ['values', 'actions', 'contract', 'client'],
+  zod: ['values', 'actions', 'contract', 'client', 'compose'],
 };
 
 /** Modules of node that touch the world: only where that is the purpose. */
@@ -150,6 +147,21 @@ describe('a layer', () => {
         .map((to) => `${from}: ${to}`),
     );
     expect(unused).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  it('is handed what it uses of compose: it knows the types alone', () => {
+    const values = sources
+      .filter(({ path }) => path.startsWith('src/cli/'))
+      .flatMap(({ path, text }) =>
+        [
+          ...text.matchAll(
+            /^(import|export)(?! type\b)[^;]*? from '[^']*\/compose\/[^']*'|import\('[^']*\/compose\//gm,
+          ),
+        ].map(([found]) => `${path}: ${found}`),
+      );
+    expect(values).toEqual([]);
   });
 });
 

@@ -20,7 +20,7 @@ import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/b
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import { plainStyle } from '../../src/cli/output/color.js';
 import { viewLook } from '../../src/cli/views/batch-content.js';
-import { pinsOf } from '../../src/compose/pinned.js';
+import { pinsOf } from '../../src/compose/service.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import { type Address, address } from '../../src/values/address.js';
 import { type Account, type Accounts, INDEX, type Pipeline, type World } from './world.js';
@@ -124,7 +124,6 @@ export const judge = (
     const issued = {
       wire,
       batch: batchName(batch as Parameters<typeof batchName>[0]),
-      pipelines: () => null,
     };
     checkApproval(issued, known);
     const review = await reviewBatch(
@@ -134,7 +133,6 @@ export const judge = (
       {
         batchIndex: issued.batch.batchIndex,
         expectation: file === null ? null : { pipelines: sourcesOf(file) },
-        simulate: true,
       },
     );
     const { mint, flywheel } = review.token;

@@ -69,7 +69,6 @@ async function benchCheck(): Promise<BenchRatio> {
     const input: ReviewInput = {
       batchIndex: BigInt(value.batch.batchIndex),
       expectation: { pipelines: toSourcePipelines(sources) },
-      simulate: true,
     };
     const times: number[] = [];
     for (let count = 0; count < CHECKS; count += 1) {

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { readMultisig } from '../../src/chain/squads/read-accounts.js';
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
-import { openEngine } from '../../src/compose/engine.js';
 import { dataFiles, requireLocalConfig } from '../../src/compose/local-config.js';
+import { openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import { flywheelOf } from '../../src/engine/batches/batch-context.js';
 import { planPipeline } from '../../src/engine/batches/plan-batch.js';
@@ -129,7 +129,7 @@ async function runBesideFloor(
   const sources = pipelines(RUN_PIPELINES, createKeypairSigner(keypair).address, 'run');
   const [file, bareFile] = [join(dataDir, 'pipelines.json'), join(dataDir, 'bare.json')];
   writeFileSync(file, JSON.stringify({ pipelines: sources }));
-  const opened = await openEngine(dataDir, requireLocalConfig(dataDir), { clock: systemClock });
+  const opened = await openLedgerEngine(dataDir, requireLocalConfig(dataDir), { clock: systemClock });
   try {
     writeFileSync(bareFile, JSON.stringify(await planBare({ ...opened, dataDir }, keypair, sources)));
   } finally {

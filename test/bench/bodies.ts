@@ -1,7 +1,7 @@
 /** Large bodies: how long others wait while one is checked, how much memory it takes, and what the engine adds to that. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { SHARED_LIMITS } from '../../src/compose/engine.js';
+import { SHARED_LIMITS } from '../../src/compose/open-engine.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';

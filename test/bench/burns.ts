@@ -192,8 +192,8 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
     create temp table tip as select height, time_ms from blocks order by height desc limit 1;
     create temp table one as select * from transactions order by id desc limit 1;
     ${numbers} insert into blocks (height, hash, time_ms) select tip.height + i, randomblob(32), tip.time_ms from n, tip;
-    ${numbers} insert into transactions (slot, position, wire, error, logs, fee_lamports, compute_units)
-      select tip.height + i, 0, cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units from n, tip, one;
+    ${numbers} insert into transactions (slot, position, wire, error, logs, fee_lamports, compute_units, token_changes)
+      select tip.height + i, 0, cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units, one.token_changes from n, tip, one;
     commit;`);
   ledger.close();
   const store = new Database(dataFiles(dataDir).store);
@@ -201,12 +201,12 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
     pragma synchronous = off;
     begin;
     create temp table one as select * from burns limit 1;
-    ${numbers} insert into burns (sequence, request_id, position, token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
-        day, status, signature, last_valid_block_height, date_created)
+    ${numbers} insert into burns (sequence, request_id, "index", token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
+        day, status, signature, "transaction", last_valid_block_height, date_created)
       select one.sequence + i, 'earlier', i, one.token_id, one.key_id, one.proof_type, one.proof_hash, one.amount, 0,
-        one.day, 'PENDING', hex(randomblob(44)), one.last_valid_block_height, one.date_created from n, one;
-    update burns set status = 'SUCCESS', date_settled = date_created where status = 'PENDING';
-    update counters set value = value + ${EARLIER_BURNS} where name = 'burn';
+        one.day, 'PENDING', hex(randomblob(44)), x'00', one.last_valid_block_height, one.date_created from n, one;
+    update burns set status = 'SUCCESS', date_settled = date_created, "transaction" = null where status = 'PENDING';
+    update burn_numbers set last = last + ${EARLIER_BURNS};
     commit;`);
   store.close();
 }

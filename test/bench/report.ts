@@ -44,14 +44,14 @@ async function fillWithSettledBurns({ dataDir, engine, project, close }: TestEng
     begin;
     create temp table one as select * from burns limit 1;
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${BURNS})
-    insert into burns (sequence, request_id, position, token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
-        day, status, signature, last_valid_block_height, date_created)
+    insert into burns (sequence, request_id, "index", token_id, key_id, proof_type, proof_hash, amount, persist_onchain,
+        day, status, signature, "transaction", last_valid_block_height, date_created)
       select one.sequence + i, 'earlier', i, one.token_id, one.key_id, iif(i % 3 = 0, 'WATCH_AD', one.proof_type),
         lower(hex(randomblob(32))), printf('%020d', 9000000000000000000 + i), 0, one.day, 'PENDING', hex(randomblob(44)),
-        one.last_valid_block_height,
+        x'00', one.last_valid_block_height,
         strftime('%Y-%m-%dT%H:%M:%fZ', '2025-01-01', '+' || (i * 60) || ' seconds') from n, one;
-    update burns set status = 'SUCCESS', date_settled = date_created, fee_lamports = 5000 where status = 'PENDING';
-    update counters set value = value + ${BURNS} where name = 'burn';
+    update burns set status = 'SUCCESS', date_settled = date_created, fee_lamports = '00000000000000005000', "transaction" = null where status = 'PENDING';
+    update burn_numbers set last = last + ${BURNS};
     commit;`);
   store.close();
 }

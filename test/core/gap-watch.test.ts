@@ -28,6 +28,7 @@ import {
 } from '../support/engine.js';
 import { untilExpired } from '../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { itLong } from '../support/long.js';
 import { nodeAt } from '../support/rpc-chain.js';
 import { failureOf } from '../support/service.js';
 
@@ -142,25 +143,32 @@ describe('a store that is older than the chain', () => {
     ]);
   });
 
-  it('is found by a server that goes on meanwhile, and leaves alone what an older copy has pending', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
-    await burnOn(before, 2);
-    const problems: unknown[] = [];
-    const engine = await engineOnCopy(copy);
-    await engine.reconcile({ onProblem: (_what, error) => problems.push(error) });
-    expect(problems).toMatchObject([{ code: 'ERR_STORE_BEHIND' }]);
-    expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-    // Another one on the same store learns of it from there.
-    const other = engineOn(copy);
-    await other.reconcile();
-    asked.length = 0;
-    expect(await failureOf(other.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-    expect(asked).toEqual([]);
-  });
+  itLong(
+    'is found by a server that goes on meanwhile, and leaves alone what an older copy has pending',
+    async () => {
+      const before = engineOn(test.store);
+      await burnOn(before, 1);
+      const copy = await copyOf(test.store);
+      await burnOn(before, 2);
+      const problems: unknown[] = [];
+      const engine = await engineOnCopy(copy);
+      await engine.reconcile({ onProblem: (_what, error) => problems.push(error) });
+      expect(problems).toMatchObject([{ code: 'ERR_STORE_BEHIND' }]);
+      expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({
+        code: 'ERR_STORE_BEHIND',
+      });
+      // Another one on the same store learns of it from there.
+      const other = engineOn(copy);
+      await other.reconcile();
+      asked.length = 0;
+      expect(await failureOf(other.burn(aBurnRequest(9), call()))).toMatchObject({
+        code: 'ERR_STORE_BEHIND',
+      });
+      expect(asked).toEqual([]);
+    },
+  );
 
-  it('is not ready while no project may be written, and is with one that may', async () => {
+  itLong('is not ready while no project may be written, and is with one that may', async () => {
     const behind = async () => {
       const copy = await copyOf(test.store);
       const gap = { id: randomUUID(), tokenId: tokenId(), dateFound: '2026-01-01T00:00:00.000Z' };
@@ -234,7 +242,7 @@ describe('a store that has all', () => {
     expect(await findOn(test.store)).toBeUndefined();
   });
 
-  it('looks at every project once more when another copy may stand in its place', async () => {
+  itLong('looks at every project once more when another copy may stand in its place', async () => {
     let name = 'first';
     const { store } = test;
     const named = replacing(store, {

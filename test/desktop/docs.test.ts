@@ -1,8 +1,8 @@
 /** The documentation page in a real Chromium, in light and dark, wide and narrow. */
 import { afterEach, expect, it } from 'vitest';
-import { type OpenPage, openBrowser } from '../support/browser.js';
-import { LEAST_CONTRAST } from '../support/contrast.js';
 import { initHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { type OpenPage, openBrowser } from './browser.js';
+import { LEAST_CONTRAST } from './contrast.js';
 
 let opened: OpenPage | undefined;
 let server: ServeProcess | undefined;

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { type OpenPage, openBrowser } from '../support/browser.js';
-import { LEAST_CONTRAST } from '../support/contrast.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { type OpenPage, openBrowser } from './browser.js';
+import { LEAST_CONTRAST } from './contrast.js';
 
 let opened: OpenPage | undefined;
 afterEach(() => opened?.close());

@@ -18,7 +18,6 @@ import {
   isWritable,
 } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
-import { type OpenPage, openBrowser } from '../support/browser.js';
 import {
   anOperator,
   ending,
@@ -29,7 +28,8 @@ import {
   type Template,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
-import { giveHands, type TestWallet, walletScript } from '../support/test-wallet.js';
+import { type OpenPage, openBrowser } from './browser.js';
+import { giveHands, type TestWallet, walletScript } from './test-wallet.js';
 
 const PIPELINES = {
   pipelines: [{ type: 'WATCH_AD', payload: { viewId: 7 }, actions: [{ action: 'BURN', amount: '12.5' }] }],

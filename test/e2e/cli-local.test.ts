@@ -5,7 +5,7 @@ import { Keypair } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { passBlocks } from '../support/engine.js';
 import { besides, initHome } from '../support/http-serve.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { describeLong, isLong, itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROUNDS = isLong ? 3 : 1;
@@ -61,7 +61,7 @@ describe('local init', () => {
     expect(await json('local', 'status')).toEqual(before);
   });
 
-  it('is done by one of those that begin at once, and the others hear so', async () => {
+  itLong('is done by one of those that begin at once, and the others hear so', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const place = { home: emptyDirectory() };
       const all = await Promise.all([1, 2, 3].map(() => flywheel(place, 'local', 'init')));
@@ -80,7 +80,7 @@ describe('local init', () => {
     }
   });
 
-  it('keeps all that it writes from others, the copy of a program too', () => {
+  itLong('keeps all that it writes from others, the copy of a program too', () => {
     const open = readdirSync(home, { recursive: true, withFileTypes: true })
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => (statSync(path).mode & 0o077) !== 0);
@@ -137,7 +137,7 @@ describe('burn', () => {
     expect([cap.exit, JSON.parse(cap.stderr).error]).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
   });
 
-  it('is refused with exit 4 for a revoked key and for one without the scope', async () => {
+  itLong('is refused with exit 4 for a revoked key and for one without the scope', async () => {
     const created = await json('keys', 'create', '--scope', 'airdrop');
     const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
     const env = { FLYWHEEL_API_KEY: created.key };
@@ -170,7 +170,7 @@ describe('burn-batch', () => {
     expect((await run('burn-batch', 'failed.json')).exit).toBe(3);
   });
 
-  it('refuses more decimals than the mint has, in the whole file, before anything burns', async () => {
+  itLong('refuses more decimals than the mint has, in the whole file, before anything burns', async () => {
     const before = await json('local', 'status');
     write('fine.json', [
       { type: 'WATCH_AD', proof: { id: 1 }, burnAmount: 1, persistOnchain: false },
@@ -255,7 +255,7 @@ describe('batch', () => {
     expect([batch.status, result.totalSuccessful]).toEqual(['EXECUTED', 2]);
   });
 
-  it('is approved anew when the approval has grown too old', async () => {
+  itLong('is approved anew when the approval has grown too old', async () => {
     const file = pipelinesOf('B-4');
     const { batch } = await json('batch', 'init', file, '--out', 'old.json');
     await passBlocks({ dataDir: join(home, '.local', 'share', 'flywheel') }, 150);
@@ -269,7 +269,7 @@ describe('batch', () => {
   });
 });
 
-describe('local reset', () => {
+describeLong('local reset', () => {
   it('needs --yes without a terminal, then nothing is left', async () => {
     const dataDir = join(home, 'other');
     await json('local', 'init', '--data-dir', dataDir);
@@ -296,7 +296,7 @@ describe('demo', () => {
   });
 });
 
-describe('a symbol that reads as a part of an amount', () => {
+describeLong('a symbol that reads as a part of an amount', () => {
   it.each(sampleOf(['e6', 'O00', 'M'], 1))('is quoted behind each amount: %s', async (symbol) => {
     const home = await initHome('--symbol', symbol, '--daily-burn', '10');
     const shown = async (...words: string[]) => {

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from '../support/http-serve.js';
+import { sampleOf } from '../support/long.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../support/machines.js';
 
 /** Three chunks. */
 const ELEMENTS = 80;
 /** Of the request with the first chunk, of the two others with what came of those before, of the answer. */
-const COMMITS = [1, 2, 3, 4];
+const COMMITS = sampleOf([2, 1, 3, 4], 1);
 const TOKEN = 1_000_000n;
 
 let world: Machines;
@@ -75,10 +76,10 @@ async function burnedOver({ machine, project, nth, hasArrived }: Case): Promise<
 
 it('burns each element once, whichever commit is lost, and leaves nothing pending', async () => {
   const found = await Promise.all(
-    COMMITS.map(async (nth) => {
+    COMMITS.map(async (nth, at) => {
       const machine = await world.openMachine(['--rate', 'burn-batch=1000/s']);
       await machine.start();
-      const [before, after] = world.projects.slice(2 * nth - 2) as [MachineProject, MachineProject];
+      const [before, after] = world.projects.slice(2 * at) as [MachineProject, MachineProject];
       return [
         await burnedOver({ machine, project: before, nth, hasArrived: false }),
         await burnedOver({ machine, project: after, nth, hasArrived: true }),

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import bs58 from 'bs58';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
-import { balancedBooks } from '../support/books.js';
 import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
 import { isLong, sampleOf } from '../support/long.js';
 import {
@@ -17,6 +16,7 @@ import {
   type Template,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
+import { balancedBooks } from './books.js';
 
 const UNITS = 1_000_000;
 /** Two intents, so that a process can die between them. */
@@ -63,7 +63,7 @@ const ALL: Readonly<Record<string, Deed>> = {
   'batch run (executing)': withFile('batch run (executing)', pipelines, 3),
 };
 /** A plain burn and the parts of a run are killed on their way in what is tried always. */
-const OFTEN = ['burn --once', 'burn-batch', 'batch init', 'batch run (executing)', 'batch cancel'];
+const OFTEN = ['burn --once', 'burn-batch', 'batch run (executing)'];
 const NOTHING = { burned: '0', usedToday: { burn: '0', airdrop: '0' }, batches: [] };
 
 let template: Template;

@@ -7,6 +7,7 @@ import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { itLong } from '../support/long.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
 
@@ -69,7 +70,7 @@ it('copies everything once, and writes nothing there until all has expired that 
   expect(await answer(inDatabase, 'burn', 'list')).toHaveLength(3);
 });
 
-it('lets nobody accept the gap twice that the directory made since, and counts it', async () => {
+itLong('lets nobody accept the gap twice that the directory made since, and counts it', async () => {
   await burn(inDirectory, '5');
   while ((await run(inDatabase, 'db', 'accept-gap')).stderr.includes('may still land')) await setTimeout(100);
   const openGaps = async () => (await answer<{ openGaps: number }>(inDatabase, 'db', 'status')).openGaps;
@@ -94,7 +95,7 @@ it('lets nobody accept the gap twice that the directory made since, and counts i
   expect(today.burn.used).toBe('11');
 });
 
-it('leaves the directory older than the chain once the database has burned', async () => {
+itLong('leaves the directory older than the chain once the database has burned', async () => {
   await burn(inDatabase, '4');
   const { exit, stderr } = await run(inDirectory, ...BURN, '9');
   expect([exit, JSON.parse(stderr)]).toMatchObject([

@@ -7,7 +7,7 @@ import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
 import {
   closeStubs,
@@ -33,7 +33,7 @@ beforeAll(async () => {
   test = await openTestEngine();
   node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
+    ...{ slotMs: 200, confirmedAfter: 1, finalizedAfter: 4 },
   });
   dataDir = await clusterDirectory(test, [node.url]);
 });
@@ -87,7 +87,7 @@ async function priceOf(signature: string): Promise<bigint> {
   return 0n;
 }
 
-describe('a node that tells neither what a place in a block costs nor when a block was made', () => {
+describeLong('a node that tells neither what a place in a block costs nor when a block was made', () => {
   it.each(
     sampleOf(
       [
@@ -97,7 +97,7 @@ describe('a node that tells neither what a place in a block costs nor when a blo
         ['an unknown method', stated(-32_601, 'Method not found')],
         ['nothing, ever', silence],
       ] as const,
-      2,
+      1,
     ),
   )('is asked for each once, and a burn pays a price all the same: %s', async (_how, fault) => {
     const stub = await nodeThat(fault, PRICES, TIME);
@@ -147,14 +147,17 @@ describe('a node that answers nothing', () => {
     expect(bad.calls).toHaveLength(4);
   });
 
-  it('ends each command with the first question that it does not answer, where there is no other', async () => {
-    const busy = await nodeThat(status(429, { 'retry-after': '30' }));
-    expect(await all(emptyDirectory(), [busy])).toEqual([6, 6, 6]);
-    expect(busy.calls).toHaveLength(3);
-  });
+  itLong(
+    'ends each command with the first question that it does not answer, where there is no other',
+    async () => {
+      const busy = await nodeThat(status(429, { 'retry-after': '30' }));
+      expect(await all(emptyDirectory(), [busy])).toEqual([6, 6, 6]);
+      expect(busy.calls).toHaveLength(3);
+    },
+  );
 });
 
-describe('doctor', () => {
+describeLong('doctor', () => {
   interface Checked {
     readonly checks: readonly {
       readonly name: string;

@@ -1,7 +1,8 @@
 /** Looking before the leap, and what looks after the files: the built program in an empty home. */
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { describeLong, itLong } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
@@ -41,22 +42,25 @@ describe('--dry-run', () => {
     expect(await json('pending')).toEqual([]);
   });
 
-  it('says which elements of a burn-batch would fail, in the order in which they would be burned', async () => {
-    const file = write('burns.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
-    const { exit, stdout, stderr } = await run('burn-batch', file, '--dry-run');
-    expect([exit, error(stderr).error]).toEqual([3, 'ERR_PARTIAL']);
-    const { foreseen } = JSON.parse(stdout);
-    expect(
-      foreseen.failures.map(({ index, type }: { index: number; type: string }) => [index, type]),
-    ).toEqual([
-      [1, 'ERR_BURN_TOKENOMICS_FAILED'],
-      [2, 'ERR_INVALID_PROOF'],
-    ]);
-    expect(foreseen.burnWallet).toEqual({ before: '40', after: '0' });
-    expect((await json('local', 'status')).burned).toBe('0');
-  });
+  itLong(
+    'says which elements of a burn-batch would fail, in the order in which they would be burned',
+    async () => {
+      const file = write('burns.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
+      const { exit, stdout, stderr } = await run('burn-batch', file, '--dry-run');
+      expect([exit, error(stderr).error]).toEqual([3, 'ERR_PARTIAL']);
+      const { foreseen } = JSON.parse(stdout);
+      expect(
+        foreseen.failures.map(({ index, type }: { index: number; type: string }) => [index, type]),
+      ).toEqual([
+        [1, 'ERR_BURN_TOKENOMICS_FAILED'],
+        [2, 'ERR_INVALID_PROOF'],
+      ]);
+      expect(foreseen.burnWallet).toEqual({ before: '40', after: '0' });
+      expect((await json('local', 'status')).burned).toBe('0');
+    },
+  );
 
-  it('says of a batch what it would come to, and what init would refuse it with', async () => {
+  itLong('says of a batch what it would come to, and what init would refuse it with', async () => {
     const action = (amount: number) => [{ action: 'BURN', amount }];
     const pipeline = (amount: number) => ({ type: 'WATCH_AD', payload: { amount }, actions: action(amount) });
     const good = write('good.json', [pipeline(3)]);
@@ -74,7 +78,7 @@ describe('--dry-run', () => {
   });
 });
 
-describe('what batches may take of the SOL', () => {
+describeLong('what batches may take of the SOL', () => {
   it('is set with `local init`', async () => {
     const place = emptyDirectory();
     const at = (...words: string[]) => flywheel({ home: place }, ...words);
@@ -93,7 +97,8 @@ describe('what batches may take of the SOL', () => {
 
 describe('--strict', () => {
   it('sends nothing if any element would fail, and leaves the file as it never was', async () => {
-    const { exit, stderr } = await run('burn-batch', 'burns.json', '--strict');
+    const file = write('strict.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
+    const { exit, stderr } = await run('burn-batch', file, '--strict');
     expect([exit, error(stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
     expect(error(stderr).message).toMatch(/2 problems; nothing was sent: \[1\]: .*\[2\]: /);
     expect((await json('local', 'status')).burned).toBe('0');
@@ -105,7 +110,7 @@ describe('--strict', () => {
   });
 });
 
-describe('batch status --watch', () => {
+describeLong('batch status --watch', () => {
   it('ends with the verdict', async () => {
     const file = write('ended.json', [
       { type: 'WATCH_AD', payload: { ended: 1 }, actions: [{ action: 'BURN', amount: 1 }] },
@@ -122,7 +127,7 @@ describe('batch status --watch', () => {
   });
 });
 
-describe('profile add', () => {
+describeLong('profile add', () => {
   it('loses nothing when several run at once', async () => {
     const names = ['a', 'b', 'c'];
     const add = (name: string) =>
@@ -136,33 +141,5 @@ describe('profile add', () => {
     expect(
       profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
     ).toEqual(names.map((name) => [name, true]));
-  });
-});
-
-describe('doctor --repair', () => {
-  const place = emptyDirectory();
-  const at = (...words: string[]) => flywheel({ home: place }, ...words);
-  const store = join(place, '.local/share/flywheel/store.db');
-
-  it('lets an older store go on where nothing is lost, and refuses where an answer would be', async () => {
-    await at('local', 'init');
-    copyFileSync(store, join(place, 'older.db'));
-    await at('keys', 'create', '--scope', 'burn');
-    expect((await at('local', 'fund', '--to', 'vault', '--tokens', '1')).exit).toBe(0);
-    copyFileSync(join(place, 'older.db'), store);
-    const refused = await at('local', 'status');
-    expect([refused.exit, error(refused.stderr).hint]).toEqual([
-      6,
-      expect.stringContaining('doctor --repair'),
-    ]);
-    const repaired = await at('doctor', '--repair');
-    expect(repaired.exit).toBe(0);
-    expect(JSON.parse(repaired.stdout).checks[0]).toMatchObject({ name: 'repair', ok: true });
-    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
-    expect((await at(...words)).exit).toBe(0);
-    copyFileSync(join(place, 'older.db'), store);
-    const lost = await at('doctor', '--repair');
-    expect(lost.exit).toBe(6);
-    expect(JSON.parse(lost.stdout).checks[0].detail).toContain('store.db cannot be repaired: 1 transactions');
   });
 });

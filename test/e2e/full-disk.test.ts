@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -39,7 +39,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe('output that cannot be written', () => {
+describeLong('output that cannot be written', () => {
   it('is the exit of a command that goes on after printing it', async () => {
     const { directory } = await anOperator('embedded', template);
     const port = await freePort();
@@ -67,7 +67,7 @@ describe('output that cannot be written', () => {
         'schema burns',
         'whoami',
       ],
-      3,
+      1,
     ),
   )('of %s is said, without a trace of a stack', async (words) => {
     const { directory } = await anOperator('embedded', template);
@@ -95,7 +95,7 @@ const FIRST_WRITES_KIB = [52, 54, 56, 58, 60, 62, 64];
 it('a disk without room for the first write of the journal is exit 6, and nothing is burned', async () => {
   const operator = await anOperator('embedded', template);
   const burn = `burn --type WATCH_AD --proof '{"a":1}' --amount 1 --json`;
-  for (const room of sampleOf(FIRST_WRITES_KIB, 3)) {
+  for (const room of sampleOf(FIRST_WRITES_KIB, 1)) {
     for (const end of ['', '-wal', '-shm'])
       rmSync(join(operator.dataDir, `journal.db${end}`), { force: true });
     const limited = `ulimit -f ${room}; exec '${process.execPath}' '${PROGRAM}' ${burn}`;
@@ -141,7 +141,7 @@ describe('a burn-batch for which there is not enough room', () => {
     expect([(await operator.happened()).burned, await operator.pending()]).toEqual([String(ELEMENTS), []]);
   });
 
-  it('names the temporary file where that has none, and nothing is sent', async () => {
+  itLong('names the temporary file where that has none, and nothing is sent', async () => {
     const operator = await anOperator('embedded', template);
     const burn = { type: 'PRODUCT_BUY', burnAmount: 1, persistOnchain: false };
     const lines = Array.from({ length: 4 * ELEMENTS }, (_, n) => JSON.stringify({ ...burn, proof: { n } }));

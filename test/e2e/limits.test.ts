@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -32,7 +32,7 @@ const runFile = (operator: Operator, name: string, ...more: readonly string[]) =
   return operator.run(...words, '--yes', '--json', ...more);
 };
 
-describe('batch run', () => {
+describeLong('batch run', () => {
   it('sets nothing up that is over a limit', async () => {
     const operator = await limited('--batch-tokens', '2.5');
     const refused = await runFile(operator, 'first');
@@ -68,7 +68,7 @@ describe('two processes at once', () => {
   });
 });
 
-describe('what is typed before the question', () => {
+describeLong('what is typed before the question', () => {
   /** The shell reads the first line only, so that the rest waits in the terminal before the command begins. */
   async function approve(ahead: string, answer: string) {
     const operator = await anOperator('embedded', template);
@@ -84,7 +84,7 @@ describe('what is typed before the question', () => {
     ['several', 'y\ny\nyes\n', 'n'],
     ['a y without a return, and then a return', 'y', ''],
   ] as const;
-  it.each(sampleOf(AHEAD, 2))('does not answer it: %s', async (_name, ahead, answer) => {
+  it.each(sampleOf(AHEAD, 1))('does not answer it: %s', async (_name, ahead, answer) => {
     const { status, text } = await approve(ahead, answer);
     expect([status, text]).toEqual([DECLINED, expect.stringContaining('Declined; nothing was signed.')]);
     expect(text).not.toContain('Signed the approval');

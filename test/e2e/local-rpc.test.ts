@@ -17,6 +17,7 @@ import {
   type ServeProcess,
   serve,
 } from '../support/http-serve.js';
+import { itLong } from '../support/long.js';
 import { rpcPost, rpcResult, type Status, statusOf } from '../support/rpc-call.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
@@ -112,7 +113,7 @@ describe('flywheel local rpc', () => {
     expect(await second.end('SIGTERM')).toEqual({ exit: 0, signal: null });
   });
 
-  it('keeps a transaction that was sent just before the signal', async () => {
+  itLong('keeps a transaction that was sent just before the signal', async () => {
     const rpc = await startRpc('--slot-ms', '300');
     const alice = Keypair.generate().publicKey.toBase58();
     const signature = await rpcResult<string>(rpc.url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
@@ -145,7 +146,7 @@ describe('flywheel local rpc', () => {
     expect(value).toBe(there.length * LAMPORTS_PER_SOL);
   });
 
-  it('lets a slot go by for each transaction and no other, on demand', async () => {
+  itLong('lets a slot go by for each transaction and no other, on demand', async () => {
     const { url } = await startRpc('--on-demand');
     const before = await rpcResult<EpochInfo>(url, 'getEpochInfo');
     const alice = Keypair.generate().publicKey.toBase58();
@@ -156,7 +157,7 @@ describe('flywheel local rpc', () => {
     expect(blockHeight - before.blockHeight).toBe(2);
   });
 
-  it('warns when others than this machine can reach it', async () => {
+  itLong('warns when others than this machine can reach it', async () => {
     const rpc = await startRpc('--host', '0.0.0.0');
     expect(rpc.log()).toContain('can take SOL from the treasury');
   });
@@ -172,7 +173,7 @@ describe('flywheel local rpc', () => {
     expect([words.exit, words.stderr]).toEqual([2, expect.stringContaining('rule 1: fault is one of drop')]);
   });
 
-  it('shows two nodes of one ledger the same slots', async () => {
+  itLong('shows two nodes of one ledger the same slots', async () => {
     const [one, other] = [await startRpc(), await startRpc()];
     const signature = await burn();
     const { slot } = await landed(one, signature, 'confirmed');

@@ -5,6 +5,7 @@ import { createWriteStream, readdirSync, rmSync, statSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { itLong } from '../support/long.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 
 let home: string;
@@ -49,7 +50,7 @@ describe('burn-batch of a long file', () => {
     expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
   });
 
-  it('leaves compiled code that the next start takes', async () => {
+  itLong('leaves compiled code that the next start takes', async () => {
     writeFileSync(join(home, 'burns.ndjson'), lines(1));
     const env = { XDG_CACHE_HOME: join(home, 'cache') };
     const kept = (): readonly number[] => {

@@ -1,22 +1,26 @@
 /** One node of two that have to agree, and that tells of a past that has not been: nothing is proven by it. */
+import { createHash } from 'node:crypto';
+import { PublicKey, VersionedTransaction } from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
+import bs58 from 'bs58';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../../src/chain/programs.js';
-import {
-  batchTransactionAddress,
-  proposalAddress,
-  transactionAddress,
-} from '../../src/chain/squads/addresses.js';
-import { encodeInstruction } from '../../src/chain/squads/instructions.js';
-import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { address } from '../../src/values/address.js';
-import { base58Encode } from '../../src/values/base58.js';
-import { proofHash } from '../../src/values/digest.js';
 import { initiated, pipelinesOf } from '../support/deeds.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
-import { type RpcNode, startRpcNode } from '../support/rpc-node.js';
+import { itLong } from '../support/long.js';
+import {
+  anOperator,
+  makeTemplate,
+  nodeOf,
+  type Operator,
+  type OwnNode,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
 
 const REFUSED = 9;
+const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
+const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const SQUADS_PROGRAM = squads.PROGRAM_ID.toBase58();
 
 let template: Template;
 afterEach(closeStubs);
@@ -30,7 +34,7 @@ type Lie = (result: Result, call: RpcCall) => unknown;
 
 interface Two {
   readonly operator: Operator;
-  readonly node: RpcNode;
+  readonly node: OwnNode;
   /** Runs a command with both nodes, of which the first says this. */
   ask(lie: Lie, ...words: readonly string[]): ReturnType<Operator['run']>;
   close(): Promise<void>;
@@ -39,7 +43,7 @@ interface Two {
 /** An operator with two nodes, the one that lies before the honest one. */
 async function two(): Promise<Two> {
   const operator = await anOperator('remote', template);
-  const node = await startRpcNode(operator.dataDir);
+  const node = await nodeOf(operator.dataDir);
   return {
     operator,
     node,
@@ -52,17 +56,28 @@ async function two(): Promise<Two> {
       return operator.run(...words, '--rpc-url', liar.url, '--rpc-url', node.url, '--quorum', '2', '--json');
     },
     close: async () => {
-      await node.close();
+      await node.end('SIGTERM');
       await operator.leave();
     },
   };
 }
 
 const keysOf = ({ transaction: [wire] }: Found): readonly string[] =>
-  decodeTransaction(Buffer.from(wire, 'base64')).message.staticKeys;
+  VersionedTransaction.deserialize(Buffer.from(wire, 'base64')).message.staticAccountKeys.map(String);
+
+/** Addresses of a batch's accounts: the batch, its proposal, and its transactions. */
+function accountsOf(batchIndex: bigint) {
+  const multisigPda = new PublicKey(template.made.multisig);
+  const [batch] = squads.getTransactionPda({ multisigPda, index: batchIndex });
+  const [proposal] = squads.getProposalPda({ multisigPda, transactionIndex: batchIndex });
+  const transactions = [1, 2, 3].map((transactionIndex) =>
+    squads.getBatchTransactionPda({ multisigPda, batchIndex, transactionIndex })[0].toBase58(),
+  );
+  return { batch: batch.toBase58(), proposal: proposal.toBase58(), transactions };
+}
 
 /** What a node answers when it is asked here. */
-async function said<Said>({ url }: RpcNode, method: string, ...params: readonly unknown[]): Promise<Said> {
+async function said<Said>({ url }: OwnNode, method: string, ...params: readonly unknown[]): Promise<Said> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const answer = await fetch(url, { method: 'POST', body });
   return ((await answer.json()) as { result: Said }).result;
@@ -85,13 +100,12 @@ describe('a node that has the agreement of no other', () => {
     operator.write('first.json', [first]);
     const run = ['batch', 'run', 'three.json', '--keypair', operator.owner, '--yes', '--json'];
     expect((await operator.run(...run)).exit).toBe(0);
-    const multisig = address(template.made.multisig);
-    const hidden = [2, 3].map((number) => batchTransactionAddress(multisig, 1n, number).address);
-    const named = [transactionAddress(multisig, 1n), proposalAddress(multisig, 1n)].map((one) => one.address);
+    const { batch, proposal, transactions } = accountsOf(1n);
+    const [hidden, named] = [transactions.slice(1), [batch, proposal]];
     const past = await Promise.all(named.map((one) => said<Result>(node, 'getSignaturesForAddress', one)));
     const landed = [...new Set(past.flat().map(({ signature }) => signature))];
     const isNamed = (found: Found): boolean => hidden.some((key) => keysOf(found).includes(key));
-    const whole = await Promise.all(landed.map((one) => said<Found>(node, 'getTransaction', one)));
+    const whole = await Promise.all(landed.map((one) => said<Found>(node, 'getTransaction', one, BASE64)));
     const unseen = new Set(landed.filter((_, at) => isNamed(whole[at] as Found)));
     expect(unseen.size).toBeGreaterThan(0);
     const hiding: Lie = (result, { method }) =>
@@ -104,13 +118,13 @@ describe('a node that has the agreement of no other', () => {
     expect((await ask(hiding, ...verify, 'three.json')).exit).toBe(0);
   });
 
-  it('does not let a batch that waits have been executed', async () => {
+  itLong('does not let a batch that waits have been executed', async () => {
     const { operator, ask } = shared;
     await initiated(operator, 'waits');
-    const multisig = address(template.made.multisig);
-    const batch = transactionAddress(multisig, 2n).address;
-    const transactions = [1, 2, 3].map((number) => batchTransactionAddress(multisig, 2n, number).address);
-    const data = base58Encode(encodeInstruction('batchExecuteTransaction', {}));
+    const { batch, transactions } = accountsOf(2n);
+    const data = bs58.encode(
+      Uint8Array.from(squads.generated.batchExecuteTransactionInstructionDiscriminator),
+    );
     const inventing: Lie = (result, { method }) => {
       if (method !== 'getTransaction') return result;
       const at = keysOf(result).length;
@@ -130,10 +144,10 @@ describe('a node that has the agreement of no other', () => {
     ]);
   });
 
-  it('does not put the hash of a proof where it is not', async () => {
+  itLong('does not put the hash of a proof where it is not', async () => {
     const { operator, ask } = shared;
     const proof = { orderId: 'A-1' };
-    const hash = proofHash(proof);
+    const hash = createHash('sha256').update(JSON.stringify(proof)).digest('hex');
     operator.write('proof.json', proof);
     const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"other":1}', '--amount', '1', '--yes', '--json'];
     const { txHash } = JSON.parse((await operator.run(...burn)).stdout);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -74,12 +74,15 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(3);
   });
 
-  it.each(sampleOf(WHOLE, 1))('to the same burn, asked for before, is not believed, $how', async (lie) => {
-    const before = await burned();
-    expect((await operator.run(...burn({ same: lie.how }))).exit).toBe(0);
-    await expectUnknown(await lied('/burn', latest('/burn'), lie, burn({ same: lie.how })));
-    expect((await burned()) - before).toBe(2);
-  });
+  itLong.each(sampleOf(WHOLE, 1))(
+    'to the same burn, asked for before, is not believed, $how',
+    async (lie) => {
+      const before = await burned();
+      expect((await operator.run(...burn({ same: lie.how }))).exit).toBe(0);
+      await expectUnknown(await lied('/burn', latest('/burn'), lie, burn({ same: lie.how })));
+      expect((await burned()) - before).toBe(2);
+    },
+  );
 
   it.each(sampleOf(WHOLE.toReversed(), 1))('that refused another burn is not believed, $how', async (lie) => {
     const before = await burned();
@@ -90,7 +93,23 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(1);
   });
 
-  it.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {
+  it('that is a page of the proxy refuses nothing, even where it asks for patience', async () => {
+    const before = await burned();
+    const page = {
+      ...{ method: 'POST', path: '/burn', key: undefined, status: 429 },
+      headers: { 'content-type': 'text/html' },
+      content: Buffer.from('<html>Too many requests</html>'),
+    };
+    const lie = { how: '', reaches: true, withHeaders: true };
+    const ended = await lied('/burn', page, lie, burn({ page: true }));
+    expect(ended.exit).toBe(6);
+    expect(operator.open()).toHaveLength(1);
+    expect((await operator.paste(resumeLineOf(ended))).exit).toBe(0);
+    expect(operator.open()).toEqual([]);
+    expect((await burned()) - before).toBe(1);
+  });
+
+  itLong.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {
     const before = await burned();
     const element = { type: 'WATCH_AD', proof: { alike: lie.how }, burnAmount: 0.001, persistOnchain: false };
     const file = operator.write(
@@ -108,7 +127,7 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBeCloseTo(1.001, 9);
   });
 
-  it.each(SOME)('to an init of the same file is not that of another batch, $how', async (lie) => {
+  itLong.each(SOME)('to an init of the same file is not that of another batch, $how', async (lie) => {
     const before = await operator.happened();
     const file = operator.write('again.json', pipelinesOf(`again ${lie.how}`));
     const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes'];
@@ -131,7 +150,7 @@ describe('an earlier answer', () => {
     expect(Number(after.burned) - Number(before.burned)).toBeCloseTo(6, 9);
   });
 
-  it('to the question how the batch is, is none after its execution', async () => {
+  itLong('to the question how the batch is, is none after its execution', async () => {
     const before = await operator.happened();
     const file = operator.write('stale.json', pipelinesOf('stale'));
     let executed = false;
@@ -152,7 +171,7 @@ describe('an earlier answer', () => {
     expect(Number(after.burned) - Number(before.burned)).toBe(3);
   });
 
-  it('to the question how a batch is, is none to its cancel', async () => {
+  itLong('to the question how a batch is, is none to its cancel', async () => {
     const id = await initiated(operator, 'open');
     const batch = await (await ask(`${gate.url}/v1/flywheel/batch/${id}`, operator.key)).json();
     gate.fate = (request) =>
@@ -163,7 +182,7 @@ describe('an earlier answer', () => {
     expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
   });
 
-  it.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
+  itLong.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const cancel = async (name: string) => [
       ...['batch', 'cancel', await initiated(operator, `${name}${lie.how.replaceAll(/\W+/g, '')}`)],

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { initiated, pipelinesOf } from '../support/deeds.js';
+import { failedInPart, initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   makeTemplate,
@@ -79,10 +79,6 @@ async function approval(operator: Lied, { id }: { readonly id: string }) {
   transaction.sign([Keypair.fromSecretKey(secret)]);
   return { batchId: id, signedTx: Buffer.from(transaction.serialize()).toString('base64') };
 }
-
-/** Has it executed, without the command. @returns the status. */
-const execute = async ({ gate, key }: Lied, body: object): Promise<number> =>
-  (await ask(`${gate.url}/v1/flywheel/batch/execute`, key, { body, idempotencyKey: randomUUID() })).status;
 
 /** The owner's rejection of a batch, to be signed. */
 function rejection(batchIndex: string): string {
@@ -161,14 +157,14 @@ describe('a batch that is another one by now', () => {
         looks += of(id, request) ? 1 : 0;
         return { alter: saying(id, (batch) => ({ ...batch, ...(looks > 1 ? { batchIndex } : { status }) })) };
       };
-      const ended = await operator.run('batch', 'reject', id, '--keypair', owner, '--yes', '--json');
+      const ended = await operator.run('batch', 'cancel', id, '--keypair', owner, '--yes', '--json');
       expect(ended.stdout).toBe('');
       expect(gate.requests.filter(({ path }) => path.endsWith(`${id}/cancel`))).toHaveLength(1);
     },
   );
 });
 
-describe('what is left of a batch whose mint cannot be read', () => {
+describeLong('what is left of a batch whose mint cannot be read', () => {
   it('is shown all the same before a vote against it', async () => {
     const { id, batchIndex } = await begun(operator, 'mintless');
     const { multisig, owner, operator: service } = template.made;
@@ -213,16 +209,16 @@ describe('a batch that is said to be cancelled', () => {
     expect([await operator.happened(), operator.open()]).toEqual([done, open]);
   });
 
-  it.each(sampleOf(['cancel', 'reject'], 1))('and still waits on chain is not over (%s)', async (command) => {
+  itLong('and still waits on chain is not over', async () => {
     const { gate } = operator;
-    const id = await initiated(operator, `waits${command}`);
+    const id = await initiated(operator, 'still waits');
     const batch = cancelled(await asked(operator, id));
     gate.fate = ({ path }) =>
       path.endsWith('/cancel') ? { answer: { ownerVoteNeeded: false, batch } } : 'pass';
-    const ended = await operator.run('batch', command, id, '--keypair', operator.owner, '--yes', '--json');
+    const ended = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
     expect([ended.exit, ended.stdout]).toEqual([UNKNOWN, '']);
     gate.fate = (request) => (request.path.endsWith(id) ? { alter: saying(id, cancelled) } : 'pass');
-    const again = await operator.run('batch', 'init', `waits${command}.json`, '--json');
+    const again = await operator.run('batch', 'init', 'still waits.json', '--json');
     expect([again.exit, again.stdout]).toEqual([UNKNOWN, '']);
     expect((await operator.happened()).batches.at(-1)).toBe('FINALIZED');
   });
@@ -233,16 +229,13 @@ describe('a batch that failed in part', () => {
     const { gate, owner } = operator;
     const before = Number((await operator.happened()).burned);
     const run = (...more: string[]) =>
-      operator.run(
-        ...['batch', 'run', 'six.json', '--keypair', owner, '--yes', '--json', '--no-simulate', ...more],
-      );
+      operator.run(...['batch', 'run', 'six.json', '--keypair', owner, '--yes', '--json', ...more]);
     // All that the vault holds, of which the next batch burns three.
     const amounts = [20, 20, 20, 20, VAULT_TOKENS - before - 81, 1];
     const six = amounts.map((amount, index) => ({
       ...{ type: 'WATCH_AD', payload: { index }, actions: [{ action: 'BURN', amount }] },
     }));
-    expect((await operator.run('batch', 'init', operator.write('six.json', six), '--json')).exit).toBe(0);
-    expect(await execute(operator, await approval(operator, await begun(operator, 'drain')))).toBe(200);
+    await failedInPart(operator, operator.write('six.json', six));
     expect((await run()).exit).toBe(10);
     expect(Number((await operator.happened()).burned) - before).toBe(83);
     const listed = ({ status, body }: Answered): Answered => {
@@ -259,7 +252,7 @@ describe('a batch that failed in part', () => {
   });
 });
 
-describe('a flywheel that is pinned at its first use', () => {
+describeLong('a flywheel that is pinned at its first use', () => {
   it.each(sampleOf(['with a profile', 'for this command only'], 1))(
     'is held to it at once, %s',
     async (how) => {
@@ -292,7 +285,7 @@ describe('a flywheel that is pinned at its first use', () => {
   );
 });
 
-describe('what is expected of an execution', () => {
+describeLong('what is expected of an execution', () => {
   it('is not left aside where no chain can be read', async () => {
     const { gate } = unpinned;
     const batch = await begun(unpinned, 'expected');

@@ -2,11 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { address } from '../../src/values/address.js';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { isLong } from '../support/long.js';
+import { describeLong, isLong, itLong } from '../support/long.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import {
   addTokens,
@@ -16,7 +15,7 @@ import {
   testProject,
   type Wallet,
 } from '../support/registration.js';
-import { rpcChain } from '../support/rpc-chain.js';
+import { rpcResult } from '../support/rpc-call.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
@@ -89,7 +88,7 @@ const register = (name: string, token: TestToken): string[] =>
   registerBy(project.files.operator, name, token);
 
 const lamports = async (of: string): Promise<bigint> =>
-  (await rpcChain([node.url]).chain.getAccounts([address(of)]))[0]?.lamports ?? 0n;
+  BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
 
 /** Gives a burn wallet something to burn, and to pay with. */
 const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
@@ -156,45 +155,51 @@ describe('two projects of a database', () => {
     });
   }, 60_000);
 
-  it('are no reason to be alarmed for who looks around, and each is looked at by its name', async () => {
-    const all = await run('doctor');
-    expect(all.ok).toBe(true);
-    expect(all.checks).toContainEqual({
-      ...{ name: 'projects', ok: true },
-      detail: '2 (game, shop); API key and service of one are looked at with --project NAME',
-    });
-    const one = await run('doctor', '--project', 'shop');
-    expect(one.checks).toEqual(
-      expect.arrayContaining([
-        { name: 'api key', ok: true, detail: 'the one that this machine keeps' },
-        expect.objectContaining({ name: 'service', ok: true }),
-      ]),
-    );
-    expect(JSON.stringify([all, one])).not.toContain('local init');
-  }, 60_000);
+  itLong(
+    'are no reason to be alarmed for who looks around, and each is looked at by its name',
+    async () => {
+      const all = await run('doctor');
+      expect(all.ok).toBe(true);
+      expect(all.checks).toContainEqual({
+        ...{ name: 'projects', ok: true },
+        detail: '2 (game, shop); API key and service of one are looked at with --project NAME',
+      });
+      const one = await run('doctor', '--project', 'shop');
+      expect(one.checks).toEqual(
+        expect.arrayContaining([
+          { name: 'api key', ok: true, detail: 'the one that this machine keeps' },
+          expect.objectContaining({ name: 'service', ok: true }),
+        ]),
+      );
+      expect(JSON.stringify([all, one])).not.toContain('local init');
+    },
+    60_000,
+  );
 
-  it('have rates of their own', async () => {
-    const tries = await Promise.all(
-      Array.from({ length: 6 }, (_, at) => burn(shop.apiKey.key, 100 + at, `shop-${at}`)),
-    );
-    expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(3);
-    expect((await burn(game.apiKey.key, 100, 'game')).status).toBe(200);
-  }, 60_000);
+  itLong(
+    'have rates of their own',
+    async () => {
+      const tries = await Promise.all(
+        Array.from({ length: 6 }, (_, at) => burn(shop.apiKey.key, 100 + at, `shop-${at}`)),
+      );
+      expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(3);
+      expect((await burn(game.apiKey.key, 100, 'game')).status).toBe(200);
+    },
+    60_000,
+  );
 });
 
-describe('the key of a project', () => {
-  it('is rotated where commands of this machine find it', async () => {
-    const rotated = await run('keys', 'rotate', game.apiKey.id, '--grace', '0', '--project', 'game');
-    expect(rotated).toMatchObject({ rotatedFrom: game.apiKey.id, isOwn: true });
-    const file = (name: string): string => join(home, 'data', 'api-keys', name);
-    expect(readFileSync(file('game'), 'utf8')).toBe(`${rotated.key}\n`);
-    expect(readFileSync(file('shop'), 'utf8').trim()).toBe(shop.apiKey.key);
-    expect(existsSync(join(home, 'data', 'api-key'))).toBe(false);
+describeLong('the key of a project', () => {
+  it('is revoked without those of others', async () => {
+    const made = await run('keys', 'create', '--project', 'game');
+    await run('keys', 'revoke', made.id, '--project', 'game');
     expect(await run('burn', 'list', '--project', 'game')).toEqual(expect.any(Array));
+    expect(readFileSync(join(home, 'data', 'api-keys', 'shop'), 'utf8').trim()).toBe(shop.apiKey.key);
+    expect(existsSync(join(home, 'data', 'api-key'))).toBe(false);
   }, 60_000);
 });
 
-describe('a registration into a database that is killed', () => {
+describeLong('a registration into a database that is killed', () => {
   const hook = (point: number) => ({ NODE_OPTIONS: `--require ${HOOK}`, KILL_POINT: String(point) });
   let count: number;
 

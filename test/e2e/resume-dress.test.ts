@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, pipelinesOf } from '../support/deeds.js';
 import type { Fate } from '../support/gate.js';
-import { sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   makeTemplate,
@@ -82,7 +82,7 @@ describe('a burn of unknown outcome', () => {
 
   it('is refused in every other dress when it was killed, until it is printed', async () => {
     const listFile = join(embedded.directory, 'list');
-    const pairs = sampleOf(PAIRS, 3);
+    const pairs = sampleOf(PAIRS, 2);
     const counts = new Map<string, number>();
     // The first of all makes the journal.
     for (const dress of ['plain', ...new Set(pairs.map(([first]) => first))]) {
@@ -104,29 +104,34 @@ describe('a burn of unknown outcome', () => {
     expect((await burned(embedded)) - before).toBe(pairs.length);
   });
 
-  it('is refused as an element of a file, and burns are while such a file is of unknown outcome', async () => {
-    const before = await burned(remote);
-    const fileOf = (name: string): string =>
-      remote.write('one.json', [{ type: 'WATCH_AD', proof: { name }, burnAmount: 1, persistOnchain: false }]);
-    const dresses = sampleOf(['plain', 'once', 'key'], 1);
-    for (const dress of dresses) {
-      posts('lose');
-      expect((await remote.run(...words(dress, `${dress}-file`))).exit).toBe(7);
-      posts('pass');
-      const refused = await remote.run('burn-batch', fileOf(`${dress}-file`), '--json');
-      expect([refused.exit, refused.stdout]).toEqual([2, '']);
-      expect((await remote.run('pending', 'resume')).exit).toBe(0);
-      const file = fileOf(`file-${dress}`);
-      posts('lose');
-      expect((await remote.run('burn-batch', file)).exit).toBe(7);
-      posts('pass');
-      await expect(remote.run(...words(dress, `file-${dress}`))).resolves.toMatchObject({ exit: 2 });
-      expect((await remote.run('burn-batch', file)).exit).toBe(0);
-    }
-    expect((await burned(remote)) - before).toBe(2 * dresses.length);
-  });
+  itLong(
+    'is refused as an element of a file, and burns are while such a file is of unknown outcome',
+    async () => {
+      const before = await burned(remote);
+      const fileOf = (name: string): string =>
+        remote.write('one.json', [
+          { type: 'WATCH_AD', proof: { name }, burnAmount: 1, persistOnchain: false },
+        ]);
+      const dresses = sampleOf(['plain', 'once', 'key'], 1);
+      for (const dress of dresses) {
+        posts('lose');
+        expect((await remote.run(...words(dress, `${dress}-file`))).exit).toBe(7);
+        posts('pass');
+        const refused = await remote.run('burn-batch', fileOf(`${dress}-file`), '--json');
+        expect([refused.exit, refused.stdout]).toEqual([2, '']);
+        expect((await remote.run('pending', 'resume')).exit).toBe(0);
+        const file = fileOf(`file-${dress}`);
+        posts('lose');
+        expect((await remote.run('burn-batch', file)).exit).toBe(7);
+        posts('pass');
+        await expect(remote.run(...words(dress, `file-${dress}`))).resolves.toMatchObject({ exit: 2 });
+        expect((await remote.run('burn-batch', file)).exit).toBe(0);
+      }
+      expect((await burned(remote)) - before).toBe(2 * dresses.length);
+    },
+  );
 
-  it('is burned once more with --again', async () => {
+  itLong('is burned once more with --again', async () => {
     const before = await burned(remote);
     posts('lose');
     expect((await remote.run(...words('plain', 'again'))).exit).toBe(7);
@@ -137,7 +142,7 @@ describe('a burn of unknown outcome', () => {
   });
 });
 
-describe('a burn that is over', () => {
+describeLong('a burn that is over', () => {
   it('is burned once more in another dress, and side by side', async () => {
     const before = await burned(embedded);
     const dresses = sampleOf(['plain', 'key', 'once', 'other-key', 'plain'], 3);
@@ -151,7 +156,7 @@ describe('a burn that is over', () => {
   });
 });
 
-describe('a file of unknown outcome', () => {
+describeLong('a file of unknown outcome', () => {
   const none: readonly string[] = [];
 
   const files = [

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
 import type { Fate, Gate, GateRequest } from '../support/gate.js';
-import { isLong } from '../support/long.js';
+import { isLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   ending,
@@ -90,7 +90,7 @@ const CASES = Object.keys(DEEDS).flatMap((title) => {
   return at < 0 ? [] : [{ title, fault, refusals: REFUSALS.slice(at % REFUSALS.length).slice(0, 1) }];
 });
 
-describe.each(CASES)('$title', ({ title, fault, refusals }) => {
+describe.each(sampleOf(CASES, 3))('$title', ({ title, fault, refusals }) => {
   const deed = DEEDS[title] as Deed;
   const breakOff: Record<typeof fault, (tried: Attempt) => Promise<string>> = {
     killed: async (tried) => {

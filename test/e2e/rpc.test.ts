@@ -3,8 +3,16 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { anOperator, ending, makeTemplate, type Operator, problemOf } from '../support/operator.js';
-import { type RpcNode, startRpcNode } from '../support/rpc-node.js';
+import { describeLong, itLong } from '../support/long.js';
+import {
+  anOperator,
+  ending,
+  makeTemplate,
+  nodeOf,
+  type Operator,
+  type OwnNode,
+  problemOf,
+} from '../support/operator.js';
 import {
   closeStubs,
   passOn,
@@ -19,11 +27,11 @@ import { flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
 
 let operator: Operator;
-let ledger: RpcNode;
+let ledger: OwnNode;
 
 beforeAll(async () => {
   operator = await anOperator('remote', await makeTemplate());
-  ledger = await startRpcNode(operator.dataDir);
+  ledger = await nodeOf(operator.dataDir);
   operator.write('pipelines.json', PIPELINES);
   const made = await operator.run('batch', 'init', 'pipelines.json', '--out', 'approval.json');
   expect(made.exit).toBe(0);
@@ -31,7 +39,7 @@ beforeAll(async () => {
 afterEach(closeStubs);
 afterAll(async () => {
   await operator.leave();
-  await ledger.close();
+  await ledger.end('SIGTERM');
 });
 
 interface AccountsAnswer {
@@ -79,7 +87,7 @@ const approve = (nodes: readonly StubNode[], ...words: readonly string[]): Promi
   );
 
 describe('an approval', () => {
-  it('is signed where two nodes agree', async () => {
+  itLong('is signed where two nodes agree', async () => {
     const nodes = [await honest(), await honest()];
     const { exit, stdout, stderr } = await approve(nodes, '--quorum', '2');
     expect(stderr).not.toContain('error');
@@ -103,7 +111,7 @@ describe('an approval', () => {
     }
   });
 
-  it('is refused before anything is asked where there are fewer nodes than have to agree', async () => {
+  itLong('is refused before anything is asked where there are fewer nodes than have to agree', async () => {
     const node = await honest();
     const refused = await approve([node], '--quorum', '2');
     expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_USAGE']);
@@ -111,7 +119,7 @@ describe('an approval', () => {
     expect(node.calls).toEqual([]);
   });
 
-  it('is signed in spite of a node that is busy for a while, and of one that is no node', async () => {
+  itLong('is signed in spite of a node that is busy for a while, and of one that is no node', async () => {
     const busy = await honest();
     const pause = { 'retry-after': '0.01' };
     busy.faults.push(status(429, pause), status(503, pause), passOn(ledger.url), status(429, pause));
@@ -137,7 +145,7 @@ describe('an approval', () => {
     expect(closed.calls).toHaveLength(1);
   });
 
-  it('that waits for a node ends at once when it is interrupted', async () => {
+  itLong('that waits for a node ends at once when it is interrupted', async () => {
     const down = await honest();
     const asked = new Promise<void>((resolve) => {
       down.always = (response, call) => {
@@ -158,7 +166,7 @@ describe('an approval', () => {
     expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 
-  it('is read through the node of the Solana CLI where no other is named', async () => {
+  itLong('is read through the node of the Solana CLI where no other is named', async () => {
     const home = join(operator.directory, 'solana-user');
     mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
     const node = await honest();
@@ -173,7 +181,7 @@ describe('an approval', () => {
   });
 });
 
-describe('doctor', () => {
+describeLong('doctor', () => {
   const doctor = (...words: readonly string[]) =>
     flywheel({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
 
@@ -192,12 +200,12 @@ describe('doctor', () => {
       {
         ok: true,
         detail: expect.stringMatching(
-          /^http:\/\/127\S+\/\*\*\* \(flag\), a cluster of its own, genesis \w+, slot \d+, version 2\.3\.1, the Squads program is there, \d+ ms$/,
+          /^http:\/\/127\S+\/\*\*\* \(flag\), a cluster of its own, genesis \w+, slot \d+, version 2\.2\.0, the Squads program is there, \d+ ms$/,
         ),
         rpc: {
           source: 'flag',
           cluster: null,
-          version: '2.3.1',
+          version: '2.2.0',
           slotsBehind: 0,
           latencyMs: expect.any(Number),
           clockAheadMs: null,

@@ -4,14 +4,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Batch, InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { ask, remotely, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory } from '../support/spawn.js';
+
+type InitBatchResult = Parameters<typeof signApproval>[1];
+type Batch = InitBatchResult['batch'];
 
 const BATCH = '/v1/flywheel/batch';
 const pipelines = [1, 2, 3].map((amount) => aPipeline([burnAction(amount)]));
@@ -131,25 +133,30 @@ describe('flywheel serve on a cluster', () => {
     expect(Number(await burned()) - before).toBe(6);
   }, 60_000);
 
-  it('lets a command wait longer than its requests may take', async () => {
-    const server = await start();
-    const file = join(home.home, 'pipelines.json');
-    writeFileSync(
-      file,
-      JSON.stringify({ pipelines: pipelines.map((one) => ({ ...one, payload: '{"cli":1}' })) }),
-    );
-    const words = ['batch', 'init', file, '--timeout', '0.4', '--wait', '50', '--json', '--verbose'];
-    const { exit, stdout, stderr } = await remotely(home, server.url, ...words);
-    expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' });
-    const answer = JSON.parse(stdout) as InitBatchResult;
-    expect(answer.batch.status).toBe('FINALIZED');
-    expect(stderr).toContain('no answer from');
-    expect(stderr.match(/POST \S+init/g)?.length ?? 0).toBeLessThan(6);
-    await execute(server, answer);
-  }, 60_000);
+  itLong(
+    'lets a command wait longer than its requests may take',
+    async () => {
+      const server = await start();
+      const file = join(home.home, 'pipelines.json');
+      writeFileSync(
+        file,
+        JSON.stringify({ pipelines: pipelines.map((one) => ({ ...one, payload: '{"cli":1}' })) }),
+      );
+      const words = ['batch', 'init', file, '--timeout', '0.4', '--wait', '50', '--json', '--verbose'];
+      const { exit, stdout, stderr } = await remotely(home, server.url, ...words);
+      expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' });
+      const answer = JSON.parse(stdout) as InitBatchResult;
+      expect(answer.batch.status).toBe('FINALIZED');
+      expect(stderr).toContain('no answer from');
+      expect(stderr.match(/POST \S+init/g)?.length ?? 0).toBeLessThan(6);
+      await execute(server, answer);
+    },
+    60_000,
+  );
 
-  if (isLong)
-    it('is killed again and again: the next one sets up what was begun, and everything happens once', async () => {
+  itLong(
+    'is killed again and again: the next one sets up what was begun, and everything happens once',
+    async () => {
       const before = Number(await burned());
       const key = randomUUID();
       const body = { pipelines: pipelines.map((one) => ({ ...one, payload: '{"killed":1}' })) };
@@ -169,5 +176,7 @@ describe('flywheel serve on a cluster', () => {
       const { result } = await answered<{ result: object }>(last, 'execute', signed, executeKey);
       expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
       expect(Number(await burned()) - before).toBe(6);
-    }, 120_000);
+    },
+    120_000,
+  );
 });

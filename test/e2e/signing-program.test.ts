@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseKeypairText } from '../../src/files/keypair-file.js';
 import { pipelinesOf } from '../support/deeds.js';
+import { describeLong, itLong } from '../support/long.js';
 import {
   anOperator,
   ending,
@@ -27,9 +27,7 @@ async function without(address: string): Promise<{ operator: Operator; keypair: 
   const file = join(operator.dataDir, 'keys', `${address}.json`);
   const text = readFileSync(file, 'utf8');
   rmSync(file);
-  const parsed = parseKeypairText(text);
-  if ('problem' in parsed) throw new TypeError(parsed.problem);
-  return { operator, keypair: parsed.bytes, text };
+  return { operator, keypair: Uint8Array.from(JSON.parse(text)), text };
 }
 
 const burnWalletOf = ({ made }: Template): string => (made as unknown as { burnWallet: string }).burnWallet;
@@ -85,7 +83,7 @@ describe('a burn wallet that a program keeps', () => {
     expect(await operator.happened()).toMatchObject({ burned: '5' });
   });
 
-  it('that dies half way leaves the rest to the next run', async () => {
+  itLong('that dies half way leaves the rest to the next run', async () => {
     const { operator, keypair } = await without(burnWalletOf(template));
     const dying =
       'let left = 20; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
@@ -104,7 +102,7 @@ describe('a burn wallet that a program keeps', () => {
     expect(await operator.happened()).toMatchObject({ burned: '300' });
   });
 
-  it('that hangs ends with an interrupt, and leaves nothing running', async () => {
+  itLong('that hangs ends with an interrupt, and leaves nothing running', async () => {
     const { operator, keypair } = await without(burnWalletOf(template));
     const program = signingProgram('', keypair);
     const child = operator.start(...BURN, '--burn-signer', program.command);
@@ -116,7 +114,7 @@ describe('a burn wallet that a program keeps', () => {
     expect(await operator.happened()).toMatchObject({ burned: '0' });
   });
 
-  it('is read by no shell', async () => {
+  itLong('is read by no shell', async () => {
     const operator = await anOperator('embedded', template);
     const refused = await operator.run(...BURN, '--burn-signer', 'sign | tee /tmp/log');
     expect(problemOf(refused)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
@@ -135,7 +133,7 @@ describe('an operator that a program keeps', () => {
   });
 });
 
-describe('a keypair in the environment', () => {
+describeLong('a keypair in the environment', () => {
   const burnWith = (operator: Operator, env: Record<string, string>) =>
     flywheel({ home: operator.directory, env }, ...BURN);
 

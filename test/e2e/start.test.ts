@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const HAS_OWN_CACHE = 'enableCompileCache' in (await import('node:module')).default;
@@ -36,7 +37,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
     expect(await run()).toBe(kept);
   });
 
-  it.each(['a byte', 'the end', 'all of it', 'the maker'])(
+  it.each(sampleOf(['a byte', 'the end', 'all of it', 'the maker'], 1))(
     'is made again where %s is not what was kept',
     async (damage) => {
       const bytes = readFileSync(file);
@@ -53,7 +54,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
     },
   );
 
-  it.each(['.cache', '.cache/flywheel', '.cache/flywheel/code.bin'])(
+  it.each(sampleOf(['.cache', '.cache/flywheel', '.cache/flywheel/code.bin'], 1))(
     'is not run where others may write %s',
     async (path) => {
       // Its checksum is right: were it run, the program would not be.
@@ -77,7 +78,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
 });
 
 describe('a node that is too old', () => {
-  it.each(['0.12.18', '18.20.4', '20.17.0'])('%s is told so in one sentence', (version) => {
+  it.each(sampleOf(['0.12.18', '18.20.4', '20.17.0'], 2))('%s is told so in one sentence', (version) => {
     const program = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require(${JSON.stringify(join(process.cwd(), 'bin/flywheel.js'))})`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
     expect([status, stdout, stderr.trim().split('\n').length]).toEqual([2, '', 1]);

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
+
+const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 
 type Name = 'store' | 'ledger';
 const NAMES: readonly Name[] = ['store', 'ledger'];
@@ -15,13 +17,30 @@ const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'da
   join(home, name),
 ) as [string, string, string, string];
 const at = (place: string, ...words: string[]) => flywheel({ home }, ...words, '--data-dir', place);
-const burn = (place: string) => at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1');
+const burn = (place: string, amount = '1') =>
+  at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 const fileOf = (place: string, name: Name): string => join(place, FILES[name]);
 
 beforeAll(async () => {
   await Promise.all([template, other].map((place) => at(place, 'local', 'init')));
   cpSync(template, earlier, { recursive: true });
   for (let count = 0; count < 3; count += 1) expect((await burn(template)).exit).toBe(0);
+  const actions = [
+    { action: 'BURN', amount: 4 },
+    { action: 'AIRDROP', toAddress: RECIPIENT, amount: 2 },
+  ];
+  const pipelines = join(home, 'pipelines.json');
+  writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
+  const run = await at(
+    template,
+    'batch',
+    'run',
+    pipelines,
+    '--yes',
+    '--keypair',
+    join(template, 'owner.json'),
+  );
+  expect(run.exit).toBe(0);
 });
 beforeEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
@@ -39,7 +58,7 @@ async function expectRefused(isWhole = true): Promise<void> {
   if (before !== null) expect(bytes()).toEqual(before);
 }
 
-it('are refused when they are of two moments, or of two flywheels', async () => {
+itLong('are refused when they are of two moments, or of two flywheels', async () => {
   put('ledger', earlier);
   await expectRefused();
   put('ledger', other);
@@ -48,7 +67,20 @@ it('are refused when they are of two moments, or of two flywheels', async () => 
   expect((await burn(dataDir)).exit).toBe(0);
 });
 
-it.each(sampleOf(NAMES, 1))(
+it('are refused when both went on from one moment, each with a history of its own', async () => {
+  const [one, another] = [join(home, 'one'), join(home, 'another')];
+  for (const place of [one, another]) cpSync(earlier, place, { recursive: true });
+  expect((await burn(one, '2')).exit).toBe(0);
+  expect((await burn(another, '3')).exit).toBe(0);
+  for (const name of NAMES) {
+    put('store', one);
+    put('ledger', one);
+    put(name, another);
+    await expectRefused();
+  }
+});
+
+itLong.each(sampleOf(NAMES, 1))(
   'are refused when the %s is missing, empty, cut off or of another program',
   async (name) => {
     const path = fileOf(dataDir, name);
@@ -67,18 +99,27 @@ it.each(sampleOf(NAMES, 1))(
   },
 );
 
+it('go on with an older store where no tokens have moved since', async () => {
+  const [older, place] = [join(home, 'older.db'), join(home, 'funded')];
+  cpSync(earlier, place, { recursive: true });
+  copyFileSync(fileOf(place, 'store'), older);
+  expect((await at(place, 'local', 'fund', '--to', 'burn-wallet', '--tokens', '1')).exit).toBe(0);
+  copyFileSync(older, fileOf(place, 'store'));
+  expect((await burn(place)).exit).toBe(0);
+});
+
 it('go on with an older store once what is missing was seen, and accepted', async () => {
   put('store', earlier);
   await expectRefused();
   const shown = await at(dataDir, 'db', 'accept-gap');
-  expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('3 burns')]);
-  expect((await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '2')).exit).toBe(2);
+  expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('4 burns')]);
+  expect((await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3')).exit).toBe(2);
   await expectRefused();
-  const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3');
-  const gap = { burns: 3, transactions: 3, burned: '3', airdropped: '0', pendingBurns: 0 };
+  const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '4');
+  const gap = { burns: 4, transactions: 4, burned: '7', airdropped: '2', pendingBurns: 0 };
   expect([exit, JSON.parse(stdout)]).toMatchObject([0, { accepted: true, gap }]);
   expect((await burn(dataDir)).exit).toBe(0);
   const status = JSON.parse((await at(dataDir, 'local', 'status')).stdout);
-  expect(status).toMatchObject({ burned: '4', usedToday: { burn: '4' } });
+  expect(status).toMatchObject({ burned: '8', usedToday: { burn: '8', airdrop: '2' } });
   expect(JSON.parse((await at(dataDir, 'audit')).stdout)[0]).toMatchObject({ action: 'gap.accept' });
 });

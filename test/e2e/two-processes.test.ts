@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { balancedBooks } from '../support/books.js';
 import { pipelinesOf } from '../support/deeds.js';
+import { itLong } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
 import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import { balancedBooks } from './books.js';
 
 /** More than share one intent, and more than a blockhash lives for when two do it. */
 const AMOUNTS = Array.from({ length: 200 }, (_, index) => BigInt(index + 1) * 1_000n);
@@ -67,7 +68,7 @@ it('that set up a batch each get an index each, and each is executed once, whoev
   expect(balancedBooks(operator.dataDir).lamports).toBe(template.lamports);
 });
 
-it('that set up a flywheel make it once', async () => {
+itLong('that set up a flywheel make it once', async () => {
   const home = emptyDirectory();
   const init = () => flywheel({ home }, 'local', 'init', '--data-dir', 'data', '--json');
   const ended = await Promise.all([init(), init()]);

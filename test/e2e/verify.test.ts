@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { sampleOf } from '../support/long.js';
+import { failedInPart } from '../support/deeds.js';
+import { describeLong, sampleOf } from '../support/long.js';
 import {
   anOperator as anyOperator,
   type Mode,
@@ -39,7 +40,7 @@ const pipelines = (name: string, amounts: readonly number[]) =>
   }));
 
 const run = (operator: Operator, file: string): Promise<Spawned> =>
-  operator.run(...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', '--no-simulate']);
+  operator.run(...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json']);
 const json = (spawned: Spawned) => JSON.parse(spawned.stdout);
 
 /** An operator whose batch of one and a half tokens was executed. */
@@ -84,14 +85,11 @@ describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was ex
   });
 });
 
-describe('a batch that was executed in part', () => {
+describeLong('a batch that was executed in part', () => {
   it('is not verified, and what is missing is named, before and after it is cancelled', async () => {
     const operator = await anOperator('embedded');
     const ten = operator.write('ten.json', pipelines('ten', [1, 1, 1, 1, 5, 1]));
-    const init = await operator.run('batch', 'init', ten, '--json');
-    expect((await run(operator, operator.write('three.json', pipelines('three', [3])))).exit).toBe(0);
-    expect((await run(operator, ten)).exit).toBe(10);
-    const { id } = json(init).batch;
+    const id = await failedInPart(operator, ten);
     const inspect = async () => json(await operator.run('batch', 'inspect', id, '--json'));
     expect(await inspect()).toMatchObject({ state: 'approved', closed: false, executed: 4 });
     const verify = async () => {
@@ -112,7 +110,7 @@ describe('a batch that was executed in part', () => {
   });
 });
 
-describe('a batch that waits', () => {
+describeLong('a batch that waits', () => {
   it('is judged by inspect as by approve, and counted in the name of the token', async () => {
     const operator = await anOperator('embedded');
     const init = ['batch', 'init', operator.write('w.json', pipelines('w', [1])), '--out', 'approval.json'];

@@ -1,7 +1,7 @@
 /** The accounts of a fuzzed chain: wallets, tokens, multisigs met so far, and the clock. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { LedgerAccounts } from '../support/ledger-accounts.js';
+import { LedgerAccounts } from '../conformance/squads/ledger-accounts.js';
 import {
   type AccountState,
   ADDRESS_LOOKUP_TABLE_PROGRAM,

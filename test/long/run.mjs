@@ -24,15 +24,7 @@ const PARTS = {
   mutants: { words: ['test/mutants/run.mjs'] },
   // The recorded vectors and cases on the real program, which SQUADS_PROGRAM names.
   squads: { words: vitest('squads') },
-  // All points of which `npm run ci` takes samples.
-  e2e: {
-    words: [
-      ...['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'],
-      ...['--project', 'e2e', '--project', 'abuse'],
-    ],
-    env: { LONG: '1' },
-  },
-  programs: { words: vitest('programs') },
+  programs: { words: vitest('programs'), env: { LONG: '1' } },
   nodes: { words: vitest('nodes') },
   // On a validator with the Squads program, which VALIDATOR_URL names.
   validator: { words: vitest('validator') },

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Installed, installed, NODE_VERSIONS, nodeOf, packed, run } from '../support/node-versions.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { type Installed, installed, NODE_VERSIONS, nodeOf, packed, run } from './node-versions.js';
 
 const MEBIBYTE = 1_024 * 1_024;
 const PIPELINES = JSON.stringify({

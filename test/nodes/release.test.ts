@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { run } from '../support/node-versions.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { run } from './node-versions.js';
 
 const tree = join(emptyDirectory(), 'flywheel');
 const env = { HOME: emptyDirectory(), PATH: process.env['PATH'] ?? '' };

@@ -1,7 +1,7 @@
 /** The program's own tests under every later node; `npm test` is for node 20. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { NODE_VERSIONS, nodeOf, run } from '../support/node-versions.js';
+import { NODE_VERSIONS, nodeOf, run } from './node-versions.js';
 
 describe.each(NODE_VERSIONS.slice(1))('node %s', (version) => {
   it('passes them', async () => {

@@ -36,7 +36,6 @@ export class Output {
       write: (text) => {
         if (this.#process.alive) this.#written += text;
       },
-      drained: async () => undefined,
       flush: () => this.#flush(),
       isTTY,
       columns: 100,
@@ -116,12 +115,7 @@ export function contextOf(around: Surroundings): Context {
     processes: { self: () => process.name, isRunning: (name) => around.isRunning(name) },
     signal: process.signal,
     openService: (settings) => around.openService(context, settings),
-    openLocal: async (settings) =>
-      createLocalAdmin({
-        ...{ dataDir: settings.dataDir.value, cwd: home, clock },
-        openRpc: async () => null,
-        openOnCluster: untyped,
-      }),
+    openLocal: async (settings) => createLocalAdmin(context, settings),
     startServer: untyped,
     startLocalRpc: untyped,
     checkRpc: async () => [],

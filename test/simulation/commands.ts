@@ -15,8 +15,6 @@ export interface Command {
 type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;
 
 const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
-/** What could never succeed is executed here as well: a trial before would leave nothing to be found out of how that ends. */
-const UNTRIED = [...KEYPAIR, '--no-simulate'] as const;
 export const PENDING: Command = { words: ['pending', 'resume'] };
 
 /** A command by a habit. */
@@ -74,7 +72,7 @@ function burnFile({ random }: Place, { name, items }: Paper): Command {
 }
 
 function fileOfPipelines({ random }: Place, habit: 'set up' | 'run', { name, items }: Paper): Command {
-  const words = habit === 'set up' ? ['batch', 'init', name] : ['batch', 'run', name, ...UNTRIED];
+  const words = habit === 'set up' ? ['batch', 'init', name] : ['batch', 'run', name, ...KEYPAIR];
   return { words: [...words, ...howOften(random)], items };
 }
 
@@ -96,9 +94,9 @@ function aboutBatch({ random, goods }: Place, { id, items }: BookedBatch, habit:
     case 'execute':
       return random.oneIn(6)
         ? { words: ['batch', 'execute', id, '--signed-tx', `@${id}.signed`] }
-        : { words: ['batch', 'execute', id, ...UNTRIED, ...expect] };
+        : { words: ['batch', 'execute', id, ...KEYPAIR, ...expect] };
     case 'approve':
-      return { words: ['batch', 'approve', id, ...UNTRIED, ...expect, '--out', `${id}.signed`, '--force'] };
+      return { words: ['batch', 'approve', id, ...KEYPAIR, ...expect, '--out', `${id}.signed`, '--force'] };
     case 'cancel':
       return { words: ['batch', 'cancel', id, ...KEYPAIR] };
     case 'look':

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { resolveSettings } from '../../src/cli/config/resolve.js';
 import type { OpenedService } from '../../src/cli/context.js';
+import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { openEmbeddedService } from '../../src/compose/embedded-service.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { type OpenServer, openServer } from '../../src/compose/server.js';
 import { FILES } from './audit/tables.js';
 import type { Context, Settings } from './command-line.js';
-import { type ChainWatch, simFiles, simJournal, simNode, type Transport } from './ports.js';
+import { type ChainWatch, failure, simFiles, simJournal, simNode, type Transport } from './ports.js';
 import type { SimProcess } from './process.js';
 
 export type { OpenServer };
@@ -39,20 +40,31 @@ export interface Opening {
 /** The service of a command: an engine of its own, or a client of a server. */
 export async function openService(opening: Opening): Promise<OpenedService> {
   const { process, context, settings, watch } = opening;
-  const opened =
+  const opened = await openWithJournal(context, settings, (_settings, warn) =>
     settings.apiUrl.value === null
-      ? await openEmbeddedService(context, settings, { between: simFiles(process, watch) })
-      : await openClient(opening);
+      ? openEmbeddedService(context, settings, { between: simFiles(process, watch) })
+      : openClient(opening, warn),
+  );
   process.onEnd(() => opened.close());
   if (!process.alive) await opened.close();
-  return { ...opened, journal: async () => simJournal(process, await opened.journal()) };
+  return {
+    ...opened,
+    // What could never succeed is executed here as well: a trial before would leave nothing to be found out of how that ends.
+    simulator: async () => {
+      throw failure('ERR_INTERNAL', 'This computer cannot run the Solana virtual machine.');
+    },
+    journal: async () => simJournal(process, await opened.journal()),
+  };
 }
 
-async function openClient({ process, context, settings, dataDir, transport }: Opening) {
+async function openClient(
+  { process, context, settings, dataDir, transport }: Opening,
+  warn: (text: string) => void,
+) {
   const ledger = await openLedger(dataDir, context.clock.nowMs);
   process.onEnd(() => ledger.close());
   return openRemoteService(context, settings, settings.apiUrl.value ?? API_URL, {
-    ...{ transport, sleep: context.sleep },
+    ...{ warn, transport, sleep: context.sleep },
     chain: simNode(process, ledger),
   });
 }

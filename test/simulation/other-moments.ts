@@ -32,9 +32,7 @@ export async function mixMoments(office: Office, moments: Moments, random: Rando
   for (const part of PARTS) if (existsSync(old + part)) copyFileSync(old + part, today + part);
   const { name, kind } = random.pick(goods.papers);
   const words =
-    kind === 'burns'
-      ? ['burn-batch', name]
-      : ['batch', 'run', name, '--keypair', 'owner.json', '--yes', '--no-simulate'];
+    kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
   const { exit, stderr } = await new Person('restorer', office).type({ words }, false);
   for (const part of PARTS) rmSync(today + part, { force: true });
   for (const part of PARTS)

@@ -10,7 +10,7 @@ import {
 } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
-import type { EngineFiles } from '../../src/compose/engine.js';
+import type { EngineFiles } from '../../src/compose/open-engine.js';
 import { FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
 import { replacing } from '../support/doubles.js';
@@ -111,11 +111,11 @@ function namedIn(wire: Buffer): readonly string[] {
 }
 
 async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
-  const signatures = ledger
-    .transactionsAbove(0)
-    .map((wire) => Buffer.from(wire as Uint8Array))
-    .filter((wire) => namedIn(wire).includes(account))
-    .map((wire) => bs58.encode(wire.subarray(1, 65)));
+  const signatures: string[] = [];
+  for (const signature of ledger.landedAfter('') ?? []) {
+    const wire = await ledger.getTransaction(signature);
+    if (namedIn(Buffer.from(wire as Uint8Array)).includes(account)) signatures.push(signature);
+  }
   const records = await ledger.lookUp(signatures);
   return signatures
     .filter((_, at) => records[at]?.error === null)

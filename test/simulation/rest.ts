@@ -62,9 +62,7 @@ type Type = (words: readonly string[], items?: readonly Item[]) => Promise<numbe
 
 async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
   const command =
-    kind === 'burns'
-      ? ['burn-batch', name]
-      : ['batch', 'run', name, '--keypair', 'owner.json', '--yes', '--no-simulate'];
+    kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
   if ((await type(command, items)) === 0) return;
   await type([...command, '--only-new']);
   await type([...command, '--rest']);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from '../support/api.js';
 import { lamportsOf, supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, approved, burning, signVote } from '../support/requests.js';
+import { aBurnRequest, aPipeline, approved, burning, signVote, someWallet } from '../support/requests.js';
 
 /** Sends a request to an operation of a batch. */
 const post = ({ http, project }: Api, path: string, body?: string, type = 'application/json') =>
@@ -17,6 +17,14 @@ const refusal = ({ status, bytes }: { readonly status: number; readonly bytes: B
   JSON.parse(bytes.toString()) as unknown,
 ];
 const saying = (error: string, part = '') => ({ error, message: expect.stringContaining(part) });
+
+type Query = Readonly<Record<string, string | number>>;
+/** Of a list of pipelines. */
+interface Listed {
+  readonly index: number;
+  readonly proofHash: string;
+  readonly txHash?: string;
+}
 
 export function further(under: () => Api): void {
   it('contract 1.7: "Lists are newest first, take `limit` (1 to 200, default 50) and `cursor`"', async () => {
@@ -42,19 +50,48 @@ export function further(under: () => Api): void {
   it('contract 1.7: lists by what burns and batches have', async () => {
     const api = under();
     const project = await api.register();
-    const { hash } = (await api.burn(project, aBurnRequest(1, { type: 'WATCH_AD', proof: { n: 1 } }))).done();
+    const proof = { type: 'WATCH_AD', proof: { n: 1 } };
+    const { hash, txHash } = (await api.burn(project, aBurnRequest(1, proof))).done();
     (await api.burn(project, aBurnRequest(1))).done();
-    for (const query of [{ type: 'WATCH_AD' }, { proofHash: hash }])
-      expect((await api.listBurns(project, query)).done().items.map((burn) => burn.hash)).toEqual([hash]);
-    const inits = [
-      (await api.initBatch(project, burning(1))).done(),
-      (await api.initBatch(project, burning(1))).done(),
-    ];
-    const [first] = inits;
-    if (first !== undefined) (await api.executeBatch(project, approved(project, first))).done();
-    const executed = (await api.listBatches(project, { status: 'EXECUTED' })).done().items;
-    expect(executed.map(({ id }) => id)).toEqual([first?.batch.id]);
-    (await api.listBatches(project, { status: 'DONE' })).refused(400, 'ERR_INVALID_REQUEST');
+    const burns = async (query: Query) =>
+      (await api.listBurns(project, query)).done().items.map((burn) => burn.hash === hash);
+    for (const query of [{ type: 'WATCH_AD' }, { proofHash: hash }, { txHash }])
+      expect([query, await burns(query)]).toEqual([query, [true]]);
+    expect(await burns({ status: 'SUCCESS' })).toEqual([false, true]);
+    for (const query of [{ status: 'FAILED' }, { until: '2020-01-01T00:00:00Z' }])
+      expect([query, await burns(query)]).toEqual([query, []]);
+    expect(await burns({ since: '2020-01-01T00:00:00Z' })).toEqual([false, true]);
+
+    const toAddress = someWallet();
+    const watched = { type: 'WATCH_AD', payload: '{"watched":1}' };
+    const airdrop = aPipeline([{ action: 'AIRDROP', toAddress, amount: 1 }], watched);
+    const init = (await api.initBatch(project, { pipelines: [...burning(1).pipelines, airdrop] })).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+    const executed = init.batch.id;
+    const waits = (await api.initBatch(project, burning(1))).done().batch.id;
+    const [first, second] = (await api.batchPipelines(project, executed)).done().items as Listed[];
+    const batches = async (query: Query) =>
+      (await api.listBatches(project, query)).done().items.map(({ id }) => id);
+    for (const query of [
+      ...[{ status: 'EXECUTED' }, { action: 'AIRDROP' }, { toAddress }, { type: 'WATCH_AD' }],
+      ...[{ proofHash: second?.proofHash ?? '' }, { txHash: second?.txHash ?? '' }],
+    ])
+      expect([query, await batches(query)]).toEqual([query, [executed]]);
+    expect(await batches({ action: 'BURN' })).toEqual([waits, executed]);
+    expect(await batches({ toAddress, status: 'FINALIZED' })).toEqual([]);
+    for (const query of [{ status: 'DONE' }, { action: 'LOCK' }, { toAddress: 'me' }])
+      (await api.listBatches(project, query)).refused(400, 'ERR_INVALID_REQUEST');
+
+    const pipelines = async (query: Query) =>
+      ((await api.batchPipelines(project, executed, query)).done().items as Listed[]).map(
+        ({ index }) => index,
+      );
+    for (const query of [{ action: 'AIRDROP' }, { toAddress, state: 'EXECUTED' }, { type: 'WATCH_AD' }])
+      expect([query, await pipelines(query)]).toEqual([query, [1]]);
+    expect(await pipelines({ toAddress, state: 'FAILED' })).toEqual([]);
+    expect(await pipelines({ txHash: first?.txHash ?? '' })).toEqual([0]);
+    const page = (await api.batchPipelines(project, executed, { limit: 1 })).done();
+    expect(await pipelines({ cursor: page.nextCursor ?? '' })).toEqual([1]);
   });
 
   it('contract 1.7: "`GET /v1/tokenomics/key`: the key that asks"', async () => {
@@ -90,6 +127,7 @@ export function further(under: () => Api): void {
     expect(fresh.batch).toEqual(batch);
     expect(fresh.proposalApproveTx).not.toBe(init.proposalApproveTx);
     expect((await api.executeBatch(project, approved(project, fresh))).done().result.totalFailed).toBe(0);
+    (await api.issueApproval(project, batch.id)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
   it('contract 1.7: what a path says no body says again, and other operations need theirs', async () => {
@@ -156,6 +194,11 @@ export function further(under: () => Api): void {
     expect(asked).toEqual({ ownerVoteNeeded: true, cancelTx: expect.stringMatching(/\S/) });
     // What still can run still counts.
     (await api.burn(project, aBurnRequest(2))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    for (const bad of [asked.cancelTx, approved(project, failing).signedTx, 'AAAA'])
+      (await api.cancelBatch(project, failing.batch.id, { signedTx: bad })).refused(
+        400,
+        'ERR_INVALID_SIGNED_TX',
+      );
     const signedTx = signVote(project, asked.cancelTx);
     const ended = (await api.cancelBatch(project, failing.batch.id, { signedTx })).done();
     expect(ended).toMatchObject({

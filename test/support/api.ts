@@ -290,8 +290,8 @@ export class Api {
     return this.#ask('issueApproval', by, { batchId });
   }
 
-  batchPipelines(by: By, batchId: string): Promise<Answer<Page<unknown>>> {
-    return this.#ask('batchPipelines', by, { batchId });
+  batchPipelines(by: By, batchId: string, query: Asked['query'] = {}): Promise<Answer<Page<unknown>>> {
+    return this.#ask('batchPipelines', by, { batchId, query });
   }
 
   listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<Batch>>> {

@@ -56,6 +56,29 @@ export async function approvedOnly(operator: Operator, name: string): Promise<st
   return id;
 }
 
+/**
+ * Sets up the batch of a file that burns all of the vault, and executes it once another has burned three tokens of that.
+ * @param more - options of its execution.
+ * @returns its id.
+ */
+export async function failedInPart(
+  operator: Pick<Operator, 'run' | 'write' | 'owner'>,
+  file: string,
+  ...more: readonly string[]
+): Promise<string> {
+  const init = await operator.run('batch', 'init', file, '--json');
+  expect(init.stderr).not.toContain('error');
+  const { id } = JSON.parse(init.stdout).batch as { id: string };
+  const sign = ['--keypair', operator.owner, '--yes'];
+  const approved = await operator.run('batch', 'approve', id, ...sign, '--expect', file, '--json');
+  const signed = operator.write(`signed-${id}.json`, JSON.parse(approved.stdout));
+  const drain = operator.write(`drain-${id}.json`, pipelinesOf(`drain ${id}`));
+  expect((await operator.run('batch', 'run', drain, ...sign)).exit).toBe(0);
+  const executed = await operator.run('batch', 'execute', id, '--signed-tx', `@${signed}`, ...more);
+  expect(executed.exit).toBe(10);
+  return id;
+}
+
 /** Has the set-up of the batch of a file killed once its first bundle has landed. @returns its id. */
 export async function halfSetUp(operator: Operator, name: string): Promise<string> {
   const file = operator.write(`${name}.json`, pipelinesOf(name));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { addSignature } from '../../src/approval/build-approval.js';
 import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
-import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
@@ -17,16 +17,21 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
+import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
+import { createInstances } from '../../src/compose/instances.js';
+import {
+  dataFiles,
+  type LocalConfig,
+  requireLocalConfig,
+  writeLocalConfig,
+} from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
   type EngineFiles,
   type OpenedEngine,
-  openEngine,
+  openLedgerEngine,
   SHARED_LIMITS,
-} from '../../src/compose/engine.js';
-import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
-import { createInstances } from '../../src/compose/instances.js';
-import { dataFiles, requireLocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
+} from '../../src/compose/open-engine.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
@@ -56,14 +61,14 @@ export interface TestDeps extends EngineDeps {
   readonly keyring: FileKeyring;
 }
 
-export interface TestEngine extends OpenedEngine {
+export interface TestEngine extends OpenedEngine<LocalChain> {
   readonly dataDir: string;
   readonly project: TestProject;
   /** What a second engine on the same store and chain is made of; parts may be replaced by doubles. */
   readonly deps: TestDeps;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   /** A second engine on the same directory, as another process would open it. */
-  reopen(): Promise<OpenedEngine>;
+  reopen(): Promise<OpenedEngine<LocalChain>>;
   destroy(): Promise<void>;
 }
 
@@ -94,11 +99,11 @@ export interface TestEngineOptions {
 /** A data directory with one registered project, on which nothing has opened an engine yet. */
 interface Home {
   readonly dataDir: string;
-  readonly config: Parameters<typeof openEngine>[1];
+  readonly config: LocalConfig;
   readonly project: TestProject;
 }
 
-type Settings = Parameters<typeof openEngine>[2];
+type Settings = Parameters<typeof openLedgerEngine>[2];
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-'));
 
@@ -106,14 +111,13 @@ const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-'));
 async function setUp(
   input: Partial<RegisterInput>,
   settings: Settings,
-): Promise<Home & { readonly opened: OpenedEngine }> {
+): Promise<Home & { readonly opened: OpenedEngine<LocalChain> }> {
   const dataDir = newDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   const unregistered = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
-  writeLocalConfig(dataDir, unregistered);
-  const opened = await openEngine(dataDir, unregistered, settings);
+  const opened = await openLedgerEngine(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
-  const config = { ...unregistered, genesis: opened.chain.progress().genesis };
+  const config = { ...unregistered, genesis: opened.genesis };
   writeLocalConfig(dataDir, config);
   return { dataDir, config, project, opened };
 }
@@ -150,7 +154,7 @@ export async function openTestEngine(
   const isPlain = store === undefined && options.clock === undefined;
   const made = isPlain ? { ...(await copyOfHome(input)), opened: undefined } : await setUp(input, settings);
   const { dataDir, config, project } = made;
-  const opened = made.opened ?? (await openEngine(dataDir, config, settings));
+  const opened = made.opened ?? (await openLedgerEngine(dataDir, config, settings));
   return {
     ...opened,
     dataDir,
@@ -167,7 +171,7 @@ export async function openTestEngine(
       limits: { ...DEFAULT_LIMITS, ...limits },
     },
     register: (more = {}) => registerProject(opened, more),
-    reopen: () => openEngine(dataDir, config, settings),
+    reopen: () => openLedgerEngine(dataDir, config, settings),
     destroy: async () => {
       await opened.close();
       rmSync(dataDir, { recursive: true, force: true });

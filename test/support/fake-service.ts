@@ -6,7 +6,7 @@ import { type AnswerOf, eachOperation, type Perform, type Service } from '../../
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Secret } from '../../src/values/secret.js';
 
-export { EXAMPLES };
+export { type AnswerOf, EXAMPLES, FlywheelError };
 
 export const GOOD_KEY = 'fk_test_good_key_0123456789';
 

@@ -26,8 +26,17 @@ export interface ServeProcess {
 
 const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DATA_DIR: dataDir });
 
-/** A data directory with a registered project. */
+const templates = new Map<string, Promise<ServedHome>>();
+
+/** A data directory with a registered project: made once in a process, and copied from then on. */
 export async function initHome(...words: string[]): Promise<ServedHome> {
+  const name = words.join(' ');
+  const template = templates.get(name) ?? makeHome(words);
+  templates.set(name, template);
+  return copyHome(await template);
+}
+
+async function makeHome(words: readonly string[]): Promise<ServedHome> {
   if (!existsSync('dist/start.cjs')) throw new TypeError('dist is missing; run `npm run build` first.');
   const home = emptyDirectory();
   const dataDir = join(home, 'data');

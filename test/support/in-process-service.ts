@@ -8,14 +8,12 @@ import { Keypair } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles } from '../../src/compose/local-config.js';
-import { createApiKey } from '../../src/engine/authenticate.js';
 import type { EngineDeps } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
-import { randomIds } from '../../src/values/ids.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 import { openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
@@ -278,9 +276,13 @@ function administration({ test, cluster }: World) {
     createKey: (terms: KeyTerms) => engine.createKey(terms),
     revokeKey: async (id: string) => void (await engine.revokeKey(id)),
     rotateKey: async (id: string, graceMs: number) => {
-      const key = createApiKey(randomIds);
-      const successor = await engine.rotateKey({ id, key, graceMs });
-      return { id: successor.id, key: key.reveal() };
+      const old = (await engine.listKeys()).find((key) => key.id === id);
+      const successor = await engine.createKey({
+        scopes: old?.scopes ?? [],
+        proofTypes: old?.proofTypes ?? null,
+      });
+      await engine.revokeKey(id, graceMs);
+      return successor;
     },
     treasury: deps.treasury ?? '',
     secretOf: (wallet: string) => {
@@ -322,7 +324,8 @@ const BLOCKHASH_BLOCKS = 150;
 function breakStore(path: string, fault: StoreFault): () => void {
   const run = (statement: string, options = {}) => rawSqlite(path, statement, options);
   if ('locked' in fault) return lockSqlite(path);
-  if ('damagedBatch' in fault) run(`update batches set init_result = '{' where id = '${fault.damagedBatch}'`);
+  if ('damagedBatch' in fault)
+    run(`update batches set init_result = '{' where id = '${fault.damagedBatch}'`, { checks: false });
   if ('lost' in fault) {
     const options = { foreignKeys: false };
     run(`delete from flywheels where token_id = '${fault.tokenId}'`, options);

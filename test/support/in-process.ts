@@ -2,6 +2,7 @@
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import type { Journal } from '../../src/cli/journal/journal.js';
+import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
@@ -12,7 +13,7 @@ import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
 import { asScript, emptyDirectory } from './spawn.js';
 
-export { openRemoteService };
+export { openRemoteService, openWithJournal };
 
 /** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
@@ -72,7 +73,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
   const home = options.home ?? emptyDirectory();
   const service = options.service ?? fakeService();
   const clock = { nowMs: () => NOW_MS };
-  const target = { place: 'test:', profile: '' };
+  const target = { address: 'test:', flywheel: null };
   let count = 0;
   const uuid = (): Uuid => {
     count += 1;
@@ -90,7 +91,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     write: (text: string) => {
       written[name] += text;
     },
-    drained: async () => undefined,
     flush: async () => options.unwritable ?? null,
     isTTY: options.tty?.[name] === true,
     columns: options.columns ?? 80,
@@ -143,6 +143,8 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         simulator: async () => createSimulator(),
         foresight: null,
         recovery: null,
+        operations: { directory: home, ...target },
+        takenBack: 0,
         journal: async () => opened,
         close: async () => opened.close(),
         ...options.opened,

@@ -1,4 +1,5 @@
 /** What every check runs, and what only the long checks run: `LONG=1` runs all, as `npm run ci:long` does. */
+import { describe, it } from 'vitest';
 
 export const isLong = process.env['LONG'] === '1';
 
@@ -11,3 +12,10 @@ export function sampleOf<Item>(all: readonly Item[], count: number): readonly It
   const step = (all.length - 1) / Math.max(count - 1, 1);
   return Array.from({ length: count }, (_, at) => all[Math.round(at * step)] as Item);
 }
+
+function nothing(): void {}
+nothing.each = () => nothing;
+
+/** Declares a test, or several, that only the long checks run; its promise has another test that every check runs. */
+export const itLong = isLong ? it : (nothing as unknown as typeof it);
+export const describeLong = isLong ? describe : (nothing as unknown as typeof describe);

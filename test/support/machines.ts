@@ -13,9 +13,9 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { openEngine } from '../../src/compose/engine.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
+import { openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
@@ -75,8 +75,7 @@ async function registerProjects(
   const store = await openPostgresStore({ url: databaseUrl });
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   const config = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
-  writeLocalConfig(dataDir, config);
-  const opened = await openEngine(dataDir, config, {
+  const opened = await openLedgerEngine(dataDir, config, {
     clock: systemClock,
     between: ({ chain }) => ({ chain, store }),
   });
@@ -92,7 +91,7 @@ async function registerProjects(
       });
       projects.push({ name: input.name, registration, owner, apiKey: apiKey.key });
     }
-    writeLocalConfig(dataDir, { ...config, genesis: opened.chain.progress().genesis });
+    writeLocalConfig(dataDir, { ...config, genesis: opened.genesis });
   } finally {
     await opened.close();
     await store.close();

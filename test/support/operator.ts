@@ -1,7 +1,7 @@
 /** A person at the built command line with a flywheel of their own: on this machine, or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import bs58 from 'bs58';
@@ -94,8 +94,17 @@ export interface Operator {
   leave(): Promise<void>;
 }
 
-/** A flywheel that operators can be given copies of. */
-export async function makeTemplate(...words: readonly string[]): Promise<Template> {
+const templates = new Map<string, Promise<Template>>();
+
+/** A flywheel that operators can be given copies of: one in a process for the same words. */
+export function makeTemplate(...words: readonly string[]): Promise<Template> {
+  const name = words.join(' ');
+  const template = templates.get(name) ?? initiatedBy(words);
+  templates.set(name, template);
+  return template;
+}
+
+async function initiatedBy(words: readonly string[]): Promise<Template> {
   const directory = emptyDirectory();
   const dataDir = join(directory, 'data');
   const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
@@ -243,11 +252,11 @@ export async function anOperator(
       ),
     pending: async () => JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[],
     open: () => {
-      const journal = new JournalTables(
-        mode === 'embedded'
-          ? join(dataDir, FILES.journal)
-          : join(directory, '.config/flywheel', FILES.journal),
-      );
+      const directoryOf = mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
+      const path = join(directoryOf, FILES.journal);
+      // Nothing that is kept has been done yet.
+      if (!existsSync(path)) return [];
+      const journal = new JournalTables(path);
       const open = journal.openOperations();
       journal.close();
       return open;

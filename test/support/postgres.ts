@@ -80,32 +80,43 @@ interface Machine {
   readonly user: { readonly uid?: number; readonly gid?: number };
 }
 
-function newMachine(): Machine {
+const isRoot = process.getuid?.() === 0;
+const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+function ownDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-postgres-'));
-  const isRoot = process.getuid?.() === 0;
-  let native = nativeDirectory();
-  if (isRoot) {
-    cpSync(native, join(directory, 'native'), { recursive: true, verbatimSymlinks: true });
-    native = join(directory, 'native');
-    chownSync(directory, NOBODY, NOBODY);
-    chmodSync(directory, 0o755);
-  }
-  return {
-    directory,
-    program: (name) => join(native, 'bin', name),
-    user: isRoot ? { uid: NOBODY, gid: NOBODY } : {},
-  };
+  if (isRoot) chownSync(directory, NOBODY, NOBODY);
+  chmodSync(directory, 0o755);
+  return directory;
+}
+
+/** The programs, and the data of a server that has never run: made once in a process, and copied for each server. */
+let prepared: { readonly native: string; readonly data: string } | undefined;
+
+function prepare(): { readonly native: string; readonly data: string } {
+  if (prepared !== undefined) return prepared;
+  const directory = ownDirectory();
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const [native, data] = [isRoot ? join(directory, 'native') : nativeDirectory(), join(directory, 'data')];
+  if (isRoot) cpSync(nativeDirectory(), native, { recursive: true, verbatimSymlinks: true });
+  const words = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
+  const env = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' };
+  const made = spawnSync(join(native, 'bin/initdb'), words, { ...user, encoding: 'utf8', env });
+  if (made.status !== 0) throw new TypeError(`initdb failed: ${made.stderr}`);
+  prepared = { native, data };
+  return prepared;
+}
+
+function newMachine(): Machine {
+  const { native } = prepare();
+  return { directory: ownDirectory(), program: (name) => join(native, 'bin', name), user };
 }
 
 /** Starts a server on a free port of loopback, with an empty database. */
 export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
   const machine = newMachine();
-  const made = spawnSync(
-    machine.program('initdb'),
-    ['-D', join(machine.directory, 'data'), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
-    { ...machine.user, encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
-  );
-  if (made.status !== 0) throw new TypeError(`initdb failed: ${made.stderr}`);
+  const copied = spawnSync('cp', ['-a', prepare().data, join(machine.directory, 'data')], user);
+  if (copied.status !== 0) throw new TypeError(`The data cannot be copied: ${copied.stderr}`);
   return serveOn(machine, settings);
 }
 

@@ -1,9 +1,8 @@
 /** Asks a node of JSON-RPC as a program without a library would. */
-import type { JsonValue } from '../../src/values/canonical-json.js';
 
 export interface RpcAnswer {
   readonly result?: never;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: JsonValue };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
 /** The whole answer to one call. */
@@ -34,7 +33,7 @@ export const rpcPost = (url: string, body: string, signal: AbortSignal | null = 
 export interface Status {
   readonly slot: number;
   readonly confirmations: number | null;
-  readonly err: JsonValue;
+  readonly err: unknown;
   readonly confirmationStatus: string;
 }
 

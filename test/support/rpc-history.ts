@@ -1,10 +1,6 @@
 /** What a node that keeps its past says of transactions, read from a local ledger. */
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { decodeTransaction } from '../../src/chain/transaction/wire.js';
-import { base58Encode } from '../../src/values/base58.js';
-
-const signatureOf = (wire: Uint8Array): string =>
-  base58Encode(decodeTransaction(wire).signatures[0] ?? new Uint8Array());
 
 /** `getSignatureStatuses`. */
 export async function statusesOf(chain: LocalChain, signatures: readonly string[]): Promise<unknown> {
@@ -22,10 +18,12 @@ export async function statusesOf(chain: LocalChain, signatures: readonly string[
 
 /** `getSignaturesForAddress`, newest first; all of it is one page. */
 export async function signaturesFor(chain: LocalChain, account: string): Promise<unknown> {
-  const signatures = chain
-    .transactionsAbove(0)
-    .filter((wire) => decodeTransaction(wire).message.staticKeys.some((key) => key === account))
-    .map(signatureOf);
+  const signatures: string[] = [];
+  for (const signature of chain.landedAfter('') ?? []) {
+    const wire = await chain.getTransaction(signature);
+    if (wire !== null && decodeTransaction(wire).message.staticKeys.some((key) => key === account))
+      signatures.push(signature);
+  }
   const records = await chain.lookUp(signatures);
   return signatures
     .map((signature, at) => ({

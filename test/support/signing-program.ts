@@ -1,7 +1,6 @@
 /** Programs that sign, well and badly, as a user would write them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keypairText } from '../../src/files/keypair-file.js';
 import { temporaryDirectory } from './chain.js';
 
 /** What is there for the code of a program: the key, how to sign a line, and the lines themselves. */
@@ -42,7 +41,7 @@ export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
     string,
     string,
   ];
-  writeFileSync(key, keypairText(keypair), { mode: 0o600 });
+  writeFileSync(key, JSON.stringify([...keypair]), { mode: 0o600 });
   writeFileSync(log, '');
   const become = (next: string): void => writeFileSync(script, `${PRELUDE}\n${next}\n`);
   become(code);

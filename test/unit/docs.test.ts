@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CATALOGUE } from '../../src/cli/catalogue.js';
 import { OPERATION_LIST } from '../../src/contract/operations.js';
 import { ERRORS } from '../../src/errors/codes.js';
 import { generatedDocs } from '../support/generated-docs.js';
@@ -93,6 +94,40 @@ describe('paths', () => {
         .map(([, path]) => path ?? '')
         .filter((path) => !existsSync(resolve(ROOT, path)))
         .map((path) => `${page}: ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+/** Words behind the name of the program, where it is told to be run, and those of which the program makes a line. */
+function* commandsIn(text: string): Generator<readonly string[]> {
+  for (const [, words = ''] of text.matchAll(/(?:`|\$ |Run: )flywheel((?: [a-z][a-z-]*)+)/g))
+    yield words.trim().split(' ');
+  for (const [, words = ''] of text.matchAll(/commandLine\([\w.]+((?:, '[a-z-]+')+)/g))
+    yield [...words.matchAll(/[a-z-]+/g)].map(([word]) => word);
+}
+
+/** What follows a command that has no others below it is its argument. */
+function isCommand(words: readonly string[]): boolean {
+  let [entries, isOne] = [CATALOGUE, false];
+  for (const word of words) {
+    const entry = entries.find(({ name }) => name === word);
+    if (entry?.entries === undefined) return entry !== undefined || isOne;
+    [entries, isOne] = [entry.entries, entry.load !== undefined];
+  }
+  return true;
+}
+
+describe('commands', () => {
+  it('that a page or the program names are there', () => {
+    // The store has locks of such names.
+    const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.startsWith('store/'))
+      .map((name) => `src/${name}`);
+    const missing = [...PAGES, ...sources].flatMap((path) =>
+      [...commandsIn(read(path))]
+        .filter((words) => !isCommand(words))
+        .map((words) => `${path}: flywheel ${words.join(' ')}`),
     );
     expect(missing).toEqual([]);
   });

@@ -9,7 +9,7 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { chainOf, payerOn } from '../support/validator.js';
+import { chainOf, payerOn } from './validator.js';
 
 const url = process.env['VALIDATOR_URL'] ?? '';
 const SOL = 1_000_000_000n;

@@ -1,7 +1,7 @@
 /** The service on a validator: VALIDATOR_URL names its JSON-RPC; the Squads program is on it, and it gives airdrops. */
 import { core } from '../core/core.js';
 import { openServiceOver } from '../support/in-process-service.js';
-import { openOnValidator } from '../support/validator.js';
+import { openOnValidator } from './validator.js';
 
 const url = process.env['VALIDATOR_URL'];
 if (url === undefined || url === '')

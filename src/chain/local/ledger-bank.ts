@@ -41,7 +41,7 @@ export interface LedgerNews {
 }
 
 /** Where the ledger lies; it is there already. */
-export type LedgerBankOptions = Omit<LedgerOptions, 'clock' | 'genesis' | 'create' | 'storeRevision'> & {
+export type LedgerBankOptions = Omit<LedgerOptions, 'clock' | 'genesis' | 'create'> & {
   /** The Squads program itself; without it the built-in one runs. */
   readonly squadsProgram?: Uint8Array;
 };

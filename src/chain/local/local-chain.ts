@@ -23,7 +23,7 @@ import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { Admission } from './ledger/admission.js';
 import { readEnvelope } from './ledger/envelope.js';
-import { type Ledger, type LedgerOptions, type LedgerProgress, openLedger } from './ledger/ledger.js';
+import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/local-runtime.js';
 
 /** Where the ledger lies, what it begins with, and which Squads program runs. */
@@ -34,11 +34,12 @@ export interface LocalChainOptions extends LedgerOptions {
 
 /** The port, and what only a chain of one's own can do. */
 export interface LocalChain extends Chain {
-  /** The highest block that this process has seen. */
-  readonly knownHeight: number;
-  progress(): LedgerProgress;
-  /** Wire bytes of all transactions in blocks above a height, in their order. */
-  transactionsAbove(height: number): readonly Uint8Array[];
+  /** Hash of the first block, base58. */
+  readonly genesis: string;
+  /** Names the newest block that this process has seen, as text that is greater for later ones. */
+  readonly knownMark: string;
+  /** What has landed after a block that was known, in its order; `null` when that is no block of this ledger. */
+  landedAfter(mark: string): readonly Signature[] | null;
 }
 
 class LedgerChain implements LocalChain {
@@ -53,16 +54,16 @@ class LedgerChain implements LocalChain {
     this.#loadRuntime = loadRuntime;
   }
 
-  get knownHeight(): number {
-    return this.#ledger.knownHeight;
+  get genesis(): string {
+    return this.#ledger.genesis;
   }
 
-  progress(): LedgerProgress {
-    return this.#ledger.progress();
+  get knownMark(): string {
+    return this.#ledger.knownMark;
   }
 
-  transactionsAbove(height: number): readonly Uint8Array[] {
-    return this.#ledger.read(({ transactions }) => transactions.wiresAbove(height));
+  landedAfter(mark: string): readonly Signature[] | null {
+    return this.#ledger.landedAfter(mark);
   }
 
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {

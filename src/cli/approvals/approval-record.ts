@@ -17,7 +17,7 @@ import type { Processes } from '../journal/journal.js';
 /** "FLYA" as a 32-bit number. */
 const APPROVALS: FileVersion = {
   applicationId: 0x46_4c_59_41,
-  version: 1,
+  version: 2,
   kind: 'a record of approvals',
   unharmed: 'nothing was signed',
 };
@@ -29,7 +29,7 @@ CREATE TABLE flywheels (id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEX
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, flywheel INTEGER NOT NULL REFERENCES flywheels (id), batch_index TEXT NOT NULL, digest TEXT NOT NULL,
   batch_id TEXT NOT NULL, owner TEXT NOT NULL, profile TEXT NOT NULL, burned TEXT NOT NULL, airdropped TEXT NOT NULL,
-  day TEXT NOT NULL, date TEXT NOT NULL, UNIQUE (flywheel, batch_index, digest)
+  day TEXT NOT NULL, date TEXT NOT NULL, cancelled INTEGER NOT NULL DEFAULT 0, UNIQUE (flywheel, batch_index, digest)
 ) STRICT;
 CREATE INDEX approvals_by_day ON approvals (flywheel, day);
 CREATE TABLE recipients (
@@ -186,6 +186,16 @@ export class ApprovalRecord {
     };
   }
 
+  /** A batch was cancelled before anything of it landed: the same pipelines may well be approved again. */
+  cancelled(flywheel: RecordedFlywheel, batchIndex: bigint): void {
+    this.#file.write(() =>
+      this.#run('UPDATE approvals SET cancelled = 1 WHERE flywheel = ? AND batch_index = ?', [
+        this.#find(flywheel),
+        String(batchIndex),
+      ]),
+    );
+  }
+
   /** An approval that was given to the same name for another number. */
   #renamed(flywheel: number, { batchId, batchIndex }: RecordedBatch): EarlierApproval | null {
     return this.#earlier('lower(batch_id) = ? AND batch_index <> ?', [
@@ -215,7 +225,11 @@ export class ApprovalRecord {
       recipients.flatMap((one) => byEnds.all([flywheel, endsOf(one)]).map(([address]) => address as Address)),
     );
     return {
-      twin: this.#earlier('digest = ? AND batch_index <> ?', [flywheel, digest, String(batchIndex)]),
+      twin: this.#earlier('digest = ? AND batch_index <> ? AND cancelled = 0', [
+        flywheel,
+        digest,
+        String(batchIndex),
+      ]),
       count: totals.length,
       largest: totals.reduce<bigint | null>((most, one) => (most === null || one > most ? one : most), null),
       unseen: recipients.filter((one) => !found.has(one)),

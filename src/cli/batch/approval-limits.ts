@@ -6,6 +6,7 @@ import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '
 import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
 import { outflowOf, totalOutflow } from '../../approval/outflow.js';
 import type { Pins } from '../../approval/pins.js';
+import type { LimitSetting, Settings } from '../../compose/settings.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import {
@@ -15,7 +16,6 @@ import {
   openApprovalRecord,
 } from '../approvals/approval-record.js';
 import type { Session } from '../command.js';
-import type { LimitSetting, Settings } from '../config/settings.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
@@ -54,16 +54,6 @@ export const openRecord = ({ context, settings }: Session): Promise<ApprovalReco
     processes: context.processes,
     clock: context.clock,
   });
-
-/** Limits are about what stands on chain. @throws `ERR_APPROVAL_REFUSED` where there are any. */
-export function requireNoLimits({ settings }: Pick<Session, 'settings'>): void {
-  const [first] = settings.limits;
-  if (first === undefined) return;
-  throw refuse(
-    `No chain can be read, so the batch cannot be held against the limits of ${whose(first, settings)}.`,
-    'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-  );
-}
 
 /**
  * Looks whether what is going to be set up could be approved as things stand; nothing is counted.

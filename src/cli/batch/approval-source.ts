@@ -1,13 +1,10 @@
 /** The approval that was issued, from wherever the user has it: the response of init, its bare base64, or the service. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { SourcePipeline } from '../../actions/pipelines.js';
-import { approvalPipelinesSchema, type Batch } from '../../contract/schemas/batch.js';
-import { checkInput, issueText, listProblems } from '../../contract/validate.js';
+import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
-import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import type { Sha256 } from '../../values/digest.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
@@ -29,11 +26,6 @@ export interface BatchName {
 export interface IssuedApproval {
   readonly wire: Uint8Array;
   readonly batch: BatchName;
-  /**
-   * What the file says it is the approval of; `null` where it does not say. Read when asked for: who has a chain never does.
-   * @throws `ERR_INPUT_INVALID`
-   */
-  pipelines(): readonly SourcePipeline[] | null;
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -76,7 +68,7 @@ export async function readApproval(session: Session, source: string): Promise<Is
   const trimmed = text.trim();
   if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
   const wire = decodeBase64(name, trimmed);
-  return { wire, batch: await currentBatchName(session), pipelines: () => null };
+  return { wire, batch: await currentBatchName(session) };
 }
 
 /** A fresh approval, from the service; from a file of an earlier init where it gives out none. */
@@ -87,7 +79,6 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
     return {
       wire: decodeBase64('proposalApproveTx', value.proposalApproveTx),
       batch: batchName(value.batch),
-      pipelines: () => null,
     };
   } catch (error) {
     const path = approvalFile(session.settings, batchId);
@@ -116,16 +107,7 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   return {
     wire: decodeBase64(`${name}: proposalApproveTx`, approval),
     batch: { id, multisig, batchIndex: indexOf(batchIndex) },
-    pipelines: () => (value['pipelines'] === undefined ? null : readPipelines(name, value['pipelines'])),
   };
-}
-
-/** The pipelines that an approval file carries, as `approvalPipelines` writes them. */
-function readPipelines(name: string, value: JsonValue | undefined): readonly SourcePipeline[] {
-  const checked = checkInput(approvalPipelinesSchema, value);
-  if ('issues' in checked)
-    throw inputError(name, listProblems(checked.issues.map((issue) => `pipelines${issueText(issue)}`)));
-  return checked.value.map(({ type, hash, actions }) => ({ type, proofHash: hash as Sha256, actions }));
 }
 
 /** Bare base64 does not say which batch it is of; the current one is asked for and the check holds it against that. */

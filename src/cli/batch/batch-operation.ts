@@ -8,7 +8,7 @@ import type { Input } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import type { Notes, OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
-import { contentDigest, equalElements, pipelineDigests } from '../operation/elements.js';
+import { contentOf, equalElements, pipelineElements } from '../operation/elements.js';
 import { runOperation, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
 import { countText } from '../views/unit.js';
@@ -22,7 +22,7 @@ export async function checkedPipelines(
   input: Input,
   dryRun: boolean,
 ): Promise<InitBatchRequest> {
-  const { pipelines } = await readPipelinesFile(input, await knownDecimals(session, dryRun));
+  const { pipelines } = readPipelinesFile(input, await knownDecimals(session, dryRun));
   return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
 }
 
@@ -32,36 +32,32 @@ const canonicalPayload = (payload: string): string => {
   return canonicalJson(proof);
 };
 
-/**
- * Runs a command over the operation of a file.
- * @param notes - what a new one begins with beside its stages.
- * @returns false when `--only-new` left nothing to do.
- */
+/** The operation that a file is. @param notes - what a new one begins with beside its stages. */
+export const operationOf = (
+  session: Session,
+  request: InitBatchRequest,
+  { origin, again, allowChanged }: HowOften,
+  notes: Notes = {},
+): OperationRequest => ({
+  ...{ kind: 'batch', origin, again, allowChanged },
+  content: contentOf(request.pipelines),
+  body: () => JSON.stringify(request),
+  notes: (taken) => ({ ...notes, stages: [{ indexes: taken }] }),
+  command: session.commandLine,
+  elements: pipelineElements(request.pipelines),
+  taken: null,
+});
+
+/** Runs a command over the operation of a file. @returns false when `--rest` left nothing to do. */
 export async function runBatchOperation<Result>(
   session: Session,
   request: InitBatchRequest,
-  { origin, again, onlyNew }: HowOften,
+  how: HowOften,
   work: Work<Result>,
   notes: Notes = {},
 ): Promise<boolean> {
-  const { pipelines } = request;
-  const digests = pipelineDigests(pipelines);
   pointOutEqual(session, request);
-  const ask = (indexes: readonly number[] | null): OperationRequest => ({
-    kind: 'batch',
-    content: contentDigest(digests),
-    origin,
-    body: () => JSON.stringify(request),
-    notes: () => ({ ...notes, stages: [{ indexes }] }),
-    command: session.commandLine,
-    elements: indexes === null ? digests : digests.filter((_, index) => indexes.includes(index)),
-    again,
-  });
-  const without = (left: ReadonlySet<string>): OperationRequest | null => {
-    const indexes = digests.flatMap((digest, index) => (left.has(digest) ? [] : [index]));
-    return indexes.length === 0 ? null : ask(indexes);
-  };
-  return runOperation(session, ask(null), work, { noun: 'pipeline', onlyNew, without });
+  return runOperation(session, operationOf(session, request, how, notes), work, 'pipeline');
 }
 
 function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): void {

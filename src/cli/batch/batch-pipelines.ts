@@ -2,14 +2,14 @@
 import { parseDigestText } from '../../actions/pipelines.js';
 import type { InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { fingerprint } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
 import { isOver } from '../journal/journal.js';
 import type { OutputFile } from '../output/output-file.js';
 import { checkedPipelines } from './batch-operation.js';
 import { CurrentStage } from './batch-stages.js';
-import type { FailedOut } from './execute-work.js';
+import type { FailedOut } from './execute-batch.js';
+import { getBatch, isFinal } from './initiate.js';
 
 /** The pipelines of a batch, in its order, as the journal has them; `null` where it has not, or no longer. */
 export async function batchPipelines(session: Session, batchId: string): Promise<readonly Pipeline[] | null> {
@@ -39,10 +39,8 @@ export async function failedOutOf(
     return { file, pipelines };
   }
   const pipelines = await batchPipelines(session, batchId);
-  const journal = await (await session.service()).journal();
-  // What was begun before is carried on, whatever is still known of it.
-  if (pipelines !== null || journal.known('execute', fingerprint({ batchId })) !== undefined)
-    return { file, pipelines };
+  // Of a batch that is over there is nothing to send, and its result is printed all the same.
+  if (pipelines !== null || isFinal(await getBatch(session, batchId))) return { file, pipelines };
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `--failed-out: the pipelines of batch ${batchId} are not known here. Nothing was sent.`,

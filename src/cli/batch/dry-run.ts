@@ -4,9 +4,10 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../foresight.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
-import { contentDigest, pipelineDigests } from '../operation/elements.js';
-import { noteKnown } from '../operation/known.js';
+import { takenByDryRun } from '../operation/known.js';
+import type { HowOften } from '../options/once.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
+import { operationOf } from './batch-operation.js';
 
 /** The plan of `--dry-run`. */
 export interface BatchPlan extends PipelinesPlan {
@@ -15,8 +16,16 @@ export interface BatchPlan extends PipelinesPlan {
 }
 
 /** Prints the plan of a checked file. @throws what init would refuse it with. */
-export async function showPipelinesPlan(session: Session, request: InitBatchRequest): Promise<undefined> {
-  await noteKnown(session, 'batch', contentDigest(pipelineDigests(request.pipelines)));
+export async function showPipelinesPlan(
+  session: Session,
+  whole: InitBatchRequest,
+  how: HowOften,
+): Promise<undefined> {
+  const operation = operationOf(session, whole, how);
+  const taken = await takenByDryRun(session, operation, { noun: 'pipeline', isRest: how.rest });
+  const request = {
+    pipelines: whole.pipelines.filter((_, index) => taken === null || taken.includes(index)),
+  };
   const outlook = await outlookOf(session);
   const foreseen =
     outlook.foresight === null ? null : await outlook.foresight.batch(request, outlook.credential);

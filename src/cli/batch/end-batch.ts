@@ -1,62 +1,107 @@
 /**
- * Ends what of a batch has not been executed. The owner's vote against it is a signature like any other: nothing is signed that
- * is not exactly one such vote on this very batch, shown before and agreed to.
+ * Ends what of a batch has not been executed, approved or not. The owner's vote against it is a signature like any other: nothing
+ * is signed that is not exactly one such vote on this very batch, shown before and agreed to.
  */
-
 import { addSignature } from '../../approval/build-approval.js';
-import { checkVote, holdsInstruction } from '../../approval/check-vote.js';
+import { checkVote } from '../../approval/check-vote.js';
+import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
+import { driftOf, type Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
-import type { Flywheel } from '../../chain/flywheel.js';
-import type { BatchRef } from '../../chain/squads/builders.js';
-import { VOTES, type VoteKind } from '../../chain/squads/vote.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { requireConsent } from '../consent.js';
+import { requireConsent, showSubject } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { commandLine } from '../operation/resume-line.js';
+import { repeatable } from '../operation/repeatable.js';
 import { callWith, noteReply } from '../send.js';
+import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
+import { openRecord } from './approval-limits.js';
 import { decodeBase64 } from './approval-source.js';
+import { requireChainCatchesUp } from './catch-up.js';
+import { isSetUp } from './chain-agrees.js';
 import { getBatch, isOver } from './initiate.js';
 import { isNotOffered } from './landed-pipelines.js';
-import { noChain, refuse, requireOwner, requirePins } from './pins.js';
+import { requireChain, requireOwner, requirePins } from './pins.js';
 import { unitOf } from './review.js';
-
-/** How the owner votes. */
-export interface OwnerVoting {
-  /** Asked for only when the owner's vote is needed. */
-  readonly signer: () => Promise<KeypairSigner>;
-  readonly allowUnverified: boolean;
-  /** A vote that was shown and agreed to before; no other is signed then. */
-  readonly agreed?: { readonly kind: VoteKind; readonly batchIndex: bigint };
-}
+import { settleBatch } from './settle-batch.js';
 
 /** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
 const MAX_VOTES = 3;
 
+/** `batch cancel`: ends the batch, and prints it. @param signer - asked for only when the owner's vote is needed. */
+export async function cancelBatch(
+  session: Session,
+  batchId: string,
+  signer: () => Promise<KeypairSigner>,
+): Promise<void> {
+  const batch = await repeatable(session, async () => {
+    const before = await getBatch(session, batchId);
+    const ended = await endBatch(session, before, signer);
+    const { totalSuccessful = 0, total = ended.initResult?.total ?? 0 } = ended.executeResult ?? {};
+    const wasSetUp = before.status === 'FINALIZED' || isSetUp(ended);
+    const opened = await session.service();
+    await requireChainCatchesUp(session, opened, ended, { totalSuccessful, total }, { wasSetUp });
+    await settleBatch(session, ended);
+    return ended;
+  });
+  session.output.result(batch, (style) => [
+    style.good(`Batch ${batch.id} is cancelled: nothing more of it can be executed.`),
+    ...viewBatch(batch, style),
+  ]);
+}
+
 /**
+ * Shows what is left of a batch, asks, and ends it.
  * @returns the batch, which is over.
  * @throws `ERR_APPROVAL_REFUSED`, `ERR_DECLINED`; `ERR_NOT_FOUND` from a service that cancels no batches.
  */
-export async function endBatch(session: Session, batchId: string, voting: OwnerVoting): Promise<Batch> {
+export async function endBatch(
+  session: Session,
+  batch: Batch,
+  signer: () => Promise<KeypairSigner>,
+): Promise<Batch> {
+  const { id: batchId, batchIndex } = batch;
   const opened = await session.service();
+  if (!isOver(batch)) await agree(session, opened, batch);
   let request: CancelBatchRequest = { batchId };
   for (let votes = 0; votes <= MAX_VOTES; votes += 1) {
     session.output.progress.show('cancelling the batch …');
     const reply = await opened.service.cancelBatch(request, callWith(session, opened)).catch(notOffered);
     session.output.progress.clear();
     noteReply(session, reply);
-    const { ownerVoteNeeded, cancelTx, batch } = reply.value;
-    if (!ownerVoteNeeded && batch !== undefined && isOver(batch)) return batch;
+    const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
+    if (!ownerVoteNeeded && ended !== undefined && isOver(ended)) {
+      await noteCancelled(session, opened.pins, ended);
+      return ended;
+    }
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
-    request = { batchId, signedTx: await signVote(session, opened, batchId, wire, voting) };
+    request = { batchId, signedTx: await signVote(opened, wire, BigInt(batchIndex), signer) };
   }
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
     `The service has asked for more than ${MAX_VOTES} votes of the owner on batch ${batchId}.`,
   );
+}
+
+/** Only a warning hangs on it: where it cannot be written, the batch is cancelled all the same. */
+async function noteCancelled(
+  session: Session,
+  pins: Pins | null,
+  { batchIndex, executeResult }: Batch,
+): Promise<void> {
+  if (pins === null || (executeResult?.totalSuccessful ?? 0) > 0) return;
+  try {
+    const record = await openRecord(session);
+    record.cancelled(pins, BigInt(batchIndex));
+    record.close();
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
+    session.output.warn(error.message);
+  }
 }
 
 function notOffered(error: unknown): never {
@@ -66,75 +111,75 @@ function notOffered(error: unknown): never {
   });
 }
 
+/** Whichever vote the proposal takes now, it is one on the batch that was agreed to, and both end it. */
 async function signVote(
-  session: Session,
   opened: OpenedService,
-  batchId: string,
   wire: Uint8Array,
-  { signer: load, allowUnverified, agreed }: OwnerVoting,
+  batchIndex: bigint,
+  load: () => Promise<KeypairSigner>,
 ): Promise<string> {
-  const { multisig, owner, operator } = requirePins(opened.pins);
-  const batch = await getBatch(session, batchId);
-  const batchIndex = BigInt(batch.batchIndex);
-  const description = await describeBatch(opened, { multisig, batchIndex }, allowUnverified).catch(
-    (error: unknown) => {
-      // What cannot be read can still be voted down by who has agreed to that: the vote itself says what it is.
-      if (agreed?.kind !== 'reject' || !isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-      return null;
-    },
-  );
-  const kind = votesAgainst(wire, description);
+  const pins = requirePins(opened.pins);
+  const { multisig, owner, operator } = pins;
+  const { proposal } = await readBatchAccounts(requireChain(opened), { multisig, batchIndex }, 0);
+  const kind = proposal.value?.status.kind === 'Approved' ? 'cancel' : 'reject';
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
-  if (agreed === undefined) {
-    showBatch(session, batchId, description, { trusted: await opened.trusted(), symbol: opened.symbol });
-    await requireConsent(
-      session,
-      `Sign the ${VOTES[kind].noun} of batch ${batchId} as ${owner}? What it has not done, it never will.`,
-      { declined: `Declined; nothing was signed, and batch ${batchId} is as it was.` },
-    );
-  } else if (agreed.kind !== kind || agreed.batchIndex !== batchIndex) {
-    throw refuse(
-      `The ${VOTES[agreed.kind].noun} of batch ${batchId}, number ${agreed.batchIndex}, was agreed to, and by now it takes the ${VOTES[kind].noun} of number ${batchIndex}.`,
-      `Look again, then: ${commandLine(session.settings, 'batch', 'cancel', batchId)}`,
-    );
-  }
   const signer = await load();
-  requireOwner(requirePins(opened.pins), signer.address);
+  requireOwner(pins, signer.address);
   return Buffer.from(addSignature(wire, signer)).toString('base64');
 }
 
-/** The batch as it is on chain; `null` where no chain can be read and that is allowed. */
-export async function describeBatch(
-  { chain }: OpenedService,
-  ref: BatchRef,
-  allowUnverified: boolean,
-): Promise<BatchDescription | null> {
-  if (chain !== null) return readBatch(chain, ref);
-  if (allowUnverified) return null;
-  throw noChain();
+/** Shows the batch and asks. @throws `ERR_DECLINED` */
+async function agree(session: Session, opened: OpenedService, { id, batchIndex }: Batch): Promise<void> {
+  const { chain, pins } = opened;
+  if (chain === null || pins === null)
+    session.output.warn(`What is left of batch ${id} was not looked at: it was not read from a chain.`);
+  else await show(session, opened, chain, pins, BigInt(batchIndex));
+  await requireConsent(
+    session,
+    `Cancel batch ${id}? Its transactions that were not executed will never be executed.`,
+    { declined: `Declined; nothing was signed, and batch ${id} is as it was.` },
+  );
 }
 
-/** What has been approved is cancelled, anything else is rejected; without a chain to say which, the vote itself does. */
-function votesAgainst(wire: Uint8Array, description: BatchDescription | null): VoteKind {
-  if (description !== null) return description.proposal.status.kind === 'Approved' ? 'cancel' : 'reject';
-  return holdsInstruction(wire, VOTES.cancel.instruction) ? 'cancel' : 'reject';
-}
-
-/** What a vote is about: to people as lines, to a script as one notice. */
-export function showBatch(
+async function show(
   session: Session,
-  batchId: string,
-  description: BatchDescription | null,
-  opened: { readonly trusted: Flywheel | null; readonly symbol: string | null },
-): void {
-  const { output, settings, context } = session;
-  if (description === null) {
-    output.warn(`What is left of batch ${batchId} was not looked at: it was not read from a chain.`);
-    return;
+  opened: OpenedService,
+  chain: ChainReader,
+  pins: Pins,
+  batchIndex: bigint,
+): Promise<void> {
+  const { output } = session;
+  const description = await readBatch(chain, { multisig: pins.multisig, batchIndex }).catch(
+    (error: unknown) => {
+      if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+      // A batch that was left half set up, or half closed, cannot be read and is to go all the more.
+      output.warn(error.message);
+      return null;
+    },
+  );
+  if (description === null) return;
+  const token = await tokenWithDoubts(session, chain, pins, description);
+  const trusted = token?.flywheel ?? (await opened.trusted());
+  const unit = unitOf({ trusted, symbol: opened.symbol }, { description, token: null });
+  showSubject(session, viewBatchContent(description, unit, output.noticeStyle).join('\n'));
+}
+
+/** The token as it is, and a warning for whatever is not as it was pinned: a doubt is no reason to keep a batch. */
+async function tokenWithDoubts(
+  { output }: Session,
+  chain: ChainReader,
+  pins: Pins,
+  { multisigAccount }: BatchDescription,
+): Promise<TokenOnChain | null> {
+  try {
+    const token = await readTokenOnChain(chain, pins);
+    const facts = { ...multisigFacts(multisigAccount), ...token.facts };
+    for (const { fact, before, now } of pins.facts === null ? [] : driftOf(pins.facts, facts))
+      output.warn(`The flywheel is not as it was pinned: ${fact} was ${before} and is ${now}.`);
+    return token;
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+    output.warn(error.message);
+    return null;
   }
-  const unit = unitOf(opened, { description, token: null });
-  const text = viewBatchContent(description, unit, output.noticeStyle).join('\n');
-  if (!settings.yes || context.io.stderr.isTTY || (output.messages === 'text' && !settings.quiet))
-    output.show(text);
-  else output.tell(text);
 }

@@ -22,7 +22,7 @@ export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { 
 export async function readExpectation(session: Session, text: string): Promise<Expectation> {
   const digest = parseDigestText(text);
   if (digest !== undefined) return { digest };
-  const { pipelines } = await readPipelinesFile(await openInput(session.context, text), null);
+  const { pipelines } = readPipelinesFile(await openInput(session.context, text), null);
   return { pipelines: toSourcePipelines(pipelines) };
 }
 

@@ -64,22 +64,21 @@ async function groundOf(
  * @throws `ERR_APPROVAL_REFUSED` where it is not that, or nobody can tell; `ERR_OUTCOME_UNKNOWN` when that comes too late.
  */
 export async function requireWillRun(
-  session: Session,
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   digest: Sha256 | null,
-  { wasSent, allowUnverified, reviewed = null }: Sending,
+  { wasSent, reviewed }: Sending,
 ): Promise<void> {
   if (digest === null) return;
   const code = wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED';
   const ending = wasSent ? '' : ' It was not executed.';
   const ground = await groundOf(opened);
-  if (typeof ground === 'string') {
-    const text = `What batch ${batch.id} will do cannot be held against what was approved: ${ground}.`;
-    if (!allowUnverified) throw new FlywheelError(code, `${text}${ending}`, { hint: HOW_TO_HOLD });
-    session.output.warn(text);
-    return;
-  }
+  if (typeof ground === 'string')
+    throw new FlywheelError(
+      code,
+      `What batch ${batch.id} will do cannot be compared with what was approved: ${ground}.${ending}`,
+      { hint: HOW_TO_HOLD },
+    );
   const { chain, flywheel } = ground;
   const ref = refOf(flywheel, batch);
   if (!(await canRun(chain, ref))) return;
@@ -95,22 +94,20 @@ export async function requireWillRun(
 }
 
 const HOW_TO_HOLD =
-  'Set FLYWHEEL_RPC_URL to an RPC of your own and pin the flywheel (`flywheel profile pin`, or --pins FILE), or add --allow-unverified.';
+  'Set FLYWHEEL_RPC_URL to an RPC of your own and pin the flywheel (`flywheel profile pin`, or --pins FILE).';
 
 /** How an execution is asked for. */
 export interface Sending {
   /** An approval may have been sent before. */
   readonly wasSent: boolean;
-  /** Go on where nothing can be looked at. */
-  readonly allowUnverified: boolean;
-  /** What has just been signed, as it stood then. @default nothing */
-  readonly reviewed?: BatchDescription | null;
+  /** What has just been signed, as it stood then. */
+  readonly reviewed: BatchDescription | null;
 }
 
 /**
  * After a batch was executed, as the service says. The embedded engine and its ledger are one.
  * @param digest - as above; without it only how much ran is looked at.
- * @param wasSent - an approval may have been sent by this operation; else what ran is none of its doing.
+ * @param wasSent - this command may have sent an approval; else what ran is none of its doing.
  * @throws `ERR_OUTCOME_UNKNOWN` when what ran is not what was approved, or not as much as the service says;
  *   `ERR_APPROVAL_REFUSED` when it is not what was expected, and nothing was approved here.
  */
@@ -156,8 +153,8 @@ function notHeld({ id }: NamedBatch, ground: object | string): string {
 const unexpected = ({ id }: NamedBatch, what: string): FlywheelError =>
   new FlywheelError(
     'ERR_APPROVAL_REFUSED',
-    `Batch ${id} is over, and what ran of it is not what was expected: ${what} Nothing was approved here.`,
-    { hint: `See what it was: \`flywheel batch inspect ${id}\`.`, keyUnused: true },
+    `Batch ${id} is over, and what ran of it is not what was expected: ${what} This command approved nothing.`,
+    { hint: `See what it was: \`flywheel batch inspect ${id}\`.` },
   );
 
 /** A node that does not answer knows nothing either. */

@@ -1,9 +1,7 @@
 /** `batch init` as the beginning of a batch's operation. */
-import type { SourcePipeline } from '../../actions/pipelines.js';
 import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { type Entry, isOver, type OperationState } from '../journal/journal.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
@@ -11,7 +9,7 @@ import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, isVoid, upToDate, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, requireNotCancelled, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -31,8 +29,6 @@ export class InitWork implements Work<InitBatchResult> {
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: InitOptions;
-  /** Those of the batch that was set up. */
-  #pipelines: readonly SourcePipeline[] = [];
   /** Indexes in the file of what has not landed, of a batch that is over. */
   #left: readonly number[] = [];
 
@@ -51,17 +47,10 @@ export class InitWork implements Work<InitBatchResult> {
 
   async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
-    if (this.rest) await beginRest(session, entry, this.#request, (id) => refuseOpenRest(session, id));
+    if (this.rest) await beginRest(session, entry, this.#request, ({ id }) => refuseOpenRest(session, id));
     const initiated = await initiate(session, entry, this.#request);
-    // What has its verdict stays what it is: only --rest or --again does more of it.
-    if (
-      !isOver(entry.state) &&
-      !initiated.isNew &&
-      (await isVoid(session, entry, initiated.batch, this.#request))
-    )
-      return 'void';
+    if (!initiated.isNew) await requireNotCancelled(session, entry, initiated.batch, this.#request);
     const batch = await upToDate(session, initiated.batch);
-    this.#pipelines = toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines));
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
     if (this.#options.failedOut !== null && isFinal(batch))
@@ -74,7 +63,7 @@ export class InitWork implements Work<InitBatchResult> {
 
   present(result: InitBatchResult): undefined {
     const { output, settings } = this.#session;
-    const path = writeApproval(settings, result, this.#pipelines, this.#options.out);
+    const path = writeApproval(settings, result, this.#options.out);
     output.tell(`The approval file is ${path}.`);
     const { failedOut } = this.#options;
     if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, this.#left);

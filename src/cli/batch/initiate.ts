@@ -2,8 +2,9 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import type { Entry } from '../journal/journal.js';
-import { REPLAYED } from '../operation/run-operation.js';
+import { type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { commandLine } from '../operation/resume-line.js';
+import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { CurrentStage } from './batch-stages.js';
@@ -54,7 +55,7 @@ export async function initiate(
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined)
-    return { answer: stored, batch: await getBatch(session, stored.batch.id), isNew: false };
+    return { answer: stored, batch: await getOwnBatch(session, stored.batch.id), isNew: false };
   const pipelines = [...stage.pipelines(request.pipelines)];
   session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
@@ -69,6 +70,18 @@ export async function initiate(
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
   if (entry.isNew) session.output.tell(REPLAYED);
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
+}
+
+/** The batch of an operation; a service that was restored to an earlier state knows it no more. */
+async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
+  try {
+    return await getBatch(session, batchId);
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
+    throw error.with({
+      hint: `The service may have been restored to an earlier state. See what the chain knows: ${commandLine(session.settings, 'vault')}. --again sets up a new batch.`,
+    });
+  }
 }
 
 const ofAnother = (batchId: string): FlywheelError =>
@@ -92,14 +105,20 @@ export async function withFreshApproval(
   }
 }
 
-/** Was the batch, the first of its operation, ended before anything of it landed? */
-export async function isVoid(
+/**
+ * The first batch of an operation may have been cancelled before anything of it landed, from wherever.
+ * @throws `ERR_INPUT_INVALID`; the operation is over then.
+ */
+export async function requireNotCancelled(
   session: Session,
   entry: Entry,
   batch: Batch,
   { pipelines }: InitBatchRequest,
-): Promise<boolean> {
+): Promise<void> {
   const stage = new CurrentStage(entry);
-  if (batch.dateCancelled === undefined || stage.at !== 0) return false;
-  return (await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length === 0;
+  if (batch.dateCancelled === undefined || stage.at !== 0 || isOverThere(entry.state)) return;
+  if ((await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length > 0) return;
+  entry.settle({ state: 'cancelled', landed: [] });
+  entry.markPrinted();
+  throw wasCancelled(entry);
 }

@@ -72,7 +72,7 @@ async function inspectOpen(
   const look: Look =
     pins !== null && pins.multisig === ref.multisig
       ? await lookAtBatch(chain, opened, pins, {
-          ...{ batchIndex: ref.batchIndex, expectation: null, simulate: true },
+          ...{ batchIndex: ref.batchIndex, expectation: null },
         })
       : {
           ...{ description: await readBatch(chain, ref), token: null, changes: null },

@@ -4,10 +4,10 @@ import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
+import type { PinnedFlywheel } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
-import type { PinnedFlywheel } from '../config/settings.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { viewPins } from '../views/pins.js';
@@ -35,12 +35,14 @@ export function unpinned(pins: Pins | null): FlywheelError {
   );
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` */
-export const noChain = (): FlywheelError =>
-  refuse(
+/** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` */
+export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainReader {
+  if (chain !== null) return chain;
+  throw refuse(
     'No chain can be read, so what the batch does cannot be checked.',
-    'Set FLYWHEEL_RPC_URL to an RPC of your own, or add --allow-unverified.',
+    'Set FLYWHEEL_RPC_URL to an RPC of your own.',
   );
+}
 
 /** @throws `ERR_APPROVAL_REFUSED` where somebody else's key is given. */
 export function requireOwner(pins: Pins, signer: Address): void {
@@ -64,9 +66,9 @@ export async function pinsForApproval(
   opened: Pick<OpenedService, 'pins' | 'chain' | 'confirm'>,
   approval: IssuedApproval,
 ): Promise<Pins> {
-  const { pins, chain } = opened;
-  if (pins !== null && (pins.facts !== null || chain === null)) return pins;
-  if (chain === null) return requirePins(null);
+  const { pins } = opened;
+  if (pins !== null && pins.facts !== null) return pins;
+  const chain = requireChain(opened);
   if (session.settings.yes || !canAsk(session)) throw unpinned(pins);
   const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
   await confirmPins(session, found);

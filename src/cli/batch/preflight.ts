@@ -3,40 +3,30 @@ import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
-import { noChain, refuse, requireOwner, requirePins, unpinned } from './pins.js';
+import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 
 export interface Prospects {
   /** Whose keypair will sign; `null` where that is not known yet. */
   readonly owner: Address | null;
-  readonly allowUnverified: boolean;
   /** Somebody can be asked whether the flywheel is as it should be. */
   readonly canBePinned: boolean;
 }
 
-/** What is set up has to be looked at in the same run: there is no approval file yet that says what it holds. */
-const unseen = (): FlywheelError =>
-  refuse(
-    'No chain can be read, so what is set up could not be looked at before it is approved; nothing was set up.',
-    'Set FLYWHEEL_RPC_URL to an RPC of your own. Without one: `batch init --out FILE`, `batch approve FILE --allow-unverified`, `batch execute`.',
-  );
-
 /**
- * @returns the token, where the flywheel is known and a chain can be read.
+ * @returns the token, where the flywheel is known.
  * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
  * it would be checked against is out of reach.
  */
 export async function requireApprovable(
   opened: Pick<OpenedService, 'pins' | 'chain'>,
-  { owner, allowUnverified, canBePinned }: Prospects,
+  { owner, canBePinned }: Prospects,
 ): Promise<TokenOnChain | null> {
-  const { chain } = opened;
-  if (opened.pins === null && canBePinned && chain !== null) return null;
+  const chain = requireChain(opened);
+  if (opened.pins === null && canBePinned) return null;
   const pins = requirePins(opened.pins);
   if (owner !== null) requireOwner(pins, owner);
-  if (chain === null) throw allowUnverified ? unseen() : noChain();
   const multisig = await readMultisigAccount(chain, pins.multisig);
   checkVoters(multisig, pins);
   const token = await readTokenOnChain(chain, pins);

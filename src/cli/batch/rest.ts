@@ -1,9 +1,9 @@
 /** The next stage of a batch's operation: a batch of the pipelines that have not landed. */
-import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
-import { pipelineDigests } from '../operation/elements.js';
+import { pipelineElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch, isOver } from './initiate.js';
@@ -17,36 +17,33 @@ export async function beginRest(
   session: Session,
   entry: Entry,
   { pipelines }: InitBatchRequest,
-  end: (batchId: string) => Promise<void>,
+  end: (batch: Batch) => Promise<void>,
 ): Promise<void> {
-  if (entry.isNew) {
-    throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing of this file was done yet, so there is no rest.', {
-      hint: 'Leave out --rest.',
-    });
-  }
-  if (entry.state !== 'partial') return;
+  if (entry.isNew || entry.state !== 'partial') return;
   const stage = new CurrentStage(entry);
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
   const before = await getBatch(session, batchId);
-  if (!isOver(before)) await end(batchId);
+  if (!isOver(before)) await end(before);
   const landed = new Set(await landedPipelines(session, stage, await getBatch(session, batchId), own.length));
-  const digests = pipelineDigests(pipelines);
+  const all = pipelineElements(pipelines);
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {
-    entry.settle({ state: 'done', landed: digests });
+    entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
     return;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
   const { printed } = entry;
-  entry.settle({ state: 'partial', landed: digests.filter((_, index) => !notLanded.includes(index)) });
+  const hasLanded = all.filter((_, index) => !notLanded.includes(index));
+  entry.settle({ state: 'partial', landed: hasLanded.map(({ digest }) => digest) });
   if (printed) entry.markPrinted();
-  const missing = notLanded.flatMap((index) => digests.slice(index, index + 1));
+  const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
   const elements = stillToDo(session, entry, missing, 'pipeline');
-  if (elements.size === 0)
+  if (elements.length === 0)
     throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing is left of this file. Nothing was sent.');
-  const left = digests.flatMap((digest, index) => (elements.has(digest) ? [index] : []));
-  if (!entry.reopen([...elements], { stages: [...batchStages(entry.notes), { indexes: left }] })) {
+  const digests = new Set(elements.map(({ digest }) => digest));
+  const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
+  if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] })) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',
     });

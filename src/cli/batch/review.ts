@@ -47,7 +47,6 @@ export interface Review extends Look {
 export interface ReviewInput {
   readonly batchIndex: bigint;
   readonly expectation: Expectation | null;
-  readonly simulate: boolean;
 }
 
 /** Is this an approval of the batch that it is said to be of? @throws `ERR_APPROVAL_REFUSED` */
@@ -98,7 +97,7 @@ export async function lookAtBatch(
   chain: ChainReader,
   opened: Pick<OpenedService, 'simulator'>,
   pins: Pins,
-  { batchIndex, expectation, simulate }: ReviewInput,
+  { batchIndex, expectation }: ReviewInput,
 ): Promise<Look> {
   const description = await readBatch(chain, { multisig: pins.multisig, batchIndex });
   const judgement = new Judgement();
@@ -111,12 +110,12 @@ export async function lookAtBatch(
     checkVoters(description.multisigAccount, pins);
     checkBatchContent(description, token.flywheel);
     if (expectation !== null) checkExpectation(description, expectation, token.flywheel);
-    if (!simulate) requireExpected(expectation);
   });
   const started = description.batch.executedTransactionIndex > 0;
-  const changes = await judgement.step(async () =>
-    simulate && !started ? simulateBatch(chain, await machine(opened), description, token.flywheel) : null,
-  );
+  const changes = await judgement.step(async () => {
+    const machine = started ? null : await machineFor(opened, expectation);
+    return machine === null ? null : simulateBatch(chain, machine, description, token.flywheel);
+  });
   const isApproved = hasApproved(description, pins.owner);
   await judgement.step(() => {
     if (!isApproved) checkApprovable(description, pins.owner);
@@ -165,22 +164,22 @@ function statedDecimals({ transactions }: BatchContent): number {
   return 0;
 }
 
-function requireExpected(expectation: Expectation | null): void {
-  if (expectation !== null) return;
-  throw refuse(
-    'What is not tried out has to be compared with the pipelines file.',
-    'Add --expect pipelines.json to --no-simulate.',
-  );
-}
-
-async function machine({ simulator }: Pick<OpenedService, 'simulator'>): Promise<Simulator> {
+/**
+ * What the batch is tried out in; `null` where this computer has none and the decoded content equals what is expected.
+ * @throws `ERR_APPROVAL_REFUSED` where it has none, and nothing is expected.
+ */
+async function machineFor(
+  { simulator }: Pick<OpenedService, 'simulator'>,
+  expectation: Expectation | null,
+): Promise<Simulator | null> {
   try {
     return await simulator();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INTERNAL')) throw error;
+    if (expectation !== null) return null;
     throw refuse(
-      'There is no virtual machine for this computer, so what the batch does cannot be tried out.',
-      'Add --expect pipelines.json --no-simulate to go by the decoded content alone.',
+      'This computer cannot run the Solana virtual machine, so the batch cannot be tried out.',
+      'Add --expect pipelines.json: the batch is then compared with the file.',
     );
   }
 }

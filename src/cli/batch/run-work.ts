@@ -12,7 +12,7 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
-import { pipelineDigests } from '../operation/elements.js';
+import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import type { OutputFile } from '../output/output-file.js';
@@ -27,7 +27,7 @@ import { batchFailure } from './batch-failure.js';
 import { CurrentStage, type RunResult } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
-import { executeUntilFinal } from './execute-until-final.js';
+import { executeUntilFinal } from './execute-batch.js';
 import { requireRanAsApproved } from './hold-digest.js';
 import {
   getBatch,
@@ -35,7 +35,7 @@ import {
   initiate,
   isFinal,
   isOver,
-  isVoid,
+  requireNotCancelled,
   upToDate,
   withFreshApproval,
 } from './initiate.js';
@@ -49,9 +49,14 @@ import { writeRest } from './rest-file.js';
 export interface RunOptions {
   readonly rest: boolean;
   readonly keypair: KeypairSource;
-  readonly allowUnverified: boolean;
-  readonly simulate: boolean;
   /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
+}
+
+/** What is noted of a run, to carry it on without its command line; a keypair itself is never written down. */
+export interface RunNote {
+  /** Absolute path of the keypair file; `null` when it came from elsewhere. */
+  readonly keypair: string | null;
   readonly failedOut: OutputFile | null;
 }
 
@@ -86,10 +91,10 @@ export class RunWork implements Work<Ran> {
     if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
-    if (this.rest) await beginRest(this.#session, entry, this.#request, (id) => this.#end(id));
+    if (this.rest) await beginRest(this.#session, entry, this.#request, (one) => this.#end(one));
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
-    if (!initiated.isNew && (await isVoid(this.#session, entry, batch, this.#request))) return 'void';
+    if (!initiated.isNew) await requireNotCancelled(this.#session, entry, batch, this.#request);
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
@@ -118,9 +123,8 @@ export class RunWork implements Work<Ran> {
   async #requireApprovable(stage: CurrentStage): Promise<void> {
     const owner = await keypairOwner(this.#session.context, this.#options.keypair);
     const canBePinned = canAsk(this.#session) && !this.#session.settings.yes;
-    const { allowUnverified } = this.#options;
     const opened = await this.#session.service();
-    const token = await requireApprovable(opened, { owner, allowUnverified, canBePinned });
+    const token = await requireApprovable(opened, { owner, canBePinned });
     if (token === null) return;
     const { decimals } = token.flywheel;
     const pipelines = toSourcePipelines(stage.pipelines(this.#request.pipelines));
@@ -130,31 +134,27 @@ export class RunWork implements Work<Ran> {
     });
   }
 
-  /** For carrying on without the command line; a keypair itself is never written down. */
   get notes(): Notes {
-    const { keypair, allowUnverified, simulate, failedOut } = this.#options;
-    const path = typeof keypair === 'string' ? keypair : null;
-    return { run: { keypair: path, allowUnverified, simulate, failedOut } };
+    const { keypair, failedOut } = this.#options;
+    return { run: { keypair: typeof keypair === 'string' ? keypair : null, failedOut } satisfies RunNote };
   }
 
-  async #end(batchId: string): Promise<void> {
-    const { allowUnverified } = this.#options;
-    await endBatch(this.#session, batchId, { signer: () => this.#signer(), allowUnverified });
+  async #end(batch: Batch): Promise<void> {
+    await endBatch(this.#session, batch, () => this.#signer());
   }
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
     return executeUntilFinal(this.#session, initiated.batch, {
-      current: () => stage.note.signedTx,
+      signedTx: stage.note.signedTx,
       sign: () => this.#sign(entry, initiated),
       wasSent: stage.note.signedTx !== undefined,
-      allowUnverified: this.#options.allowUnverified,
       keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
         stage.add({ signedTx, digest: this.#digest(entry) });
       },
       // The file itself is what is approved.
-      digest: () => this.#digest(entry),
+      digest: this.#digest(entry),
       key: (signedTx) => stage.executeKey(signedTx),
     });
   }
@@ -172,13 +172,10 @@ export class RunWork implements Work<Ran> {
         approval: {
           wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
           batch: batchName(answer.batch),
-          pipelines: () => null,
         },
         signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.
         expectation: { pipelines: toSourcePipelines(pipelines) },
-        allowUnverified: this.#options.allowUnverified,
-        simulate: this.#options.simulate,
         mayBeApproved: true,
       });
       return requireSigned(approved);
@@ -211,14 +208,15 @@ export class RunWork implements Work<Ran> {
     const size = stage.pipelines(this.#request.pipelines).length;
     await requireChainCatchesUp(this.#session, opened, batch, result, { wasSetUp: stage.wasSetUp, size });
     await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry), true);
-    const digests = pipelineDigests(this.#request.pipelines);
     const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));
     const own = stage.inFile(this.#request.pipelines.map((_, index) => index));
     const left = own.filter((index) => !landed.has(index));
     const ran: Ran = { batch, result, left };
     const verdict: Verdict = {
       state: left.length === 0 ? 'done' : 'partial',
-      landed: digests.filter((_, index) => landed.has(index)),
+      landed: pipelineElements(this.#request.pipelines).flatMap(({ digest }, index) =>
+        landed.has(index) ? [digest] : [],
+      ),
       mayLand: batch.dateCancelled === undefined,
       answers: { [stage.runAnswerName]: ran },
     };

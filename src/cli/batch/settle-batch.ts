@@ -2,11 +2,11 @@
 import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { isOver } from '../journal/journal.js';
-import { pipelineDigests } from '../operation/elements.js';
+import { pipelineElements } from '../operation/elements.js';
 import { CurrentStage } from './batch-stages.js';
 import { landedPipelines } from './landed-pipelines.js';
 
-/** What landed is then known to have landed, and the file can be run again where nothing did. */
+/** What landed is then known to have landed; where nothing did, the file is not begun again but with `--again`. */
 export async function settleBatch(session: Session, batch: Batch): Promise<void> {
   const journal = await (await session.service()).journal();
   const entry = journal.takeBatch(batch.id);
@@ -22,14 +22,13 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   const landed = new Set(
     stage.inFile(await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)),
   );
-  const digests = pipelineDigests(pipelines);
   const all = stage.inFile(pipelines.map((_, index) => index));
   const left = all.filter((index) => !landed.has(index));
   const isCancelled = batch.dateCancelled !== undefined;
-  const isVoid = isCancelled && landed.size === 0 && stage.at === 0 && entry.state === 'waiting';
+  const nothingLanded = isCancelled && landed.size === 0 && stage.at === 0;
   entry.settle({
-    state: left.length === 0 ? 'done' : isVoid ? 'void' : 'partial',
-    landed: digests.filter((_, index) => landed.has(index)),
+    state: left.length === 0 ? 'done' : nothingLanded ? 'cancelled' : 'partial',
+    landed: pipelineElements(pipelines).flatMap(({ digest }, index) => (landed.has(index) ? [digest] : [])),
     mayLand: !isCancelled,
     answers:
       batch.executeResult === undefined

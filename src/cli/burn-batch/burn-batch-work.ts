@@ -4,12 +4,15 @@
  */
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
-import { AmountSum } from '../input/amount.js';
-import type { Entry, Verdict } from '../journal/journal.js';
+import { sumAmounts } from '../input/amount.js';
+import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
+import { burnElements, equalElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
@@ -17,47 +20,43 @@ import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn-batch.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
-import type { BurnBatchBody } from './body.js';
-import { writeFailed } from './failed-file.js';
-import { failedOf, printResults } from './print-results.js';
-import { BurnBatchProgress } from './progress.js';
 import {
-  answersOf,
-  latestOf,
+  latestOutcomes,
   nameOf,
+  outcomesOf,
   type Part,
   partsOf,
+  pick,
   stageOf,
   stagesOf,
   storedOutcomes,
-} from './stages.js';
-import { BurnTotals, type Totals } from './totals.js';
+} from './requests.js';
+import { printOutcomes, totalsOf, writeFailed } from './results.js';
 
-type Failure = ElementOutcome & { readonly status: 'error' };
-
-/** What is printed at the end: of the stage that was asked for, or of all of them together. */
-interface Summary {
-  readonly totals: Totals;
-  /** The first that failed. */
-  readonly listed: readonly Failure[];
-  /** All outcomes in the order of the file, request by request; they are read from the journal. */
-  readonly results: () => Iterable<readonly ElementOutcome[]>;
+/** What it burns, and where to write what failed; as the journal keeps it. */
+export interface BurnBatchBody {
+  readonly burns: readonly BurnRequest[];
+  /** `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
 }
 
 /** How a burn-batch is carried out. */
 export interface BurnBatchOptions {
-  /** Begin a stage with what has not landed. */
+  /** Send what has not landed. */
   readonly rest: boolean;
   /** Send nothing if any element would fail. */
   readonly strict: boolean;
 }
 
+/** In the order of the file. */
+type Outcomes = readonly ElementOutcome[];
+
 /** The work of a burn-batch. */
-export class BurnBatchWork implements Work<Summary> {
-  readonly #session: Session;
-  readonly #body: BurnBatchBody;
+export class BurnBatchWork implements Work<Outcomes> {
   readonly outputs: readonly OutputFile[];
   readonly rest: boolean;
+  readonly #session: Session;
+  readonly #body: BurnBatchBody;
   readonly #strict: boolean;
   /** Elements whose latest outcome is a failure. */
   readonly #failed = new Set<number>();
@@ -74,65 +73,54 @@ export class BurnBatchWork implements Work<Summary> {
     this.#strict = strict;
   }
 
-  async perform(entry: Entry): Promise<Performed<Summary>> {
-    if (this.rest && !(await this.#beginRest(entry))) return { result: NOTHING };
+  async perform(entry: Entry): Promise<Performed<Outcomes>> {
+    if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
-    const printed = this.rest ? stages.length - 1 : 0;
-    // What is printed as it lands cannot be printed better afterwards; of several stages only the sum is of use.
-    const streams = printed === stages.length - 1;
+    const last = stages.length - 1;
+    // A rest that went out tells of itself; the file, of each element's latest outcome.
+    const tellsLast = this.rest || last === 0;
     const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
-    const progress = new BurnBatchProgress(this.#session, parts);
-    const sum = new Summing(this.#body.list);
+    const progress = new Progress(this.#session, parts);
     for (const { at, part } of parts) {
-      const isPrinted = streams && at === printed;
       const hear = (outcome: ElementOutcome): void => {
         if (outcome.status === 'error') this.#failed.add(outcome.index);
         else this.#failed.delete(outcome.index);
         progress.count(outcome);
-        if (isPrinted) this.#print(outcome);
+        if (tellsLast && at === last) this.#print([outcome]);
       };
-      const outcomes = await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch(
-        (error: unknown) => {
-          progress.stop(error);
-          throw error;
-        },
-      );
-      if (isPrinted) sum.add(outcomes);
-      await this.#session.context.io.stdout.drained();
+      await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch((error: unknown) => {
+        progress.stop(error);
+        throw error;
+      });
     }
-    if (!streams) await this.#printLatest(entry, sum);
-    const result = sum.of(streams ? () => answersOf(entry, printed) : () => latestOf(entry));
-    return entry.state === 'open' ? { result, verdict: this.#verdict() } : { result };
+    const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
+    if (!tellsLast) this.#print(result);
+    if (entry.state !== 'open') return { result };
+    const landed = burnElements(this.#body.burns).filter((_, index) => !this.#failed.has(index));
+    const state = this.#failed.size === 0 ? 'done' : 'partial';
+    return { result, verdict: { state, landed: landed.map(({ digest }) => digest) } };
   }
 
-  async #printLatest(entry: Entry, sum: Summing): Promise<void> {
-    for (const outcomes of latestOf(entry)) {
-      sum.add(outcomes);
-      for (const outcome of outcomes) this.#print(outcome);
-      await this.#session.context.io.stdout.drained();
-    }
-  }
-
-  async present(summary: Summary = NOTHING): Promise<FlywheelError | undefined> {
+  async present(outcomes: Outcomes = []): Promise<FlywheelError | undefined> {
     const { output } = this.#session;
-    const { list, failedOut } = this.#body;
-    const { totals, listed } = summary;
-    if (failedOut !== null) writeFailed(this.#session, failedOut, list.pick(failedOf(summary)));
-    if (output.mode === 'json') await printResults(this.#session, summary);
-    else if (output.mode !== 'ndjson')
-      output.result(null, (style) =>
-        viewBurnBatch({ totals, failures: listed, symbol: this.#symbol }, style),
-      );
-    const { burned, failed } = totals;
-    return failed.elements === 0
-      ? undefined
-      : partial(failed.elements, burned.elements + failed.elements, failedOut?.path ?? null);
+    const { burns, failedOut } = this.#body;
+    const failures = outcomes.filter((outcome) => outcome.status === 'error');
+    const failed = failures.map(({ index }) => index);
+    if (failedOut !== null) writeFailed(this.#session, failedOut, pick(burns, failed));
+    if (output.mode === 'json') printOutcomes(this.#session, outcomes);
+    else if (output.mode !== 'ndjson') {
+      const totals = totalsOf(outcomes, burns);
+      const listed = { totals, failures: failures.slice(0, MAX_LISTED), symbol: this.#symbol };
+      output.result(null, (style) => viewBurnBatch(listed, style));
+    }
+    return failed.length === 0 ? undefined : partial(failed.length, outcomes.length, failedOut?.path ?? null);
   }
 
-  summary({ totals: { burned, failed } }: Summary): string {
-    return `Burned ${grouped(burned.elements)} of ${countText(burned.elements + failed.elements, 'element')}.`;
+  summary(outcomes: Outcomes): string {
+    const burned = outcomes.filter(({ status }) => status === 'success').length;
+    return `Burned ${grouped(burned)} of ${countText(outcomes.length, 'element')}.`;
   }
 
   /**
@@ -140,32 +128,20 @@ export class BurnBatchWork implements Work<Summary> {
    * @returns false when all of it has landed by other operations.
    */
   async #beginRest(entry: Entry): Promise<boolean> {
-    if (entry.isNew) {
-      throw new FlywheelError(
-        'ERR_INPUT_INVALID',
-        'Nothing of this file was done yet, so there is no rest.',
-        {
-          hint: 'Leave out --rest.',
-        },
-      );
-    }
     if (entry.state !== 'partial') return true;
-    const { list } = this.#body;
-    const stages = stagesOf(entry.notes);
-    const failed = new Set<number>();
-    for (const at of stages.keys())
-      for (const outcomes of answersOf(entry, at))
-        for (const { index, status } of outcomes)
-          status === 'error' ? failed.add(index) : failed.delete(index);
-    const inOrder = [...failed].sort((left, right) => left - right);
-    const digests = list.digests(inOrder);
-    const elements = stillToDo(this.#session, entry, digests, 'burn');
-    if (elements.size === 0) return false;
-    const indexes = inOrder.filter((_, at) => digests.slice(at, at + 1).some((one) => elements.has(one)));
+    const { burns } = this.#body;
+    const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
+    const elements = burnElements(burns);
+    const left = stillToDo(this.#session, entry, pick(elements, failed), 'burn');
+    if (left.length === 0) return false;
+    const digests = new Set(left.map(({ digest }) => digest));
+    const indexes = failed.filter((index) =>
+      pick(elements, [index]).some(({ digest }) => digests.has(digest)),
+    );
     await this.#requireAllPossible(indexes);
-    const stage = stageOf(list, indexes);
-    const next = { stages: [...stages, stage], ...untried(nameOf(stages.length, 0)) };
-    if (!entry.reopen([...elements], next)) {
+    const stages = stagesOf(entry.notes);
+    const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };
+    if (!entry.reopen(left, next)) {
       throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
         hint: 'Run the command again.',
       });
@@ -175,60 +151,54 @@ export class BurnBatchWork implements Work<Summary> {
 
   /** Points out what a person should know before anything is sent, and asks where that is due. */
   async #confirm(entry: Entry): Promise<void> {
-    const { list } = this.#body;
-    const { equal } = list;
+    const { burns } = this.#body;
+    const equal = equalElements(burns.map((burn) => fingerprint({ ...burn })));
     if (equal !== undefined) {
       const [first, second] = equal.first;
       this.#session.output.warn(
-        `${equal.count} of ${countText(list.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
+        `${equal.count} of ${countText(burns.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
       );
     }
-    const [stage] = stagesOf(entry.notes);
-    const indexes = stage?.indexes ?? null;
+    const indexes = stagesOf(entry.notes)[0]?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
-    // Nobody is asked, and adding up many takes its time.
-    if (opened.kind === 'embedded' && opened.isOnThisMachine) return;
-    const total = new AmountSum();
-    for (const { burnAmount } of list.each(indexes)) total.add(burnAmount);
-    const count = countText(indexes?.length ?? list.length, 'burn');
-    await confirmSpending(this.#session, opened, `Burn ${tokensText(total.text, opened.symbol)} in ${count}`);
+    const sent = pick(burns, indexes);
+    const amount = tokensText(sumAmounts(sent.map(({ burnAmount }) => burnAmount)), opened.symbol);
+    await confirmSpending(this.#session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
   }
 
   /** This looks at all of them together. @param indexes - `null`: all. */
   async #requireAllPossible(indexes: readonly number[] | null): Promise<void> {
     if (!this.#strict) return;
-    const { list } = this.#body;
+    const { burns } = this.#body;
     const { requireAllPossible } = await import('./plan.js');
-    const all = indexes ?? Array.from({ length: list.length }, (_, index) => index);
-    await requireAllPossible(this.#session, [...list.each(indexes)], all);
+    await requireAllPossible(this.#session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   }
 
-  /** @returns the outcomes of one request in their order: those that are stored, else those that it is answered with. */
+  /** Tells the outcomes of one request: those that are stored, else those that it is answered with. */
   async #bring(
     entry: Entry,
     part: Part,
     on: { readonly hear: (outcome: ElementOutcome) => void; readonly send: () => void },
-  ): Promise<readonly ElementOutcome[]> {
+  ): Promise<void> {
     const stored = storedOutcomes(entry, part);
     if (stored !== undefined) {
-      stored.forEach((outcome) => {
+      for (const outcome of stored) {
         this.#requireNew(outcome);
         on.hear(outcome);
-      });
-      return stored;
+      }
+      return;
     }
     const { context } = this.#session;
     if (context.signal.aborted)
       throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
     const opened = await this.#session.service();
-    const indexes = part.indexes();
-    const burns = this.#body.list.pick(indexes);
+    const burns = pick(this.#body.burns, part.indexes);
     const outcomes: ElementOutcome[] = [];
     const hear = (outcome: ElementOutcome): void => {
       if (outcomes[outcome.index] !== undefined) return;
       this.#requireNew(outcome);
-      const own = { ...outcome, index: indexes[outcome.index] ?? outcome.index };
+      const own = { ...outcome, index: part.indexes[outcome.index] ?? outcome.index };
       outcomes[outcome.index] = own;
       on.hear(own);
     };
@@ -249,7 +219,6 @@ export class BurnBatchWork implements Work<Summary> {
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
     await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
-    return outcomes;
   }
 
   /** One transaction burns one element. @throws `ERR_OUTCOME_UNKNOWN` for an answer that was given before. */
@@ -263,42 +232,57 @@ export class BurnBatchWork implements Work<Summary> {
     this.#signatures.add(outcome.txHash);
   }
 
-  #print(outcome: ElementOutcome): void {
+  #print(outcomes: Outcomes): void {
     const { output } = this.#session;
-    if (output.mode === 'ndjson') output.jsonLine(outcome);
-  }
-
-  #verdict(): Verdict {
-    const allBut = this.#body.list.digests([...this.#failed]);
-    return { state: this.#failed.size === 0 ? 'done' : 'partial', landed: { allBut } };
+    if (output.mode === 'ndjson') outcomes.forEach(output.jsonLine);
   }
 }
 
-const NOTHING: Summary = { totals: new BurnTotals().sums, listed: [], results: () => [] };
+/** How far it is, on standard error. */
+class Progress {
+  readonly #session: Session;
+  readonly #total: number;
+  #done = 0;
+  #failed = 0;
+  /** How many elements will have their outcome when the request that was sent has its answer. */
+  #sentUpTo = 0;
 
-/** Adds up what is printed, in the order of the file. */
-class Summing {
-  readonly #list: BurnBatchBody['list'];
-  readonly #totals = new BurnTotals();
-  readonly #listed: Failure[] = [];
-
-  constructor(list: BurnBatchBody['list']) {
-    this.#list = list;
+  constructor(session: Session, parts: readonly { readonly part: Part }[]) {
+    this.#session = session;
+    this.#total = parts.reduce((total, { part }) => total + part.indexes.length, 0);
   }
 
-  /** The outcomes of one request. */
-  add(outcomes: readonly ElementOutcome[]): void {
-    const burns = this.#list.pick(outcomes.map(({ index }) => index));
-    for (const [at, outcome] of outcomes.entries()) {
-      const burn = burns[at];
-      if (burn !== undefined) this.#totals.count(outcome, burn);
-      if (outcome.status === 'error' && this.#listed.length < MAX_LISTED) this.#listed.push(outcome);
-    }
+  /** A request goes out. */
+  send({ indexes }: Part): void {
+    this.#sentUpTo = this.#done + indexes.length;
+    this.#session.output.progress.measure(this.#look);
   }
 
-  of(results: Summary['results']): Summary {
-    return { totals: this.#totals.sums, listed: this.#listed, results };
+  /** Counts one element that has its outcome. */
+  count({ status }: ElementOutcome): void {
+    this.#done += 1;
+    if (status === 'error') this.#failed += 1;
   }
+
+  /** Says how far it came when it cannot go on. @param reason - of that; some say that the request did nothing. */
+  stop(reason: unknown): void {
+    if (this.#done === 0 || this.#done === this.#total) return;
+    const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
+    const unknown = wasSent ? Math.max(0, this.#sentUpTo - this.#done) : 0;
+    const parts = [
+      `${grouped(this.#done - this.#failed)} burned`,
+      `${grouped(this.#failed)} failed`,
+      `${grouped(unknown)} not known`,
+      `${grouped(this.#total - this.#done - unknown)} not attempted`,
+    ];
+    this.#session.output.warn(
+      `Of ${countText(this.#total, 'element')}: ${parts.join(', ')}; the same command goes on from there.`,
+    );
+  }
+
+  readonly #look = () => ({
+    ...{ noun: 'element', done: this.#done, failed: this.#failed, total: this.#total },
+  });
 }
 
 /** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */

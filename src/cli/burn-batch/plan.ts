@@ -6,11 +6,9 @@ import type { Session } from '../command.js';
 import { outlookOf } from '../foresight.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';
-import { burnDigests, contentDigest } from '../operation/elements.js';
-import { noteKnown } from '../operation/known.js';
 import { viewBurnBatchPlan } from '../views/burn-batch.js';
 import { countText } from '../views/unit.js';
-import { cutBurns } from './cut.js';
+import { cutBurns } from './requests.js';
 
 /** The plan of `burn-batch --dry-run`. */
 export interface BurnBatchPlan {
@@ -26,7 +24,6 @@ export interface BurnBatchPlan {
 
 /** Prints the plan of checked burns. @throws `ERR_PARTIAL` when some would fail. */
 export async function showBurnBatchPlan(session: Session, burns: readonly BurnRequest[]): Promise<undefined> {
-  await noteKnown(session, 'burn-batch', contentDigest(burnDigests(burns)));
   const outlook = await outlookOf(session);
   const foreseen =
     outlook.foresight === null ? null : await outlook.foresight.burns(burns, outlook.credential);

@@ -2,12 +2,11 @@
 import type { BurnsForesight } from '../../contract/foresight.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { burnDigests } from '../operation/elements.js';
+import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
@@ -23,16 +22,13 @@ export interface BurnBody {
 
 const ANSWER = 'burn';
 
-/** What the operation is made of, for others to leave alone. */
-export const burnElements = ({ request }: BurnBody): readonly Sha256[] => burnDigests([request]);
-
 /** The work of a burn. */
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) return { result: stored };
     const result = await send(session, entry, body.request);
-    const landed = body.once ? burnElements(body) : [];
+    const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
     // Without --once the journal forgets the burn when it is printed; until then no other begins.
     return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
   },

@@ -1,4 +1,4 @@
-/** `flywheel audit`: who registered, made, rotated and revoked what, newest first. */
+/** `flywheel audit`: who registered, made and revoked what, newest first. */
 import type { Command } from '@commander-js/extra-typings';
 import type { AuditAct } from '../../contract/admin.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

@@ -1,12 +1,14 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
 
 import type { Command } from '@commander-js/extra-typings';
+import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
+import type { OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
 import { IDEMPOTENCY_UUID_OPTION } from '../options/idempotency-key.js';
 import { COLUMN_OPTION, FORMAT_OPTION } from '../options/input-format.js';
-import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../options/once.js';
+import { AGAIN_OPTION, ALLOW_CHANGED_OPTION, howOften, REST_OPTION } from '../options/once.js';
 import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
 
 const configure = (command: Command) =>
@@ -17,7 +19,7 @@ const configure = (command: Command) =>
     .addOption(IDEMPOTENCY_UUID_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
-    .addOption(ONLY_NEW_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
     .option('--dry-run', 'check the whole file, add it up, and say what would fail; send nothing')
     .option('--strict', 'make the same checks first, and send nothing if any element would fail')
     .option('--failed-out <file>', 'write the elements that failed, as a file that can be sent again')
@@ -26,19 +28,38 @@ const configure = (command: Command) =>
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [file]: [string], options: Options): Promise<undefined> {
-  const how = howOften(options, 'uuid');
+  const { rest, ...how } = howOften(options, 'uuid');
   const failedOut = failedOutFile(session, options);
   const input = await openInput(session.context, file, options);
   const { dryRun = false, strict = false } = options;
-  const { checkedBurns, readBurnsFile } = await import('../input/burns-file.js');
-  const decimals = await knownDecimals(session, dryRun);
+  const { readBurnsFile } = await import('../input/burns-file.js');
+  const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
+  const [{ burnElements, contentOf }, { pick, stageOf }] = await Promise.all([
+    import('../operation/elements.js'),
+    import('../burn-batch/requests.js'),
+  ]);
+  const request: OperationRequest = {
+    ...how,
+    kind: 'burn-batch',
+    content: contentOf(burns),
+    body: () => JSON.stringify({ burns, failedOut } satisfies BurnBatchBody),
+    notes: (taken) => ({ stages: [stageOf(burns, taken)] }),
+    command: session.commandLine,
+    elements: burnElements(burns),
+    taken: null,
+  };
   if (dryRun) {
-    const { burns } = await readBurnsFile(input, decimals);
+    const { takenByDryRun } = await import('../operation/known.js');
+    const taken = await takenByDryRun(session, request, { noun: 'burn', isRest: rest });
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
-    return showBurnBatchPlan(session, burns);
+    return showBurnBatchPlan(session, pick(burns, taken));
   }
-  const { runBurnBatch } = await import('../burn-batch/run-burn-batch.js');
-  await runBurnBatch(session, checkedBurns(input, decimals), { ...how, strict, failedOut });
+  const [{ BurnBatchWork }, { runOperation }] = await Promise.all([
+    import('../burn-batch/burn-batch-work.js'),
+    import('../operation/run-operation.js'),
+  ]);
+  const work = new BurnBatchWork(session, { burns, failedOut }, { rest, strict });
+  if (!(await runOperation(session, request, work, 'burn'))) await work.present();
   return undefined;
 }
 

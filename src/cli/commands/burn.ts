@@ -84,11 +84,13 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     const { showBurnPlan } = await import('../burn/burn-plan.js');
     return showBurnPlan(session, request);
   }
-  const [{ burnElements, burnWork }, { runOperation }] = await Promise.all([
+  const [{ burnWork }, { burnElements }, { runOperation }] = await Promise.all([
     import('../burn/burn-work.js'),
+    import('../operation/elements.js'),
     import('../operation/run-operation.js'),
   ]);
   const body = { request, once: origin.from === 'content' };
+  const elements = burnElements([request]);
   const asked = {
     kind: 'burn',
     content: fingerprint({ ...request }),
@@ -96,14 +98,9 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     body: () => JSON.stringify(body),
     notes: () => ({}),
     command: session.commandLine,
-    elements: burnElements(body),
-    again: options.again === true,
+    ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
-  await runOperation(session, asked, burnWork(session, body), {
-    noun: 'burn',
-    onlyNew: false,
-    without: () => null,
-  });
+  await runOperation(session, asked, burnWork(session, body), 'burn');
   return undefined;
 }
 

@@ -13,14 +13,10 @@ const marked = (mark: string, text: string, width: number): readonly string[] =>
   );
 
 export const command = defineCommand({
-  configure: (command) =>
-    command.option(
-      '--repair',
-      'take what is yours from others, and let store.db go on from a newer ledger.db where nothing is lost by it',
-    ),
+  configure: (command) => command.option('--repair', 'take files and directories of yours from others'),
   run: async (session, _args, options) => {
     const { repairFiles, runChecks } = await import('../doctor/checks.js');
-    const repaired = options.repair === true ? await repairFiles(session) : [];
+    const repaired = options.repair === true ? repairFiles(session) : [];
     const findings = [...repaired, ...(await runChecks(session))];
     const checks = findings.map(({ exit: _exit, ...finding }) => finding);
     session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>

@@ -81,13 +81,6 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   return before.length;
 }
 
-/** A batch that is being ended is ended first, so that nobody goes on with it. */
-function inOrder(operations: readonly OperationSummary[]): readonly string[] {
-  const isEnd = ({ kind }: OperationSummary): boolean => kind === 'cancel';
-  const ordered = [...operations.filter(isEnd), ...operations.filter((operation) => !isEnd(operation))];
-  return ordered.map(({ id }) => id);
-}
-
 /** Carries on with one. @throws `ERR_INPUT_INVALID` where there is nothing to carry on */
 async function resumeOne(
   session: Session,
@@ -103,7 +96,7 @@ async function resumeOne(
 /** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
 async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
   const { resumeOperation } = await import('../operation/resume.js');
-  const ids = inOrder(journal.pending());
+  const ids = journal.pending().map(({ id }) => id);
   let failure: unknown;
   for (const id of ids) {
     // What an earlier one has settled on its way is pending no more.

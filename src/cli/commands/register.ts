@@ -49,10 +49,6 @@ const configure = (command: Command) =>
       'SOL that `batch init` leaves the operator with at least (default: 0.1)',
     )
     .option('--max-batch-rent <n>', 'SOL of rent that all waiting batches may take together (default: 5)')
-    .option(
-      '--take-over <id>',
-      'begin in the place of one that was begun on a machine that is lost; the refusal names its id',
-    )
     .option('--dry-run', 'show the plan and its costs; write and send nothing');
 
 type Options = OptionsOf<typeof configure>;
@@ -143,7 +139,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const input = await parse(session, options);
   const registrar = await context.openRegistrar(settings, options.cluster);
   try {
-    const plan = await registrar.plan(input, options.takeOver ?? null);
+    const plan = await registrar.plan(input);
     if (options.dryRun === true) {
       output.result({ dryRun: true, ...plan }, (style) => viewRegistrationPlan(plan, style));
       return undefined;
@@ -164,7 +160,7 @@ export const command = defineCommand({
   run,
   details: [
     'Shows every cost, every address that is known and what cannot be taken back, and asks; with --yes it only shows. What it makes has its address once it is registered: every run makes new keys. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
-    'Whatever cuts it off, the same command goes on, and nothing is paid twice. Of two that would have the same mint, name or vault of a database, on whichever machines, the second is refused before it pays. In a directory that is registered it looks at everything once more, and pins what has changed.',
+    'Whatever cuts it off, the same command goes on, and nothing is paid twice. One project of a database is registered at a time: another that would have the same mint, name or vault is refused, before it pays if the first is stored or at work. In a directory that is registered it looks at everything once more, and pins what has changed.',
     'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
     'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
   ],

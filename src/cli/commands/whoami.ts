@@ -1,12 +1,12 @@
 /** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
 import type { Command } from '@commander-js/extra-typings';
+import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';
 import type { KeyDescription } from '../../contract/schemas/key.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { isNotOffered } from '../batch/landed-pipelines.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import type { Setting, Settings } from '../config/settings.js';
 import { SETTINGS_TABLE } from '../config/settings-table.js';
 import { solanaCliSetting } from '../config/solana-config.js';
 import { fieldLines } from '../output/table.js';

@@ -1,6 +1,7 @@
 /** Refuses a command that reads a data directory where a remote API is meant: it would show and change something else. */
+
+import type { Settings } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Settings } from './settings.js';
 
 const READS_DIRECTORY = /^flywheel (?:audit|db|keys|register|vault)\b/;
 

@@ -1,7 +1,8 @@
 /** Looks a setting up where the table says that it may be: option, environment, profile, strongest first. */
+
+import type { Setting, Source } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { GlobalFlags } from './resolve.js';
-import type { Setting, Source } from './settings.js';
 import { SETTING_ROWS, type SettingName } from './settings-table.js';
 
 /** Where settings are looked up. */

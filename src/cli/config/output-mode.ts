@@ -1,5 +1,5 @@
 /** In what form results and messages are written, decided once: by flags, and results else by what stdout is. */
-import type { MessageForm, OutputMode } from './settings.js';
+import type { MessageForm, OutputMode } from '../../compose/settings.js';
 
 /** All modes, as `--output` names them. */
 export const OUTPUT_MODES = ['human', 'json', 'ndjson', 'csv'] as const satisfies readonly OutputMode[];

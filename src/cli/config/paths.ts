@@ -1,9 +1,9 @@
 /** Where configuration and state live when nobody says otherwise. */
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Ambient } from '../context.js';
-import type { Setting } from './settings.js';
+import type { Setting } from '../../compose/settings.js';
+import type { CliContext } from '../context.js';
 
-type Place = Pick<Ambient, 'env' | 'home' | 'cwd' | 'platform'>;
+type Place = Pick<CliContext, 'env' | 'home' | 'cwd' | 'platform'>;
 
 const baseDir = (place: Place, xdg: string, windows: string, unix: string): string => {
   const given = place.env[xdg];

@@ -3,13 +3,13 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
 import type { StoredSending } from '../../chain/stored-sending.js';
+import type { PinnedFlywheel } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress as isAddressText } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import type { PinnedFlywheel } from './settings.js';
 import { SETTING_ROWS } from './settings-table.js';
 
 /** What one profile may set; everything is optional. */

@@ -77,6 +77,13 @@ function requireSamePlace(name: string, pending: number, before: Profile, after:
   );
 }
 
+/** How many operations are open at the address that a profile has. @throws `ERR_STORE_UNAVAILABLE` */
+export async function pendingOf(configDir: string, name: string): Promise<number> {
+  const { profiles } = readProfiles(configDir);
+  const address = Object.hasOwn(profiles, name) ? placeOf(profiles[name] ?? {}) : undefined;
+  return address === undefined ? 0 : countPending(configDir, address);
+}
+
 /** What becomes of a profile. */
 export interface ProfileChange {
   /** Fields by what the profile was, which no other process changes in between. */
@@ -93,7 +100,7 @@ export async function saveProfile(
   name: string,
   { changes, key, isNew }: ProfileChange,
 ): Promise<void> {
-  const pending = await countPending(configDir, name);
+  const pending = await pendingOf(configDir, name);
   return alone(configDir, () => {
     const { current, profiles } = readProfiles(configDir);
     if (key !== null) checkKeys(configDir);

@@ -1,14 +1,14 @@
 /** Which database holds the flywheels, and which of them is meant: flag > environment > profile > the variable of all programs. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Settings, Source } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../../files/read-file.js';
+import { DatabaseAddress } from '../../values/database-address.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
-import type { Ambient } from '../context.js';
+import type { CliContext } from '../context.js';
 import { shellLine } from '../shell-line.js';
-import { DatabaseAddress } from './database-address.js';
 import { findSetting, type Places, type Reading, setting } from './find-setting.js';
-import type { Settings, Source } from './settings.js';
 
 /** Permission bits of others than owner and group: files that a container is given often have a group. */
 const WORLD = 0o007;
@@ -39,7 +39,7 @@ function readSecretFile(path: string, name: string, platform: string): string {
 }
 
 function findDatabase(
-  { cwd, platform }: Pick<Ambient, 'cwd' | 'platform'>,
+  { cwd, platform }: Pick<CliContext, 'cwd' | 'platform'>,
   places: Places,
 ): Settings['database'] {
   // An address comes before a file in the same place; the variable of all programs comes last.
@@ -83,7 +83,7 @@ const PROJECT: Reading<string | null> = {
 
 /** All of it; a service elsewhere has its own database. Nothing is read before it is needed. */
 export const resolveDatabase = (
-  ambient: Pick<Ambient, 'cwd' | 'platform'>,
+  ambient: Pick<CliContext, 'cwd' | 'platform'>,
   places: Places,
   isRemote: boolean,
 ): Pick<Settings, 'database' | 'databasePool' | 'project'> => ({

@@ -1,10 +1,9 @@
 /** The user's own RPC nodes and how many have to agree: flag > environment > profile > the Solana CLI's configuration. */
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Ambient } from '../context.js';
+import type { Setting, Settings, Source } from '../../compose/settings.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { type Places, type Reading, setting } from './find-setting.js';
 import type { Profile } from './profile-file.js';
-import type { Setting, Settings, Source } from './settings.js';
 import { SOLANA_CONFIG_FILE, solanaCliSetting } from './solana-config.js';
 
 type RpcPlaces = Places & { readonly profile: Profile };
@@ -41,7 +40,7 @@ export function solanaRpc(home: string): Setting<readonly NodeAddress[]> {
 }
 
 /** The nodes that the environment names, or `null`. @throws `ERR_CONFIG_INVALID` */
-export function environmentNodes({ env }: Pick<Ambient, 'env'>): Settings['rpcUrl'] | null {
+function environmentNodes(env: Places['env']): Settings['rpcUrl'] | null {
   const variable = words(env['FLYWHEEL_RPC_URL']);
   if (variable.length === 0) return null;
   return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
@@ -54,51 +53,45 @@ const QUORUM: Reading<number> = {
     /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_NODES ? Number(text) : undefined,
 };
 
-/** The quorum that the environment asks for, or `null`. @throws `ERR_CONFIG_INVALID` */
-export function environmentQuorum({ env }: Pick<Ambient, 'env'>): Setting<number> | null {
-  const found = setting('rpcQuorum', { env, flags: {}, profile: {} }, QUORUM);
-  return found.source === 'default' ? null : found;
-}
-
 function findNodes(home: string, { flags, env, profile }: RpcPlaces): Settings['rpcUrl'] {
   const { rpcUrl: typed = [] } = flags;
   const stored = rpcUrlsOf(profile);
   if (typed.length > 0) return addresses(typed, 'flag', (text) => nodeAddress(text, '--rpc-url'));
-  const variable = environmentNodes({ env });
+  const variable = environmentNodes(env);
   if (variable !== null) return variable;
   if (stored.length > 0)
     return addresses(stored, 'profile', (text) => nodeAddress(text, 'rpcUrl of the profile'));
   return solanaRpc(home);
 }
 
+/** What is wrong with the nodes or the quorum of the environment. */
+function environmentProblem(env: Places['env']): FlywheelError | null {
+  try {
+    environmentNodes(env);
+    setting('rpcQuorum', { env, flags: {}, profile: {} }, QUORUM);
+    return null;
+  } catch (error) {
+    if (isFlywheelError(error)) return error;
+    throw error;
+  }
+}
+
 /**
- * Both settings. Without a remote API they are not used, so that what is wrong with those kept elsewhere is no concern then.
+ * Nodes and quorum. Without a remote API a flywheel may need none, so what is wrong with those kept elsewhere is no concern then.
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming where the value came from, and never the address.
  */
 export function resolveRpc(
   home: string,
   places: RpcPlaces,
   isRemote: boolean,
-): Pick<Settings, 'rpcUrl' | 'rpcQuorum'> {
+): Pick<Settings, 'rpcUrl' | 'rpcQuorum' | 'rpcProblem'> {
   const isTyped = places.flags.rpcUrl !== undefined || places.flags.quorum !== undefined;
   try {
-    return { rpcUrl: findNodes(home, places), rpcQuorum: setting('rpcQuorum', places, QUORUM) };
+    const rpcQuorum = setting('rpcQuorum', places, QUORUM);
+    return { rpcUrl: findNodes(home, places), rpcQuorum, rpcProblem: null };
   } catch (error) {
     if (isRemote || isTyped) throw error;
-    return { rpcUrl: NONE, rpcQuorum: { value: 1, source: 'default' } };
+    const rpcProblem = environmentProblem(places.env);
+    return { rpcUrl: NONE, rpcQuorum: { value: 1, source: 'default' }, rpcProblem };
   }
-}
-
-/**
- * Are there enough nodes for the quorum? One that is named twice is no second opinion.
- * @throws `ERR_USAGE` for a quorum that was typed, else `ERR_CONFIG_INVALID`.
- */
-export function requireQuorum(nodes: readonly NodeAddress[], { value, source }: Setting<number>): void {
-  const hosts = new Set(nodes.map(({ host }) => host)).size;
-  if (value === 1 || value <= hosts) return;
-  throw new FlywheelError(
-    source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',
-    `${value} RPC nodes have to agree, but ${hosts === 0 ? 'none is' : `only ${hosts} ${hosts === 1 ? 'is' : 'are'}`} given.`,
-    { hint: 'Give each with --rpc-url, each of another host, or ask for fewer with --quorum.' },
-  );
 }

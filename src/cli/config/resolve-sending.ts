@@ -1,9 +1,9 @@
-/** How transactions are sent to a cluster: option > environment > the data directory on a cluster > profile > default. */
+/** How transactions are sent to a cluster: option > environment > profile > default. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../../approval/check-vote.js';
 import { type Commitment, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../chain/chain.js';
 import type { StoredSending } from '../../chain/stored-sending.js';
-import { type Places, type Reading, readFound, setting } from './find-setting.js';
-import type { Setting, Settings } from './settings.js';
+import type { Setting, Settings } from '../../compose/settings.js';
+import { type Places, type Reading, setting } from './find-setting.js';
 
 /** The settings of it. */
 export type Sending = Pick<Settings, 'maxPriorityFee' | 'commitment'>;
@@ -28,19 +28,6 @@ export const resolveSending = (places: Places): Sending => ({
   maxPriorityFee: setting('maxPriorityFee', places, MAX_PRIORITY_FEE),
   commitment: setting('commitment', places, COMMITMENT),
 });
-
-/** The settings as a data directory on a cluster has them, unless they were given for this run. @throws `ERR_CONFIG_INVALID` */
-export function withStoredSending(settings: Sending, stored: StoredSending, where: string): Sending {
-  const own = <Value>(name: keyof Sending, kept: Setting<Value>, reading: Reading<Value>): Setting<Value> => {
-    const value = stored[name];
-    if (value === undefined || kept.source === 'flag' || kept.source === 'environment') return kept;
-    return readFound({ text: String(value), source: 'data directory', where: `${where}: ${name}` }, reading);
-  };
-  return {
-    maxPriorityFee: own('maxPriorityFee', settings.maxPriorityFee, MAX_PRIORITY_FEE),
-    commitment: own('commitment', settings.commitment, COMMITMENT),
-  };
-}
 
 const typed = <Value>({ value, source }: Setting<Value>): Value | undefined =>
   source === 'flag' ? value : undefined;

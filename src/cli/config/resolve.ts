@@ -1,10 +1,11 @@
 /** Flag > environment > profile > default: every global option with its source. */
 import { resolve as resolvePath } from 'node:path';
+import type { LimitSetting, Setting, Settings } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
-import type { Ambient } from '../context.js';
+import type { CliContext } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
 import { findSetting, type Places, type Reading, readFound, setting } from './find-setting.js';
 import { messageForm, outputMode } from './output-mode.js';
@@ -14,7 +15,6 @@ import { resolveDatabase } from './resolve-database.js';
 import { resolveRpc } from './resolve-rpc.js';
 import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
-import type { LimitSetting, Setting, Settings } from './settings.js';
 
 /** Global options as the parser leaves them. */
 export interface GlobalFlags {
@@ -121,7 +121,7 @@ function resolveApiUrl(places: Places): Setting<string | null> {
 
 /** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
 function resolveApiKey(
-  ambient: Ambient,
+  ambient: Pick<CliContext, 'env' | 'platform'>,
   { value: name, profile }: ChosenProfile,
   apiUrl: string | null,
   dir: string,
@@ -165,15 +165,15 @@ function resolveKeypair(places: Places): Settings['keypair'] {
  * All settings of a run.
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
  */
-export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings {
-  const { env, io, cwd } = ambient;
-  const config = configDir(ambient);
+export function resolveSettings(context: CliContext, flags: GlobalFlags): Settings {
+  const { env, io, cwd } = context;
+  const config = configDir(context);
   const found = chooseProfile(env, flags, config.value);
   const { profile, ...chosen } = found;
   const places = { flags, env, profile };
   const apiUrl = resolveApiUrl(places);
   const isRemote = apiUrl.value !== null;
-  const dataDir = setting('dataDir', places, text(defaultDataDir(ambient)));
+  const dataDir = setting('dataDir', places, text(defaultDataDir(context)));
   const header = setting('apiKeyHeader', places, text(API_KEY_HEADER));
   if (!/^[A-Za-z0-9-]+$/.test(header.value))
     throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(header.value)} is not a header name.`);
@@ -190,18 +190,18 @@ export function resolveSettings(ambient: Ambient, flags: GlobalFlags): Settings 
     apiKeyHeader: { ...header, value: header.value.toLowerCase() },
     // Read where it is used: what is wrong with its file, `doctor` has to be able to say and to mend.
     get apiKey() {
-      return resolveApiKey(ambient, found, apiUrl.value, config.value);
+      return resolveApiKey(context, found, apiUrl.value, config.value);
     },
     configDir: config,
     dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
-    ...resolveDatabase(ambient, places, isRemote),
-    ...resolveRpc(ambient.home, places, isRemote),
+    ...resolveDatabase(context, places, isRemote),
+    ...resolveRpc(context.home, places, isRemote),
     ...resolveSending(places),
     timeoutSeconds: setting('timeoutSeconds', places, secondsOr(null)),
     waitSeconds: setting('waitSeconds', places, secondsOr(DEFAULT_WAIT_SECONDS)),
     maxWaitSeconds: setting('maxWaitSeconds', places, secondsOr(DEFAULT_MAX_WAIT_SECONDS)),
     keypair: resolveKeypair(places),
-    signers: resolveSigners(places),
+    signers: resolveSigners(context, places),
     ...resolvePins(cwd, flags.pins, profile),
   };
 }

@@ -14,7 +14,6 @@ function buffer(): OutputStream & { readonly text: () => string } {
     write: (text) => {
       parts.push(text);
     },
-    drained: async () => undefined,
     flush: async () => null,
     isTTY: false,
     columns: COLUMNS,

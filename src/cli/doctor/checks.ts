@@ -1,11 +1,11 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
+import type { DatabaseStatus } from '../../contract/database-admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import type { DatabaseStatus } from '../database-admin.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -188,12 +188,9 @@ const checkKeypair = (session: Session, location: KeypairSource): Promise<Findin
     return (await loadKeypair(session.context, location)).address;
   });
 
-/** Mends modes, and then, of the embedded engine on its own ledger, store and ledger. */
-export async function repairFiles(session: Session): Promise<readonly Finding[]> {
-  const { context, settings } = session;
+/** Takes what is the user's own from others. */
+export function repairFiles({ context, settings }: Session): readonly Finding[] {
   const isHere = settings.apiUrl.value === null;
   const directories = [settings.configDir.value, ...(isHere ? [settings.dataDir.value] : [])];
-  const mended = repairModes(directories, context.platform);
-  if (!isHere) return mended;
-  return [...mended, await check('repair', async () => (await session.local()).repair())];
+  return repairModes(directories, context.platform);
 }

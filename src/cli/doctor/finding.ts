@@ -1,9 +1,9 @@
 /** One thing that `flywheel doctor` looked at, and how an error becomes one. */
 import type { NodeAddress } from '../../chain/node-address.js';
 import type { NodeState } from '../../chain/node-report.js';
+import type { Source } from '../../compose/settings.js';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { type FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
-import type { Source } from '../config/settings.js';
 
 /** One thing that was looked at. */
 export interface Finding {

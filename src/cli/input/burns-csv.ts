@@ -23,9 +23,9 @@ const KIND: TableKind = {
 };
 
 /** The rows as burns; without its column, `persistOnchain` is false, as that of `burn` is. */
-export async function* burnRows(input: Input, problems: Problems): AsyncGenerator<Element> {
+export function* burnRows(input: Input, problems: Problems): Generator<Element> {
   let index = 0;
-  for await (const row of tableRows(input, KIND, problems)) {
+  for (const row of tableRows(input, KIND, problems)) {
     yield burnOf(row, index);
     index += 1;
   }

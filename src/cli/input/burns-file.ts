@@ -10,16 +10,13 @@ import { burnRows } from './burns-csv.js';
 import { checkDecimals } from './decimals.js';
 import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
 import { jsonLines } from './json-lines.js';
-import { type Input, wholeText } from './open-input.js';
+import type { Input } from './open-input.js';
 import { Problems, placeInText } from './problems.js';
 import { proofProblem } from './proof.js';
 import { inFile, inputError } from './read-input.js';
 
-/** What a file of burns holds. */
-export interface BurnsFile {
-  readonly name: string;
-  readonly burns: readonly BurnRequest[];
-}
+/** Burns of one file; more than take a service minutes belong into several. */
+const MAX_BURNS = 100_000;
 
 const AMOUNT = 'burnAmount';
 
@@ -29,40 +26,27 @@ const AMOUNT = 'burnAmount';
  * @param decimals - of the mint, where known; `null` leaves that check to the service.
  * @throws `ERR_INPUT_INVALID` with every problem and its place.
  */
-export async function readBurnsFile(input: Input, decimals: number | null): Promise<BurnsFile> {
-  const burns: BurnRequest[] = [];
-  for await (const burn of checkedBurns(input, decimals)) burns.push(burn);
-  return { name: input.name, burns };
-}
-
-/**
- * The burns of a file as they are read. What comes before the first problem is handed out, so that only the end says whether the
- * file is good.
- * @throws `ERR_INPUT_INVALID` at the end, with every problem.
- */
-export async function* checkedBurns(input: Input, decimals: number | null): AsyncGenerator<BurnRequest> {
+export function readBurnsFile(input: Input, decimals: number | null): readonly BurnRequest[] {
   const problems = new Problems(input.name);
-  const text = input.format === 'json' ? await wholeText(input) : undefined;
-  let isEmpty = true;
-  for await (const element of elementsOf(input, text, problems)) {
-    isEmpty = false;
+  const burns: BurnRequest[] = [];
+  let count = 0;
+  for (const element of elementsOf(input, problems)) {
+    count += 1;
     const burn = readBurn(element, decimals, problems);
-    if (burn !== undefined && problems.count === 0) yield burn;
+    if (burn !== undefined) burns.push(burn);
   }
-  if (isEmpty && problems.count === 0) problems.add('', 'expected at least one burn');
-  problems.throwIfAny(text);
+  if (count === 0 && problems.count === 0) problems.add('', 'expected at least one burn');
+  if (count > MAX_BURNS) problems.add('', `a file holds at most ${MAX_BURNS} burns, got ${count}; split it`);
+  problems.throwIfAny(input.format === 'json' ? input.text : undefined);
+  return burns;
 }
 
-function elementsOf(
-  input: Input,
-  text: string | undefined,
-  problems: Problems,
-): AsyncIterable<Element> | Iterable<Element> {
-  if (text !== undefined) return elementsOfArray(input.name, text);
+function elementsOf(input: Input, problems: Problems): Iterable<Element> {
+  if (input.format === 'json') return elementsOfArray(input);
   return input.format === 'csv' ? burnRows(input, problems) : jsonLines(input, problems);
 }
 
-function* elementsOfArray(name: string, text: string): Generator<Element> {
+function* elementsOfArray({ name, text }: Input): Generator<Element> {
   const { value } = inFile(name, () => parseStrictJson(text));
   if (!Array.isArray(value))
     throw inputError(name, 'expected a JSON array, or NDJSON with one object a line');

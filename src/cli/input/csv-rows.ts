@@ -1,7 +1,6 @@
-/** The rows of a CSV file (RFC 4180), read one by one, each with the place of its cells. */
-import { pipeline, Readable } from 'node:stream';
-import { type CsvError, type Info, parse } from 'csv-parse';
-import { FlywheelError, isFlywheelError, type Position } from '../../errors/flywheel-error.js';
+/** The rows of a CSV file (RFC 4180), each with the place of its cells. */
+import { type CsvError, type Info, parse } from 'csv-parse/sync';
+import { FlywheelError, type Position } from '../../errors/flywheel-error.js';
 import type { Input } from './open-input.js';
 
 /** One row that is not empty. */
@@ -39,39 +38,24 @@ function delimiterOf(firstLine: string): { readonly delimiter: string; readonly 
  * All rows, the header as the first of them; rows without any content are left out.
  * @throws `ERR_INPUT_INVALID` where quotes are such that it cannot be told where a cell ends.
  */
-export async function* csvRows(input: Input): AsyncGenerator<CsvRow> {
-  const pieces = input.pieces()[Symbol.asyncIterator]();
-  let begun = '';
-  let shown = '';
-  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
-    begun += next.value;
-    const more = shown === '' ? next.value.trimStart() : next.value;
-    shown += more;
-    // A first line without an end is left to the parser, which refuses it.
-    if (/[\r\n]/.test(more) || begun.length > MAX_ROW_BYTES) break;
-  }
-  const { delimiter, isStated } = delimiterOf(shown.split(/[\r\n]/, 1)[0] ?? '');
-  const parser = parse({
-    delimiter,
-    ...(isStated ? { from_line: 2 } : {}),
-    record_delimiter: ['\r\n', '\n', '\r'],
-    skip_empty_lines: true,
-    relax_column_count: true,
-    max_record_size: MAX_ROW_BYTES,
-    raw: true,
-    info: true,
-  });
-  const text = async function* (): AsyncGenerator<string> {
-    yield begun;
-    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
-  };
-  const rows: AsyncIterable<Parsed> = pipeline(Readable.from(text()), parser, () => undefined);
+export function csvRows({ name, text }: Input): readonly CsvRow[] {
+  const { delimiter, isStated } = delimiterOf(text.trimStart().split(/[\r\n]/, 1)[0] ?? '');
   try {
-    for await (const { record, raw, info } of rows) {
-      if (record.some((cell) => cell.trim() !== '')) yield rowOf(record, raw, info.lines, delimiter);
-    }
+    const rows: readonly Parsed[] = parse(text, {
+      delimiter,
+      ...(isStated ? { from_line: 2 } : {}),
+      record_delimiter: ['\r\n', '\n', '\r'],
+      skip_empty_lines: true,
+      relax_column_count: true,
+      max_record_size: MAX_ROW_BYTES,
+      raw: true,
+      info: true,
+    }) as never;
+    return rows
+      .filter(({ record }) => record.some((cell) => cell.trim() !== ''))
+      .map(({ record, raw, info }) => rowOf(record, raw, info.lines, delimiter));
   } catch (error) {
-    throw isFlywheelError(error) ? error : unreadable(input.name, error);
+    throw unreadable(name, error);
   }
 }
 

@@ -21,13 +21,9 @@ const DECIMAL = /^[0-9]+(?:\.[0-9]+)?$/;
 const MAX_SHOWN = 60;
 
 /** Every row of a file below its header. @throws `ERR_INPUT_INVALID` when the header is not understood. */
-export async function* tableRows(
-  input: Input,
-  kind: TableKind,
-  problems: Problems,
-): AsyncGenerator<TableRow> {
+export function* tableRows(input: Input, kind: TableKind, problems: Problems): Generator<TableRow> {
   let columns: readonly Column[] | undefined;
-  for await (const row of csvRows(input)) {
+  for (const row of csvRows(input)) {
     if (columns !== undefined) {
       yield readRow(row, columns, kind);
       continue;

@@ -1,4 +1,4 @@
-/** NDJSON: one JSON value a line, read line by line. */
+/** NDJSON: one JSON value a line. */
 
 import { pathText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
@@ -10,38 +10,18 @@ import type { Input } from './open-input.js';
 import type { ElementPlace, Problems } from './problems.js';
 import { inputError } from './read-input.js';
 
-/** Characters of one line; an element takes far fewer. */
-const MAX_LINE = 16 * 1_024 * 1_024;
-
 interface Line {
   readonly text: string;
   /** From 1. */
   readonly number: number;
 }
 
-async function* linesOf({ name, pieces }: Input): AsyncGenerator<Line> {
-  let rest = '';
-  let number = 0;
-  for await (const piece of pieces()) {
-    let start = 0;
-    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', start)) {
-      number += 1;
-      yield { text: rest + piece.slice(start, end), number };
-      rest = '';
-      start = end + 1;
-    }
-    rest += piece.slice(start);
-    if (rest.length > MAX_LINE)
-      throw inputError(name, `line ${number + 1} has more than ${MAX_LINE} characters`);
-  }
-  if (rest !== '') yield { text: rest, number: number + 1 };
-}
-
 /** Every value of a file; a line that holds none is noted as a problem. */
-export async function* jsonLines(input: Input, problems: Problems): AsyncGenerator<Element> {
+export function* jsonLines(input: Input, problems: Problems): Generator<Element> {
   let index = 0;
-  for await (const line of linesOf(input)) {
-    const text = line.text.trim();
+  for (const [at, content] of input.text.split('\n').entries()) {
+    const line: Line = { text: content, number: at + 1 };
+    const text = content.trim();
     if (text === '') continue;
     if (index === 0 && text.startsWith('{') && !text.endsWith('}'))
       throw inputError(input.name, 'expected a JSON array, or NDJSON with one object a line');

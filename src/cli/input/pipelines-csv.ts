@@ -19,11 +19,11 @@ const KIND: TableKind = {
 };
 
 /** The pipelines of a file; without a column that groups them each row is one. */
-export async function pipelineRows(input: Input, problems: Problems): Promise<readonly Element[]> {
+export function pipelineRows(input: Input, problems: Problems): readonly Element[] {
   const groups: TableRow[][] = [];
   const seen = new Set<string>();
   let current: string | undefined;
-  for await (const row of tableRows(input, KIND, problems)) {
+  for (const row of tableRows(input, KIND, problems)) {
     const name = row.fields.get(GROUP);
     const isGrouped = row.columns.some(({ field }) => field === GROUP);
     if (isGrouped) checkGroup(row, { name, isNext: name !== undefined && name === current, seen }, problems);

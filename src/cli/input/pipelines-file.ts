@@ -15,7 +15,7 @@ import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '..
 import { parseStrictJson } from '../../values/strict-json.js';
 import { checkDecimals } from './decimals.js';
 import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
-import { type Input, wholeText } from './open-input.js';
+import type { Input } from './open-input.js';
 import { pipelineRows } from './pipelines-csv.js';
 import { type ElementProblems, Problems, placeInText } from './problems.js';
 import { proofProblem } from './proof.js';
@@ -30,12 +30,12 @@ const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
  * @param decimals - of the mint, where known; `null` leaves that check to the service.
  * @throws `ERR_INPUT_INVALID` with every problem and the place of it.
  */
-export async function readPipelinesFile(input: Input, decimals: number | null): Promise<InitBatchRequest> {
+export function readPipelinesFile(input: Input, decimals: number | null): InitBatchRequest {
   const problems = new Problems(input.name);
-  const text = input.format === 'csv' ? undefined : await wholeText(input);
+  const text = input.format === 'csv' ? undefined : input.text;
   const { elements, prefix } =
     text === undefined
-      ? { elements: await pipelineRows(input, problems), prefix: '' }
+      ? { elements: pipelineRows(input, problems), prefix: '' }
       : elementsOf(input.name, text, problems);
   if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline', { steps: [] });
   if (elements.length > MAX_PIPELINES)

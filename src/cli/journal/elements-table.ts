@@ -2,53 +2,41 @@
 import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import type { Sha256 } from '../../values/digest.js';
-import type { Elements, OperationKind, OperationState, Overlap, Verdict } from './journal.js';
+import type { ChangedElement, Element, OperationKind, OperationState, Overlap } from './journal.js';
 
 /** A digest as it is stored. */
 export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
 
-/** Those of one target. */
+const digestOf = (value: SqlValue | undefined): string => readBuffer(value as ReadonlyBytes).toString('hex');
+
+/** The elements table, limited to the operations of one place. */
 export class ElementsTable {
   readonly #file: SqliteFile;
-  readonly #target: number;
+  /** All targets that are the same place, as an SQL list. */
+  readonly #place: string;
 
-  constructor(file: SqliteFile, target: number) {
+  constructor(file: SqliteFile, place: string) {
     this.#file = file;
-    this.#target = target;
+    this.#place = place;
   }
 
   /** Notes what an operation is made of. */
-  claim(serial: number, digests: Elements): void {
-    if (!Array.isArray(digests)) {
-      // In the order of the table, so that its pages are filled one after the other.
-      this.#run(
-        `INSERT OR IGNORE INTO elements (target, digest, operation, landed)
-         SELECT ?, digest, ?, 0 FROM temp.spool_digests ORDER BY digest`,
-        [this.#target, serial],
-      );
-      return;
-    }
+  claim(serial: number, elements: readonly Element[]): void {
     const insert = this.#file.prepare(
-      'INSERT OR IGNORE INTO elements (target, digest, operation, landed) VALUES (?, ?, ?, 0)',
+      `INSERT INTO elements (target, digest, operation, landed, content, subject)
+       SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?
+       ON CONFLICT DO UPDATE SET landed = 0 WHERE landed < 0`,
     );
-    for (const digest of digests) insert.run([this.#target, digestBytes(digest), serial]);
+    for (const { digest, content, subject } of elements)
+      insert.run([digestBytes(digest), digestBytes(content), digestBytes(subject), serial]);
   }
 
   /** Notes what of an operation has landed. */
-  land(serial: number, landed: Verdict['landed']): void {
-    if ('allBut' in landed) {
-      this.#run('UPDATE elements SET landed = 1 WHERE operation = ? AND landed = 0', [serial]);
-      this.#mark(serial, landed.allBut, 0);
-    } else {
-      this.#mark(serial, landed, 1);
-    }
-  }
-
-  #mark(serial: number, digests: readonly Sha256[], landed: 0 | 1): void {
+  land(serial: number, digests: readonly Sha256[]): void {
     const update = this.#file.prepare(
-      'UPDATE elements SET landed = ? WHERE target = ? AND digest = ? AND operation = ?',
+      `UPDATE elements SET landed = 1 WHERE target IN ${this.#place} AND digest = ? AND operation = ?`,
     );
-    for (const digest of digests) update.run([landed, this.#target, digestBytes(digest), serial]);
+    for (const digest of digests) update.run([digestBytes(digest), serial]);
   }
 
   hasLanded(serial: number): boolean {
@@ -58,20 +46,24 @@ export class ElementsTable {
 
   /** Lets go of what of an operation has not landed. */
   unclaim(serial: number): void {
-    this.#run('DELETE FROM elements WHERE operation = ? AND landed = 0', [serial]);
+    this.#file.prepare('UPDATE elements SET landed = -1 WHERE operation = ? AND landed = 0').run([serial]);
+  }
+
+  /** Forgets what an operation of which nothing has landed is made of. */
+  drop(serial: number): void {
+    this.#file.prepare('DELETE FROM elements WHERE operation = ? AND landed <= 0').run([serial]);
   }
 
   /** Which of these are in operations other than this one, landed or not; one line a digest. */
-  overlaps(digests: Elements, serial: number | null): readonly Overlap[] {
-    if (this.#get('SELECT 1 FROM elements WHERE target = ? LIMIT 1', [this.#target]) === undefined) return [];
+  overlaps(digests: readonly Sha256[], serial: number | null): readonly Overlap[] {
+    if (this.#isEmpty) return [];
     const find = this.#file.prepare(
       `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target = ? AND e.digest = ? AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
+       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
     );
-    const met = Array.isArray(digests) ? (digests as readonly Sha256[]) : this.#spooledInTable();
-    return met.flatMap((digest) => {
+    return digests.flatMap((digest) => {
       const [landed, date, id, kind, state, command, notes] =
-        find.get([this.#target, digestBytes(digest), serial ?? 0]) ?? [];
+        find.get([digestBytes(digest), serial ?? 0]) ?? [];
       if (id === undefined) return [];
       const operation = {
         id: String(id),
@@ -84,42 +76,43 @@ export class ElementsTable {
     });
   }
 
-  /** Elements of the spool that any operation has, in the order of the spool. */
-  #spooledInTable(): readonly Sha256[] {
-    const rows = this.#file
-      .prepare(
-        `SELECT s.digest FROM temp.spool_digests s
-         WHERE EXISTS (SELECT 1 FROM elements e WHERE e.target = ? AND e.digest = s.digest) ORDER BY s.element`,
-      )
-      .all([this.#target]);
-    return rows.map(([digest]) => readBuffer(digest as ReadonlyBytes).toString('hex') as Sha256);
+  /**
+   * Elements about something of which another one has landed that is not among them: equal but for its amounts and recipients.
+   * What stood beside the other one in its own file, and did not land there, is no change of it.
+   * @param taken - numbers of those that are looked at; `null`: all.
+   */
+  changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
+    if (this.#isEmpty) return [];
+    const contents = new Set(elements.map(({ content }) => content as string));
+    const find = this.#file.prepare(
+      `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
+         AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`,
+    );
+    return (taken ?? [...elements.keys()]).flatMap((index) => {
+      const element = elements[index];
+      if (element === undefined) return [];
+      const others = find.all([digestBytes(element.subject), digestBytes(element.content)]);
+      const other = others.find(([content]) => !contents.has(digestOf(content)));
+      return other === undefined ? [] : [{ index, date: String(other[1]) }];
+    });
   }
 
   /** Which of these no operation has landed, as numbers from 0. */
-  lacking(digests: Elements): readonly number[] {
-    if (!Array.isArray(digests)) {
-      const rows = this.#file
-        .prepare(
-          `SELECT s.element FROM temp.spool_digests s WHERE NOT EXISTS
-             (SELECT 1 FROM elements e WHERE e.target = ? AND e.digest = s.digest AND e.landed = 1) ORDER BY s.element`,
-        )
-        .all([this.#target]);
-      return rows.map(([element]) => Number(element));
-    }
-    const list: readonly Sha256[] = digests;
+  lacking(elements: readonly Element[]): readonly number[] {
     const landed = this.#file.prepare(
-      'SELECT 1 FROM elements WHERE target = ? AND digest = ? AND landed = 1 LIMIT 1',
+      `SELECT 1 FROM elements WHERE target IN ${this.#place} AND digest = ? AND landed = 1 LIMIT 1`,
     );
-    return list.flatMap((digest, at) =>
-      landed.get([this.#target, digestBytes(digest)]) === undefined ? [at] : [],
+    return elements.flatMap(({ digest }, at) =>
+      landed.get([digestBytes(digest)]) === undefined ? [at] : [],
     );
+  }
+
+  get #isEmpty(): boolean {
+    return this.#get(`SELECT 1 FROM elements WHERE target IN ${this.#place} LIMIT 1`, []) === undefined;
   }
 
   #get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
     return this.#file.prepare(sql).get(parameters);
-  }
-
-  #run(sql: string, parameters: readonly SqlValue[]): void {
-    this.#file.prepare(sql).run(parameters);
   }
 }

@@ -3,32 +3,31 @@
  * key, how far it is, and what came of it. What was promised once is looked up here before anything is sent.
  */
 import type { Sha256 } from '../../values/digest.js';
-import type { Spool, SpoolPart } from './spool.js';
 
-/**
- * What an operation does; `batch` is one batch from its init to its end, whichever commands take it there, `approve` what of it
- * a wallet has signed; `api` is a request that was put together by hand.
- */
-export type OperationKind = 'burn' | 'burn-batch' | 'batch' | 'approve' | 'execute' | 'cancel';
+/** What an operation does; `batch` is one batch from its init to its end, whichever commands take it there. */
+export type OperationKind = 'burn' | 'burn-batch' | 'batch';
 
 /**
  * How far an operation is.
  * - `open`: begun, and its outcome is not known.
  * - `waiting`: a batch is set up and waits for its owner.
- * - `done`, `partial`, `failed`: all, a part or nothing of it landed, and no more will under its keys.
- * - `void`: ended before anything landed, on purpose; the same content may be done as if for the first time.
+ * - `done`, `partial`: all or a part of it landed, and no more will under its keys.
+ * - `cancelled`: its batch was cancelled before anything landed.
  */
-export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'failed' | 'void';
+export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'cancelled';
 
 /** Has it its verdict? */
 export const isOver = (state: OperationState): boolean => state !== 'open' && state !== 'waiting';
 
-/** Where operations go. Neither API keys nor pins are part of it, so that changing them changes nothing. */
+/**
+ * Where operations go. Two are one where their flywheel is one, or, where that is not known of both, their address. Neither API
+ * keys nor profiles are part of it, so that changing them changes nothing.
+ */
 export interface Target {
-  /** `embedded:` and the flywheel's id, or the address of an API. */
-  readonly place: string;
-  /** The profile; empty where none was named. */
-  readonly profile: string;
+  /** `embedded:` and the ledger's id, or the address of an API. */
+  readonly address: string;
+  /** Its multisig and mint; `null` where they are not known. */
+  readonly flywheel: string | null;
 }
 
 /** Tells processes apart. */
@@ -47,8 +46,15 @@ export type KeyOrigin =
   /** From the user. */
   | { readonly from: 'user'; readonly key: string };
 
-/** Digests of elements, or all those of a spool. */
-export type Elements = readonly Sha256[] | Spool;
+/** One of the burns or pipelines that an operation is made of. */
+export interface Element {
+  /** Of all that it says; the second of two equal ones has another. */
+  readonly digest: Sha256;
+  /** The same, for each of several equal ones. */
+  readonly content: Sha256;
+  /** Of what it is about: its kinds of actions, type and proof, whatever the amounts and recipients. */
+  readonly subject: Sha256;
+}
 
 export interface OperationRequest {
   readonly kind: OperationKind;
@@ -57,16 +63,18 @@ export interface OperationRequest {
   readonly origin: KeyOrigin;
   /** All that carrying on needs beside the key, as JSON text; it may be large and is let go of at the end. */
   readonly body: () => string;
-  /** What is noted from the beginning. */
-  readonly notes: () => Notes;
+  /** What is noted from the beginning. @param taken - numbers of the elements that it takes; `null`: all. */
+  readonly notes: (taken: readonly number[] | null) => Notes;
   /** The words of the command, to show to people. */
   readonly command: readonly string[];
   /** What it is made of; while it is open, and once they have landed, no other operation takes them by mistake. */
-  readonly elements: Elements;
-  /** Elements that are stored beside the body, part by part. */
-  readonly parts?: Spool;
+  readonly elements: readonly Element[];
+  /** Numbers of those that it takes; `null`: all. */
+  readonly taken: readonly number[] | null;
   /** Do once more what is over and done, and elements that have landed. */
   readonly again: boolean;
+  /** Take elements also where others about the same have landed with another amount or recipient. */
+  readonly allowChanged: boolean;
 }
 
 /** What an operation notes on its way; small. */
@@ -75,8 +83,8 @@ export type Notes = Readonly<Record<string, unknown>>;
 /** How an operation ended, which of its elements have landed by it, and answers that are stored along with that. */
 export interface Verdict {
   readonly state: Exclude<OperationState, 'open'>;
-  /** Those that have landed, or all that it has taken but these. */
-  readonly landed: readonly Sha256[] | { readonly allBut: readonly Sha256[] };
+  /** Those that have landed. */
+  readonly landed: readonly Sha256[];
   /** What has not landed may do so yet, by other hands. */
   readonly mayLand?: boolean;
   readonly answers?: Readonly<Record<string, unknown>>;
@@ -101,8 +109,6 @@ export interface OperationSummary {
 
 /** One operation, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
 export interface Entry extends OperationSummary {
-  /** The same content done so many times before, with `--again`. */
-  readonly run: number;
   /** Begun by this very call. */
   readonly isNew: boolean;
   /** An answer was stored since it was taken. */
@@ -110,13 +116,11 @@ export interface Entry extends OperationSummary {
   /** Answers of it are stored, from whenever. */
   readonly hasAnswers: boolean;
   /** Which of these have not landed, by it or by any other operation, as numbers from 0. */
-  lacking(elements: Elements): readonly number[];
+  lacking(elements: readonly Element[]): readonly number[];
   /** Something of it is known to have landed. */
   readonly hasLanded: boolean;
   /** What it was begun with; `undefined` once it is over. */
   body(): string | undefined;
-  /** A part of the elements that were stored beside it. @throws `ERR_INPUT_INVALID` when it is over. */
-  part(part: number): SpoolPart;
   note(notes: Notes): void;
   /** Does another operation name this batch? */
   hasBatchOfAnother(batchId: string): boolean;
@@ -130,7 +134,7 @@ export interface Entry extends OperationSummary {
    * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
    * @returns false when another process was faster, with this operation or with one of the elements.
    */
-  reopen(elements: readonly Sha256[], notes: Notes): boolean;
+  reopen(elements: readonly Element[], notes: Notes): boolean;
   settle(verdict: Verdict): void;
   /** Its outcome has left this process. */
   markPrinted(): void;
@@ -148,7 +152,17 @@ export type Begun =
   /** `again` was asked for, and the last one is not over. */
   | { readonly status: 'unfinished'; readonly entry: OperationSummary }
   /** Elements of it are in other operations; nothing was begun. */
-  | { readonly status: 'overlap'; readonly overlaps: readonly Overlap[] };
+  | { readonly status: 'overlap'; readonly overlaps: readonly Overlap[] }
+  /** Elements that have landed from another file are no longer in this one, which has others about the same; nothing was begun. */
+  | { readonly status: 'changed'; readonly changes: readonly ChangedElement[] };
+
+/** An element in whose place another one has landed. */
+export interface ChangedElement {
+  /** Its number. */
+  readonly index: number;
+  /** When the other one landed. */
+  readonly date: string;
+}
 
 /** An element that is in another operation. */
 export interface Overlap {
@@ -173,8 +187,11 @@ export interface Journal {
   /** The operation that a content is, if it has been begun here; nothing is begun or taken. @param origin - of the content unless given. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined;
 
-  /** Room for the elements of one request; what was in it before is let go of. */
-  spool(): Spool;
+  /** What stands in the way of a request, as `begin` would find it; nothing is begun. */
+  inTheWay(request: Pick<OperationRequest, 'elements' | 'taken'>): {
+    readonly overlaps: readonly Overlap[];
+    readonly changes: readonly ChangedElement[];
+  };
 
   /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[];

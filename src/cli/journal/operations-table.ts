@@ -7,7 +7,6 @@ import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, utcDay } from '../../values/time.js';
 import { ElementsTable } from './elements-table.js';
 import type { KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
-import { type SpoolPart, unpackPart } from './spool.js';
 
 /** An operation as it stands. */
 export interface Row extends OperationSummary {
@@ -31,10 +30,6 @@ const ANSWER_DAYS = 90;
 const COLUMNS =
   'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
-/** What elements that are stored with an operation are called among its answers, and what comes after them. */
-const PART = 'part/';
-const PARTS_END = 'part0';
-
 /** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
 
@@ -46,6 +41,8 @@ export class OperationsTable {
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
+  /** All targets that are the same place, as an SQL list. */
+  readonly #place: string;
   readonly #statements = new Map<string, Statement>();
   readonly elements: ElementsTable;
 
@@ -56,20 +53,24 @@ export class OperationsTable {
     this.#file = file;
     this.#processes = processes;
     this.#clock = clock;
-    const { place, profile } = target;
+    const { address } = target;
+    const flywheel = target.flywheel ?? '';
     const find = (): SqlValue | undefined =>
       file.read(() =>
-        this.#get('SELECT id FROM targets WHERE place = ? AND profile = ?', [place, profile]),
+        this.#get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', [address, flywheel]),
       )?.[0];
     if (find() === undefined)
       file.write(() =>
-        this.#run('INSERT INTO targets (place, profile) VALUES (?, ?) ON CONFLICT DO NOTHING', [
-          place,
-          profile,
+        this.#run('INSERT INTO targets (address, flywheel) VALUES (?, ?) ON CONFLICT DO NOTHING', [
+          address,
+          flywheel,
         ]),
       );
     this.#target = Number(find());
-    this.elements = new ElementsTable(file, this.#target);
+    const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?1) OR (address = ?2 AND (flywheel = '' OR ?1 = ''))`;
+    const ids = file.read(() => file.prepare(same).all([flywheel, address])).map(([id]) => Number(id));
+    this.#place = `(${ids.join(', ')})`;
+    this.elements = new ElementsTable(file, this.#place);
   }
 
   /** The first operation of the target that matches, in the order that the condition ends with. */
@@ -79,8 +80,8 @@ export class OperationsTable {
 
   rows(where: string, parameters: readonly SqlValue[]): readonly Row[] {
     return this.#file
-      .prepare(`SELECT ${COLUMNS} FROM operations WHERE target = ? AND ${where}`)
-      .all([this.#target, ...parameters])
+      .prepare(`SELECT ${COLUMNS} FROM operations WHERE target IN ${this.#place} AND ${where}`)
+      .all([...parameters])
       .map((row) => this.#file.decode(() => this.#toRow(row)));
   }
 
@@ -125,31 +126,8 @@ export class OperationsTable {
     return row;
   }
 
-  /** Stores the elements of a spool with an operation. */
-  keepParts(serial: number): void {
-    this.#run(
-      `INSERT INTO answers (operation, name, answer) SELECT ?, '${PART}' || part, body FROM temp.spool_parts`,
-      [serial],
-    );
-  }
-
-  /** A part that was stored. */
-  part(serial: number, part: number): SpoolPart | undefined {
-    const row = this.#get('SELECT answer FROM answers WHERE operation = ? AND name = ?', [
-      serial,
-      PART + part,
-    ]);
-    return row && unpackPart(row[0] as ReadonlyBytes);
-  }
-
-  dropParts(serial: number): void {
-    this.#run(`DELETE FROM answers WHERE operation = ? AND name >= '${PART}' AND name < '${PARTS_END}'`, [
-      serial,
-    ]);
-  }
-
   remove(serial: number): void {
-    this.elements.unclaim(serial);
+    this.elements.drop(serial);
     this.#run('DELETE FROM answers WHERE operation = ?', [serial]);
     this.#run('DELETE FROM operations WHERE serial = ?', [serial]);
   }
@@ -173,8 +151,7 @@ export class OperationsTable {
   }
 
   hasAnswers(serial: number): boolean {
-    const found = `SELECT 1 FROM answers WHERE operation = ? AND (name < '${PART}' OR name >= '${PARTS_END}') LIMIT 1`;
-    return this.#get(found, [serial]) !== undefined;
+    return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1', [serial]) !== undefined;
   }
 
   /** Counts the day, and lets go of answers that their days of use have outlived. Keys stay. */
@@ -183,7 +160,7 @@ export class OperationsTable {
     if (this.#get('SELECT 1 FROM days WHERE day = ?', [day]) !== undefined) return;
     this.#run('INSERT INTO days (day) VALUES (?)', [day]);
     this.#run(
-      `DELETE FROM answers WHERE operation IN (SELECT serial FROM operations WHERE state IN ('done', 'failed', 'void')
+      `DELETE FROM answers WHERE operation IN (SELECT serial FROM operations WHERE state IN ('done', 'cancelled')
          AND told = 1 AND days_before + ? <= (SELECT count(*) FROM days))`,
       [ANSWER_DAYS],
     );

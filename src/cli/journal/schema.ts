@@ -5,15 +5,16 @@ import { type FileVersion, isEmptyFile, prepareFile } from '../../files/sqlite-v
 /** "FLYJ" as a 32-bit number. */
 const JOURNAL: FileVersion = {
   applicationId: 0x46_4c_59_4a,
-  version: 1,
+  version: 2,
   kind: 'a journal',
   unharmed: 'nothing was sent',
 };
 
+// `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
 // Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;
 // `days_before` of an operation is how many there were when it last changed.
 const TABLES = `
-CREATE TABLE targets (id INTEGER PRIMARY KEY, place TEXT NOT NULL, profile TEXT NOT NULL, UNIQUE (place, profile)) STRICT;
+CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
   serial INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, target INTEGER NOT NULL REFERENCES targets (id), kind TEXT NOT NULL,
   key TEXT NOT NULL, origin TEXT NOT NULL, content BLOB NOT NULL, run INTEGER NOT NULL, state TEXT NOT NULL,
@@ -30,9 +31,11 @@ CREATE TABLE answers (
 CREATE TABLE elements (
   target INTEGER NOT NULL REFERENCES targets (id), digest BLOB NOT NULL,
   operation INTEGER NOT NULL REFERENCES operations (serial), landed INTEGER NOT NULL,
+  content BLOB NOT NULL, subject BLOB NOT NULL,
   PRIMARY KEY (target, digest, operation)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX elements_claimed ON elements (operation) WHERE landed = 0;
+CREATE INDEX elements_by_operation ON elements (operation, content);
+CREATE INDEX elements_by_subject ON elements (target, subject) WHERE landed = 1;
 CREATE TABLE days (day TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 

@@ -3,7 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import {
-  type Elements,
+  type Element,
   type Entry,
   isOver,
   type Notes,
@@ -13,14 +13,12 @@ import {
   type Verdict,
 } from './journal.js';
 import type { Changes, OperationsTable, Row } from './operations-table.js';
-import type { SpoolPart } from './spool.js';
 
 /** An operation that was taken. */
 export class SqliteEntry implements Entry {
   readonly id: string;
   readonly kind: OperationKind;
   readonly key: string;
-  readonly run: number;
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly isNew: boolean;
@@ -41,7 +39,6 @@ export class SqliteEntry implements Entry {
     this.id = row.id;
     this.kind = row.kind;
     this.key = row.key;
-    this.run = row.run;
     this.command = row.command;
     this.dateBegun = row.dateBegun;
   }
@@ -78,14 +75,6 @@ export class SqliteEntry implements Entry {
     return this.#table.body(this.#row.serial);
   }
 
-  part(part: number): SpoolPart {
-    const found = this.#table.part(this.#row.serial, part);
-    if (found !== undefined) return found;
-    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${this.id} is over and done.`, {
-      hint: 'The command itself prints what came of it.',
-    });
-  }
-
   note(notes: Notes): void {
     this.#change({ notes: JSON.stringify({ ...this.#row.notes, ...notes }) });
   }
@@ -111,7 +100,7 @@ export class SqliteEntry implements Entry {
     );
   }
 
-  lacking(elements: Elements): readonly number[] {
+  lacking(elements: readonly Element[]): readonly number[] {
     return this.#table.elements.lacking(elements);
   }
 
@@ -119,11 +108,12 @@ export class SqliteEntry implements Entry {
     return this.#table.elements.overlaps(elements, this.#row.serial);
   }
 
-  reopen(elements: readonly Sha256[], notes: Notes): boolean {
+  reopen(elements: readonly Element[], notes: Notes): boolean {
     return this.#file.write(() => {
       const row = this.#table.row('serial = ?', [this.#row.serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
-      if (this.#table.elements.overlaps(elements, row.serial).length > 0) return false;
+      const digests = elements.map(({ digest }) => digest);
+      if (this.#table.elements.overlaps(digests, row.serial).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
       this.#table.elements.claim(this.#row.serial, elements);
@@ -157,7 +147,6 @@ export class SqliteEntry implements Entry {
   #markTold(): void {
     const isSpent = isOver(this.state) && this.state !== 'partial';
     if (this.kind === 'burn') this.#table.elements.unclaim(this.#row.serial);
-    if (isSpent) this.#table.dropParts(this.#row.serial);
     const spent: Changes = isSpent ? { body: null } : {};
     this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...spent });
   }

@@ -10,7 +10,8 @@ import type { Clock } from '../../values/time.js';
 import { digestBytes } from './elements-table.js';
 import {
   type Begun,
-  type Elements,
+  type ChangedElement,
+  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -24,7 +25,6 @@ import {
 } from './journal.js';
 import { OperationsTable, type Row } from './operations-table.js';
 import { prepareJournal } from './schema.js';
-import { Spool } from './spool.js';
 import { SqliteEntry } from './sqlite-entry.js';
 
 export interface JournalOptions {
@@ -69,8 +69,7 @@ class SqliteJournal implements Journal {
       this.#table.noteDay();
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request, 0);
-      const isVoid = known.state === 'void' && known.origin === 'content';
-      if (!request.again) return isVoid ? this.#insert(request, known.run + 1) : this.#take(known);
+      if (!request.again) return this.#take(known);
       if (!isOver(known.state) || known.state === 'partial') return { status: 'unfinished', entry: known };
       return this.#insert(request, known.run + 1);
     });
@@ -102,8 +101,15 @@ class SqliteJournal implements Journal {
     );
   }
 
-  spool(): Spool {
-    return new Spool(this.#file);
+  inTheWay({ elements, taken }: Pick<OperationRequest, 'elements' | 'taken'>): {
+    readonly overlaps: readonly Overlap[];
+    readonly changes: readonly ChangedElement[];
+  } {
+    const digests = takenOf(elements, taken).map(({ digest }) => digest);
+    return this.#file.read(() => ({
+      overlaps: this.#table.elements.overlaps(digests, null),
+      changes: this.#table.elements.changes(elements, taken),
+    }));
   }
 
   pending(): readonly OperationSummary[] {
@@ -151,12 +157,11 @@ class SqliteJournal implements Journal {
 
   /** For a burn: an operation with the same burn whose outcome is not known or not printed, under whichever key. */
   #sameBurn({ kind, origin, elements, again }: OperationRequest): Row | undefined {
-    if (kind !== 'burn' || !Array.isArray(elements)) return undefined;
-    const [digest] = elements as readonly Sha256[];
-    if (digest === undefined) return undefined;
+    const [element] = elements;
+    if (kind !== 'burn' || element === undefined) return undefined;
     const rows = this.#table.rows(
       `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND landed = 0) ORDER BY serial`,
-      [digestBytes(digest)],
+      [digestBytes(element.digest)],
     );
     // Two processes may burn the same at once where neither says --once.
     const isBeside = (row: Row): boolean => row.busy && row.origin === 'chance' && origin.from === 'chance';
@@ -164,35 +169,38 @@ class SqliteJournal implements Journal {
     return others.find((row) => !row.busy) ?? others[0];
   }
 
-  #overlaps({ kind, origin, elements, again }: OperationRequest): readonly Overlap[] {
+  #overlaps({ kind, origin, elements, taken, again }: OperationRequest): readonly Overlap[] {
     // A burn without --once is a new one, whatever has landed.
     if (kind === 'burn' && origin.from !== 'content') return [];
     const stays = ({ operation }: Overlap): boolean =>
       operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
-    return this.#table.elements.overlaps(elements, null).filter((overlap) => !again || stays(overlap));
+    const digests = takenOf(elements, taken).map(({ digest }) => digest);
+    return this.#table.elements.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
   #derivedKey(kind: OperationKind, content: Sha256, run: number): string {
-    const { place, profile } = this.#options.target;
-    return derivedUuid('operation', kind, content, place, profile, String(run));
+    const { address, flywheel } = this.#options.target;
+    return derivedUuid('operation', kind, content, flywheel ?? address, String(run));
   }
 
   #insert(request: OperationRequest, run: number): Begun {
-    const { kind, content, origin, command, elements } = request;
+    const { kind, content, origin, command, elements, taken, again, allowChanged } = request;
     const same = this.#sameBurn(request);
     if (same?.busy === true && same.kind === 'burn') return busy(same);
     const overlaps = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
+    const changes =
+      kind === 'burn' || again || allowChanged ? [] : this.#table.elements.changes(elements, taken);
+    if (changes.length > 0) return { status: 'changed', changes };
     const key =
       origin.from === 'user'
         ? origin.key
         : origin.from === 'content'
           ? this.#derivedKey(kind, content, run)
           : this.#options.ids.uuid();
-    const given = { notes: request.notes(), body: request.body() };
+    const given = { notes: request.notes(taken), body: request.body() };
     const row = this.#table.insert({ kind, key, origin: origin.from, content, run, command, ...given });
-    this.#table.elements.claim(row.serial, elements);
-    if (request.parts !== undefined) this.#table.keepParts(row.serial);
+    this.#table.elements.claim(row.serial, takenOf(elements, taken));
     return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, true) };
   }
 
@@ -220,10 +228,11 @@ const busy = ({ holder, dateChanged }: Row): Begun => ({
   since: dateChanged,
 });
 
-const overlapsWith = (operation: Row, elements: Elements): readonly Overlap[] =>
-  Array.isArray(elements)
-    ? elements.map((digest) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }))
-    : [];
+const overlapsWith = (operation: Row, elements: readonly Element[]): readonly Overlap[] =>
+  elements.map(({ digest }) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }));
+
+const takenOf = (elements: readonly Element[], taken: readonly number[] | null): readonly Element[] =>
+  taken === null ? elements : taken.flatMap((index) => elements.slice(index, index + 1));
 
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   new FlywheelError(

@@ -1,33 +1,44 @@
-/** The elements of an operation, distinguished by what they are and by how many alike stand before them. */
+/** The elements of an operation. The third of three equal ones is another element than the first. */
 import type { Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256, sha256 } from '../../values/digest.js';
+import type { Element } from '../journal/journal.js';
 
-/** Numbers elements that are alike: the third of three is another element than the first. */
-function numbered(texts: readonly string[]): readonly Sha256[] {
+/** @param texts - all that an element says, and what it is about. */
+function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {
   const counts = new Map<string, number>();
-  return texts.map((text) => {
+  return texts.map(([text, subject]) => {
     const count = counts.get(text) ?? 0;
     counts.set(text, count + 1);
-    return sha256(`${text} ${count}`);
+    return { digest: sha256(`${text} ${count}`), content: sha256(text), subject: sha256(subject) };
   });
 }
 
-/** Burns with the same type, proof and amount are alike, recorded on chain or not. */
-export const burnText = ({ type, proof, burnAmount }: BurnRequest): string =>
-  `burn ${fingerprint({ type, proof, burnAmount })}`;
+/** Burns with the same type, proof and amount are equal, recorded on chain or not. */
+export const burnElements = (burns: readonly BurnRequest[]): readonly Element[] =>
+  numbered(
+    burns.map(({ type, proof, burnAmount }) => [
+      `burn ${fingerprint({ type, proof, burnAmount })}`,
+      `burn ${fingerprint({ type, proof })}`,
+    ]),
+  );
 
-/** The digests of burns, in their order. */
-export const burnDigests = (burns: readonly BurnRequest[]): readonly Sha256[] =>
-  numbered(burns.map(burnText));
+export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Element[] =>
+  numbered(
+    pipelines.map((pipeline) => {
+      const { type, payload } = pipeline;
+      const kinds = pipeline.actions.map(({ action }) => action);
+      return [
+        `pipeline ${fingerprint(pipeline as unknown as JsonObject)}`,
+        `pipeline ${fingerprint({ type, payload, kinds })}`,
+      ];
+    }),
+  );
 
-/** The digests of pipelines, in their order. */
-export const pipelineDigests = (pipelines: readonly Pipeline[]): readonly Sha256[] =>
-  numbered(pipelines.map((pipeline) => `pipeline ${fingerprint(pipeline as unknown as JsonObject)}`));
-
-/** The digest of a whole list. */
-export const contentDigest = (digests: readonly Sha256[]): Sha256 => sha256(digests.join(' '));
+/** Tells one file from another, by all that its elements say. */
+export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
+  sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
 
 /** How many elements are equal to one before them, and the first two that are, counted from 0. */
 export function equalElements(

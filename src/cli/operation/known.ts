@@ -1,20 +1,39 @@
 /** Says in a dry run what the real command would find in the journal. */
-import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import type { OperationKind, OperationState } from '../journal/journal.js';
+import type { OperationRequest, OperationState } from '../journal/journal.js';
+import { changedElements, withoutOverlap } from './overlap.js';
 
-const WOULD: Readonly<Partial<Record<OperationState, string>>> = {
+const WOULD: Readonly<Record<OperationState, string>> = {
   open: 'its outcome is not known, and the command would go on with it',
   waiting: 'its batch waits, and the command would go on with it',
   partial: 'it was done in part, and only --rest would send what has not landed',
-  done: 'it is done, and the command would only print what came of it',
-  failed: 'it has failed, and the command would only print what came of it',
+  done: 'it is done, and the command would only print its outcome',
+  cancelled: 'its batch was cancelled, and only --again would send it',
 };
 
-/** A dry run looks at the whole file; this is what of it has been begun before, if it can be looked up. */
-export async function noteKnown(session: Session, kind: OperationKind, content: Sha256): Promise<void> {
+/**
+ * The numbers of the elements that the command would send; `null`: all of them.
+ * @throws `ERR_INPUT_INVALID` where the command would be refused.
+ */
+export async function takenByDryRun(
+  session: Session,
+  request: Pick<OperationRequest, 'kind' | 'content' | 'elements' | 'again' | 'allowChanged'>,
+  { noun, isRest }: { readonly noun: string; readonly isRest: boolean },
+): Promise<readonly number[] | null> {
   const opened = await session.service().catch(() => undefined);
-  const known = (await opened?.journal().catch(() => undefined))?.known(kind, content);
-  const would = known && WOULD[known.state];
-  if (would !== undefined) session.output.tell(`This file was begun ${known?.dateBegun}: ${would}.`);
+  const journal = await opened?.journal().catch(() => undefined);
+  if (journal === undefined) return null;
+  const known = journal.known(request.kind, request.content);
+  if (known !== undefined) {
+    session.output.tell(`This file was begun ${known.dateBegun}: ${WOULD[known.state]}.`);
+    return null;
+  }
+  if (request.again) return null;
+  const { overlaps, changes } = journal.inTheWay({ elements: request.elements, taken: null });
+  const whole = { ...request, taken: null } as OperationRequest;
+  const asked = overlaps.length === 0 ? whole : withoutOverlap(session, whole, overlaps, { noun, isRest });
+  const taken = asked === null ? [] : asked.taken;
+  const left = changes.filter(({ index }) => taken === null || taken.includes(index));
+  if (left.length > 0 && !request.allowChanged) throw changedElements(left, noun);
+  return taken;
 }

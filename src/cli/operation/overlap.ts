@@ -1,62 +1,57 @@
 /** What to do when elements of a new operation are in others already: nothing, unless somebody who knows says what. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import { canAsk } from '../consent.js';
-import type { Entry, OperationRequest, Overlap } from '../journal/journal.js';
+import type { ChangedElement, Element, Entry, OperationRequest, Overlap } from '../journal/journal.js';
 import { agreedLine, resumeLine } from './resume-line.js';
 
-/** How to ask for an operation of which some elements are left out. */
-export interface Narrowing {
-  /** What people call an element: "burn", "pipeline". */
-  readonly noun: string;
-  /** `--only-new` was given. */
-  readonly onlyNew: boolean;
-  /** The request without these elements; `null` when nothing is left of it. */
-  without(digests: ReadonlySet<Sha256>): OperationRequest | null;
-}
-
 /**
- * The request to go on with; `null` when all of it has been done.
- * @throws `ERR_INPUT_INVALID` or `ERR_DECLINED`; nothing was sent.
+ * The request without elements that other operations have landed, or may land yet; `null` when nothing is left of it.
+ * @param isRest - whether `--rest` was given.
+ * @throws `ERR_INPUT_INVALID`; nothing was sent.
  */
-export async function resolveOverlap(
+export function withoutOverlap(
   session: Session,
   request: OperationRequest,
   overlaps: readonly Overlap[],
-  narrowing: Narrowing,
-): Promise<OperationRequest | null> {
-  const narrowed = (): OperationRequest | null =>
-    narrowing.without(new Set(overlaps.map(({ digest }) => digest)));
-  const sentence = describe(request, overlaps, narrowing.noun);
-  if (narrowing.onlyNew) {
-    session.output.tell(`${sentence} They are left out.`);
-    return narrowed();
-  }
+  { noun, isRest }: { readonly noun: string; readonly isRest: boolean },
+): OperationRequest | null {
+  const { elements, taken, kind } = request;
+  const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
-  if (open !== undefined) {
-    if (request.kind === 'burn') throw unfinishedBurn(session, open);
-    throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
-      hint: `Leave them out with --only-new. ${wayOut(session, open)}`,
-    });
+  if (isRest) {
+    session.output.tell(`${sentence} They are left out.`);
+    const met = new Set<string>(overlaps.map(({ digest }) => digest));
+    const left = (taken ?? [...elements.keys()]).filter((index) => !met.has(elements[index]?.digest ?? ''));
+    return left.length === 0 ? null : { ...request, taken: left };
   }
-  const left = request.elements.length - overlaps.length;
-  if (left === 0 || !canAsk(session)) {
-    throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
-      hint:
-        left === 0
-          ? 'Do it once more with --again.'
-          : 'Leave them out with --only-new, or do all of it once more with --again.',
-    });
-  }
-  session.output.progress.clear();
-  session.output.show(sentence);
-  const answer = await session.context.io.prompt(`Leave them out and go on with the other ${left}? [y/N] `);
-  if (answer !== null && /^y(es)?$/i.test(answer.trim())) return narrowed();
-  throw new FlywheelError('ERR_DECLINED', 'Declined; nothing was sent.', {
-    hint: 'All of it once more: --again.',
-  });
+  if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
+  const hint =
+    open !== undefined
+      ? `The same command with --rest leaves them out. ${wayOut(session, open)}`
+      : overlaps.length === elements.length
+        ? 'Do it once more with --again.'
+        : 'The same command with --rest sends the others; --again sends all of it.';
+  throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, { hint });
+}
+
+/** Numbers that one message names. */
+const MAX_NAMED = 20;
+
+/** What is in this file has landed with another amount or recipient: sending it in full would do both. */
+export function changedElements(changes: readonly ChangedElement[], noun: string): FlywheelError {
+  const named = changes
+    .slice(0, MAX_NAMED)
+    .map(({ index, date }) => `[${index}] on ${date.slice(0, 10)}`)
+    .join(', ');
+  const more = changes.length > MAX_NAMED ? ` and ${changes.length - MAX_NAMED} more` : '';
+  return new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${changes.length} ${noun}${changes.length === 1 ? ' has' : 's have'} landed from another file with another amount or recipient: ${named}${more}. Nothing was sent.`,
+    {
+      hint: 'Remove them from the file, or add --allow-changed to send their full new amounts as well.',
+    },
+  );
 }
 
 /**
@@ -66,12 +61,12 @@ export async function resolveOverlap(
 export function stillToDo(
   session: Session,
   entry: Entry,
-  elements: readonly Sha256[],
+  elements: readonly Element[],
   noun: string,
-): ReadonlySet<Sha256> {
-  const overlaps = entry.elsewhere(elements);
-  if (overlaps.length === 0) return new Set(elements);
-  const sentence = describe({ elements }, overlaps, noun);
+): readonly Element[] {
+  const overlaps = entry.elsewhere(elements.map(({ digest }) => digest));
+  if (overlaps.length === 0) return elements;
+  const sentence = describe(elements.length, overlaps, noun);
   const other = overlaps.find(({ hasLanded }) => !hasLanded);
   if (other !== undefined) {
     throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
@@ -80,7 +75,7 @@ export function stillToDo(
   }
   session.output.tell(`${sentence} They are left out.`);
   const elsewhere = new Set(overlaps.map(({ digest }) => digest));
-  return new Set(elements.filter((digest) => !elsewhere.has(digest)));
+  return elements.filter(({ digest }) => !elsewhere.has(digest));
 }
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
@@ -98,12 +93,8 @@ function wayOut(session: Session, { operation }: Overlap): string {
   return `To end the other: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
 }
 
-function describe(
-  { elements }: Pick<OperationRequest, 'elements'>,
-  overlaps: readonly Overlap[],
-  noun: string,
-): string {
-  const total = `${elements.length} ${noun}s`;
+function describe(count: number, overlaps: readonly Overlap[], noun: string): string {
+  const total = `${count} ${noun}s`;
   const landed = overlaps.filter(({ hasLanded }) => hasLanded);
   const dates = landed.map(({ date }) => date.slice(0, 10)).sort();
   const [first, last] = [dates[0], dates.at(-1)];

@@ -1,6 +1,7 @@
 /** Command lines that lead to the same service, as one can paste them into a shell anywhere. */
+
+import type { Settings } from '../../compose/settings.js';
 import type { Session } from '../command.js';
-import type { Settings } from '../config/settings.js';
 import type { OperationSummary } from '../journal/journal.js';
 import { shellLine } from '../shell-line.js';
 

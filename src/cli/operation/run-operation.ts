@@ -18,16 +18,21 @@ import {
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
-import { type Narrowing, resolveOverlap } from './overlap.js';
+import { callWith } from '../send.js';
+import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
-export type Performed<Result> = { readonly result: Result; readonly verdict?: Verdict } | 'void';
+export interface Performed<Result> {
+  readonly result: Result;
+  /** Where it has come to one now. */
+  readonly verdict?: Verdict;
+}
 
 /** What a command does within its operation. */
 export interface Work<Result> {
-  /** Of what was done in part, it does what is left. */
+  /** `--rest`: it does what has not landed. */
   readonly rest?: boolean;
   /** Files that it may write; a file that is there is in the way of what sends. */
   readonly outputs?: readonly OutputFile[];
@@ -35,7 +40,6 @@ export interface Work<Result> {
   isRepeat?(state: OperationState): boolean;
   /**
    * Does what is left to do; answers that are stored are not asked for again.
-   * @returns the result, with the verdict where the operation has come to one now; or that it was ended before anything landed.
    */
   perform(entry: Entry): Promise<Performed<Result>>;
   /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
@@ -52,37 +56,55 @@ const POLL_MS = 100;
 
 /**
  * Runs an operation to its end.
- * @param narrowing - for operations of several elements.
- * @returns false when `--only-new` left nothing to do.
+ * @param noun - what people call an element: "burn", "pipeline".
+ * @returns false when `--rest` left nothing to do.
  * @throws the error that its result amounts to, or that left it in the middle.
  */
 export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
   work: Work<Result>,
-  narrowing?: Narrowing,
+  noun: string,
 ): Promise<boolean> {
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
+  const isRest = work.rest === true;
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
-    noteCancelled(session, journal, now);
     const begun = await take(session, () => journal.begin(now));
-    if (!('overlaps' in begun)) {
-      if (begun.state === 'void') throw ended();
-      const wasDone = begun.state === 'done';
-      const isCarriedOut = await carryOut(session, begun, work).catch((error: unknown) =>
-        explain(now, error),
-      );
-      if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
-      if (isCarriedOut) return true;
+    if ('overlaps' in begun) {
+      asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
       continue;
     }
-    invariant(narrowing !== undefined, 'What overlaps has several elements.');
-    asked = await resolveOverlap(session, now, begun.overlaps, narrowing);
+    if ('changes' in begun) throw changedElements(begun.changes, noun);
+    if (begun.state === 'cancelled') throw wasCancelled(begun);
+    if (begun.isNew && isRest && now.taken === null) {
+      begun.remove();
+      throw noRest();
+    }
+    const wasDone = begun.state === 'done';
+    await carryOut(session, begun, work).catch((error: unknown) => explain(now, error));
+    if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
+    return true;
   }
   return false;
 }
+
+/** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
+const noRest = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    'The journal of this machine knows nothing of this file, so it cannot tell what has not landed. Nothing was sent.',
+    { hint: 'To send all of it, leave out --rest.' },
+  );
+
+/** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
+export const wasCancelled = ({ dateChanged }: Pick<Entry, 'dateChanged'>): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `The batch of this file was cancelled on ${dateChanged.slice(0, 10)} before anything of it landed. Nothing was sent.`,
+    { hint: 'To do it all the same, add --again.' },
+  );
 
 /** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
 function prints(
@@ -91,22 +113,9 @@ function prints(
   work: Work<unknown>,
 ): boolean {
   const state = journal.known(kind, content, origin)?.state;
-  if (state === undefined || state === 'void' || again) return false;
+  if (state === undefined || state === 'cancelled' || again) return false;
   if (work.rest === true && state === 'partial') return false;
   return work.isRepeat?.(state) ?? isOver(state);
-}
-
-/** Who brings a file again may not know that its batch was cancelled. */
-function noteCancelled(
-  { output }: Session,
-  journal: Journal,
-  { kind, content, origin }: OperationRequest,
-): void {
-  const known = origin.from === 'content' ? journal.known(kind, content) : undefined;
-  if (known?.state !== 'void') return;
-  output.tell(
-    `What was begun with this ${known.dateBegun} was cancelled before anything of it landed; it is begun once more.`,
-  );
 }
 
 /** A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of. */
@@ -145,27 +154,17 @@ export async function takeOperation(
   id: string,
 ): Promise<Entry | undefined> {
   const begun = await take(session, () => journal.take(id));
-  invariant(begun === undefined || !('overlaps' in begun), 'What is taken up is not new.');
+  invariant(begun === undefined || 'kind' in begun, 'What is taken up is not new.');
   return begun;
 }
 
-const ended = (): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', 'What was begun with this idempotency key was cancelled.', {
-    hint: 'Leave out --idempotency-key, or give a new one.',
-  });
-
-/** Carries out an operation that was taken. @returns false when it was ended before anything landed. */
-export async function carryOut<Result>(session: Session, entry: Entry, work: Work<Result>): Promise<boolean> {
+/** Carries out an operation that was taken. */
+export async function carryOut<Result>(session: Session, entry: Entry, work: Work<Result>): Promise<void> {
   session.output.detail(`idempotency key: ${entry.key}`);
   noteEarlier(session, entry, work.rest === true);
   const performed = await work.perform(entry).catch((thrown: unknown) => {
     throw left(session, entry, thrown);
   });
-  if (performed === 'void') {
-    entry.settle({ state: 'void', landed: [] });
-    entry.markPrinted();
-    return false;
-  }
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);
@@ -173,7 +172,6 @@ export async function carryOut<Result>(session: Session, entry: Entry, work: Wor
   const unprinted = unkept ?? attempt(() => entry.printed || entry.markPrinted());
   if (unprinted !== undefined) throw notKept(entry, unprinted);
   if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
-  return true;
 }
 
 /** What a step throws, if it does. */
@@ -200,17 +198,11 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
   );
 }
 
-type Overlapping = Extract<Begun, { readonly status: 'overlap' }>;
+type InTheWay = Extract<Begun, { readonly status: 'overlap' | 'changed' }>;
 
-async function take(session: Session, begin: () => Begun): Promise<Entry | Overlapping>;
-async function take(
-  session: Session,
-  begin: () => Begun | undefined,
-): Promise<Entry | Overlapping | undefined>;
-async function take(
-  session: Session,
-  begin: () => Begun | undefined,
-): Promise<Entry | Overlapping | undefined> {
+async function take(session: Session, begin: () => Begun): Promise<Entry | InTheWay>;
+async function take(session: Session, begin: () => Begun | undefined): Promise<Entry | InTheWay | undefined>;
+async function take(session: Session, begin: () => Begun | undefined): Promise<Entry | InTheWay | undefined> {
   const { clock } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
   let isSaid = false;
@@ -218,8 +210,11 @@ async function take(
     const begun = begin();
     if (begun === undefined) return begun;
     if (begun.status === 'taken') return begun.entry;
-    if (begun.status === 'overlap') return begun;
-    if (begun.status === 'unfinished') throw unfinished(session, begun.entry);
+    if (begun.status === 'overlap' || begun.status === 'changed') return begun;
+    if (begun.status === 'unfinished') {
+      await requireLost(session, begun.entry);
+      continue;
+    }
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
       throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still doing this very operation.`, {
@@ -230,6 +225,28 @@ async function take(
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }
+}
+
+/**
+ * A batch that waits, and that its service no longer knows, is over: nobody can approve or cancel it.
+ * @throws `ERR_INPUT_INVALID` for any other operation that is not over.
+ */
+async function requireLost(session: Session, entry: OperationSummary): Promise<void> {
+  const batchId = batchStages(entry.notes).at(-1)?.batchId;
+  if (entry.kind !== 'batch' || entry.state !== 'waiting' || batchId === undefined)
+    throw unfinished(session, entry);
+  const opened = await session.service();
+  const found = await opened.service
+    .getBatch({ batchId }, callWith(session, opened))
+    .catch((error: unknown) => {
+      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+      throw error;
+    });
+  const begun = found === null ? (await opened.journal()).take(entry.id) : undefined;
+  if (begun?.status !== 'taken') throw unfinished(session, entry);
+  begun.entry.settle({ state: 'cancelled', landed: [] });
+  begun.entry.markPrinted();
+  session.output.warn(`The service no longer knows batch ${batchId} of this file; a new one is set up.`);
 }
 
 function unfinished(session: Session, entry: OperationSummary): FlywheelError {

@@ -44,8 +44,6 @@ export function isUntried(entry: Entry, request?: string): boolean {
 /** Codes with which the operation itself says that it has not happened. */
 const OWN_FAILURES: Readonly<Partial<Record<OperationKind, ReadonlySet<string>>>> = {
   burn: new Set(['ERR_BURN_TOKENOMICS_FAILED']),
-  // A batch is executed once, however many ask, and these are said of one that has not been.
-  execute: new Set(['ERR_APPROVAL_EXPIRED', 'ERR_INVALID_SIGNED_TX', 'ERR_BATCH_NOT_FINALIZED']),
 };
 
 /** Is it certain that nothing was ever done under the key, by this request or an earlier one? */

@@ -10,13 +10,3 @@ export const EXPECT_OPTION = new Option(
   '--expect <file>',
   'refuse unless the batch holds exactly this pipelines file, or has this digest (sha256:…)',
 );
-
-export const NO_SIMULATE_OPTION = new Option(
-  '--no-simulate',
-  'do not try the batch out before it is signed; needs --expect',
-);
-
-export const ALLOW_UNVERIFIED_OPTION = new Option(
-  '--allow-unverified',
-  'sign although no chain can be read to check what the batch does',
-);

@@ -113,10 +113,6 @@ interface WriteTerms {
   readonly isAsGood?: (text: string) => boolean;
 }
 
-/** As the journal has noted it; earlier versions have noted the path alone. */
-export const notedFile = (noted: OutputFile | string | null): OutputFile | null =>
-  typeof noted === 'string' ? { path: noted, force: false } : noted;
-
 /** Says that a file was not written by this command, where there was nothing to write. */
 export function noteEarlier({ output }: Session, { path }: OutputFile): void {
   if (exists(path)) output.warn(`${path} is of an earlier run: there was nothing to write into it.`);

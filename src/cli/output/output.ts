@@ -1,6 +1,6 @@
 /** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
 
-import type { MessageForm, OutputMode } from '../config/settings.js';
+import type { MessageForm, OutputMode } from '../../compose/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
 import type { Cell } from './csv.js';

@@ -168,11 +168,13 @@ class Lines {
     this.#timer ??= this.#after(this.#stream.isTTY ? FIRST_MS : LINE_MS);
   }
 
-  #after(ms: number): NodeJS.Timeout {
+  /** @param ms - of the clock, which may stand still while the timer runs. */
+  #after(ms: number, fromMs = this.#shown.elapsedMs): NodeJS.Timeout {
     return setTimeout(() => {
-      const text = this.#shown.text(null);
+      const early = fromMs + ms - this.#shown.elapsedMs;
+      const text = early > 0 ? null : this.#shown.text(null);
       if (text !== null) this.#stream.write(`${text}\n`);
-      this.#timer = this.#after(LINE_MS);
+      this.#timer = early > 0 ? this.#after(early, this.#shown.elapsedMs) : this.#after(LINE_MS);
     }, ms).unref();
   }
 

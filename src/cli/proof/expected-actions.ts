@@ -53,7 +53,7 @@ function isPipelines({ name, text }: NamedText): boolean {
 }
 
 const pipelinesIn = async (file: NamedText): Promise<readonly Entry[]> =>
-  toSourcePipelines((await readPipelinesFile(textInput(file), null)).pipelines).map(
+  toSourcePipelines(readPipelinesFile(textInput(file), null).pipelines).map(
     ({ type, proofHash: hash, actions }, at) => ({
       ...{ place: `pipelines[${at}]`, type, hash },
       actions: actions.filter(isSourceAction),
@@ -61,7 +61,7 @@ const pipelinesIn = async (file: NamedText): Promise<readonly Entry[]> =>
   );
 
 const burnsIn = async (file: NamedText): Promise<readonly Entry[]> =>
-  (await readBurnsFile(textInput(file), null)).burns.map(({ type, proof, burnAmount: amount }, at) => ({
+  readBurnsFile(textInput(file), null).map(({ type, proof, burnAmount: amount }, at) => ({
     ...{ place: `[${at}]`, type, hash: proofHash(proof) },
     actions: [{ action: 'BURN', amount }],
   }));

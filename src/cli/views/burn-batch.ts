@@ -2,7 +2,7 @@
 import type { ElementOutcome } from '../../contract/call.js';
 import type { ForeseenFailure } from '../../contract/foresight.js';
 import type { BurnBatchPlan } from '../burn-batch/plan.js';
-import type { Tally, Totals } from '../burn-batch/totals.js';
+import type { Tally, Totals } from '../burn-batch/results.js';
 import { notForeseen, type Outlook } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { fieldLines, tableLines } from '../output/table.js';

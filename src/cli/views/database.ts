@@ -1,5 +1,10 @@
 /** A database as people read of it. */
-import type { DatabaseCopy, DatabaseFinding, DatabaseMigration, DatabaseStatus } from '../database-admin.js';
+import type {
+  DatabaseCopy,
+  DatabaseFinding,
+  DatabaseMigration,
+  DatabaseStatus,
+} from '../../contract/database-admin.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 

@@ -1,7 +1,7 @@
 /** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
 import type { Facts } from '../../approval/pins.js';
+import type { PinnedFlywheel } from '../../compose/settings.js';
 import { base58Encode } from '../../values/base58.js';
-import type { PinnedFlywheel } from '../config/settings.js';
 import type { Field } from '../output/table.js';
 
 const MINT = 'mint.';

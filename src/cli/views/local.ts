@@ -1,7 +1,8 @@
 /** The flywheel of this machine, its keys and its funds as people read them. */
+
+import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated, ApiKeyInfo, FundResult } from '../../contract/admin.js';
-import type { Settings } from '../config/settings.js';
-import type { LocalInitResult, LocalStatusResult, RotatedKey } from '../context.js';
+import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
@@ -43,22 +44,6 @@ export const viewCreatedKey = (key: ApiKeyCreated, style: Style): readonly strin
   ...fieldLines(keyFields(key), style),
 ];
 
-/** A key that takes the place of another. */
-export const viewRotatedKey = (key: RotatedKey, style: Style): readonly string[] => [
-  style.good('Made an API key in the place of another:'),
-  `  ${key.key}`,
-  ...fieldLines(
-    [
-      ...keyFields(key),
-      ['kept in', key.file, 'whole'],
-      ['', 'readable by this user only'],
-      ['in place of', `${key.rotatedFrom}, which is valid until ${key.validUntil}`],
-    ],
-    style,
-  ),
-  ...(key.isOwn ? ['The commands on this machine use the new key from now on.'] : []),
-];
-
 /** A key that was just made and stays in the data directory; it need not be seen. */
 export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
   style.good('Made an API key for the commands on this machine.'),
@@ -67,7 +52,7 @@ export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style
     style,
   ),
   ...wrapText('For others, make keys of their own:', style.width),
-  `  ${commandLine(settings, 'local', 'keys', 'create')}`,
+  `  ${commandLine(settings, 'keys', 'create')}`,
 ];
 
 /** A flywheel that was just set up. */

@@ -1,5 +1,5 @@
 /** A flywheel as its owner confirms it: every address whole, every fact in plain words. */
-import type { PinnedFlywheel } from '../config/settings.js';
+import type { PinnedFlywheel } from '../../compose/settings.js';
 import type { Style } from '../output/color.js';
 import { fieldLines } from '../output/table.js';
 import { pinnedFields } from './facts.js';

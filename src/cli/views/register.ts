@@ -1,6 +1,7 @@
 /** A registration on a cluster as people read it: what it will do before they agree, and what came of it. */
+
+import type { Settings } from '../../compose/settings.js';
 import type { RegistrationPlan, RegistrationResult, RegistrationStep } from '../../contract/registration.js';
-import type { Settings } from '../config/settings.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';

@@ -1,9 +1,9 @@
 /** The owner's keypair: where it is, and how it is read. Every copy of its bytes that this program holds is overwritten. */
 import { createKeypairSigner, type KeypairSigner } from '../../chain/transaction/signer.js';
+import type { Settings } from '../../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
-import type { Settings } from '../config/settings.js';
 import { solanaCliSetting } from '../config/solana-config.js';
 import type { CliContext } from '../context.js';
 import { inputName } from '../input/read-input.js';

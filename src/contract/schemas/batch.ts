@@ -292,12 +292,3 @@ export const cancelBatchResultSchema = z
   })
   .meta({ id: 'CancelBatchResult' });
 export type CancelBatchResult = z.infer<typeof cancelBatchResultSchema>;
-
-/** The pipelines that a batch was made of, as its approval file carries them: proofs as their hashes. */
-export const approvalPipelinesSchema = z.array(
-  z.strictObject({
-    type: z.string(),
-    hash: hashSchema,
-    actions: z.array(z.discriminatedUnion('action', ACTION_SCHEMAS)),
-  }),
-);

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ACTION_SCHEMAS } from '../../actions/registry.js';
 import { addressSchema, amountSchema } from '../../values/schemas.js';
-import { approvalPipelinesSchema, batchSchema, MAX_PIPELINES, pipelineSchema } from './batch.js';
+import { batchSchema, MAX_PIPELINES, pipelineSchema } from './batch.js';
 import { proofSchema, writtenBurnSchema } from './burn.js';
 
 /** A number, or text where a number would not be the same decimal. */
@@ -51,7 +51,6 @@ const approvalFileSchema = z
       multisig: addressSchema,
       batchIndex: z.string().regex(/^[0-9]{1,20}$/),
     }),
-    pipelines: approvalPipelinesSchema.optional(),
   })
   .meta({ title: 'An approval file of flywheel, as `batch init --out` writes it' });
 

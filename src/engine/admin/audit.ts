@@ -1,7 +1,7 @@
 /** Writes down who administered what, in the transaction that does it. */
 import type { ApiKeyCreated, AuditAct, AuditQuery } from '../../contract/admin.js';
-import type { AuditFilter } from '../../store/audit-repository.js';
 import type { AuditAction, AuditEntry, TokenRecord } from '../../store/records.js';
+import type { AuditFilter } from '../../store/repositories/audit.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';

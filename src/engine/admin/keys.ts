@@ -32,7 +32,6 @@ export async function insertKey(
     dateCreated: isoTime(tx.nowMs),
     dateRevoked: null,
     dateExpires: null,
-    rotatedFrom: null,
   });
   return { id, key: key.reveal(), scopes: terms.scopes };
 }
@@ -54,7 +53,6 @@ export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
   dateCreated: record.dateCreated,
   dateRevoked: record.dateRevoked,
   dateExpires: record.dateExpires,
-  rotatedFrom: record.rotatedFrom,
 });
 
 /** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
@@ -83,14 +81,23 @@ export async function createKey(
   });
 }
 
-/** @throws `ERR_NOT_FOUND` */
-export async function revokeKey(deps: EngineDeps, tokenId: string, id: string): Promise<ApiKeyInfo> {
+/** @param afterMs - for how long it stays valid. @throws `ERR_NOT_FOUND` */
+export async function revokeKey(
+  deps: EngineDeps,
+  tokenId: string,
+  id: string,
+  afterMs: number,
+): Promise<ApiKeyInfo> {
   return deps.store.transaction(async (tx) => {
     const record = await requireKey(tx, tokenId, id);
     if (record.dateRevoked !== null) return keyInfo(record);
-    const dateRevoked = isoTime(tx.nowMs);
-    await tx.apiKeys.revoke(id, dateRevoked);
-    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id });
-    return keyInfo({ ...record, dateRevoked });
+    const date = isoTime(tx.nowMs + afterMs);
+    // Nothing prolongs a key that ends before.
+    if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record);
+    if (afterMs === 0) await tx.apiKeys.revoke(id, date);
+    else await tx.apiKeys.expire(id, date);
+    const end = afterMs === 0 ? { dateRevoked: date } : { dateExpires: date };
+    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id, detail: end });
+    return keyInfo({ ...record, ...end });
   });
 }

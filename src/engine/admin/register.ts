@@ -1,6 +1,6 @@
 /** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
-import { tokenProgramAddress } from '../../chain/programs.js';
+import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
@@ -198,7 +198,15 @@ function records(
     proofTypes: input.proofTypes,
     dailyBurnCap: amounts.dailyBurnCap,
     dailyAirdropCap: amounts.dailyAirdropCap,
-    ...{ name: null, place: null },
+    name: null,
+    place:
+      input.minOperatorSol == null && input.maxBatchRent == null
+        ? null
+        : {
+            ...{ squadsProgram: SQUADS_PROGRAM, facts: {} },
+            minOperatorSol: input.minOperatorSol ?? null,
+            maxBatchRent: input.maxBatchRent ?? null,
+          },
   };
   return { token, flywheel };
 }

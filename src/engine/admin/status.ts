@@ -2,7 +2,7 @@
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus } from '../../contract/admin.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { UsageKind } from '../../store/store.js';
+import type { UsageKind } from '../../store/repositories/usage.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';

@@ -3,7 +3,7 @@ import type { Rent } from '../../chain/account.js';
 import type { CapState, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { UsageKind } from '../../store/store.js';
+import type { UsageKind } from '../../store/repositories/usage.js';
 import { proofHash } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';

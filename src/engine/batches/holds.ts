@@ -3,7 +3,8 @@
  * init; as soon as it can run, what is left of it counts every day, until it has landed or can run no more.
  */
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
-import type { StoreTransaction, UsageHold, UsageKind } from '../../store/store.js';
+import type { UsageHold, UsageKind } from '../../store/repositories/usage.js';
+import type { StoreTransaction } from '../../store/store.js';
 import { type UtcDay, utcDay } from '../../values/time.js';
 import { dayOfNow, dayOfUse, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';

@@ -155,7 +155,7 @@ async function begin(
       dateCancelled: null,
       dateClosed: null,
     };
-    await tx.batches.insert(batch);
+    await tx.batches.insert(opening.request, batch);
     await holdWhileWaiting(tx, batch);
     await tx.requests.linkBatch(opening.request.id, batch.id);
     return { request: opening.request, batch };

@@ -11,7 +11,8 @@ import {
 import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
-import type { BatchFilter, ListedBatch, ListedBatches, Store } from '../../store/store.js';
+import type { BatchFilter, ListedBatch, ListedBatches } from '../../store/repositories/batches.js';
+import type { Store } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
 import { badCursor, idCursor, indexCursor, readIdCursor, readIndexCursor, soughtIn } from '../pages.js';

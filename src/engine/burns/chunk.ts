@@ -3,14 +3,7 @@
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
-import type {
-  BurnIntent,
-  BurnOutcome,
-  BurnRecord,
-  NewLanding,
-  RequestRecord,
-  TokenRecord,
-} from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -109,10 +102,14 @@ export const termsOf = ({ prepared }: ChunkElement): Omit<BurnTerms, 'sequence'>
 async function sign(
   { deps, token }: BurnSource,
   accepted: readonly ChunkElement[],
-  first: number,
+  sequences: readonly number[],
   recent: SigningTerms,
 ): Promise<SignedElements> {
-  const terms = accepted.map((element, position) => ({ sequence: first + position, ...termsOf(element) }));
+  const terms = accepted.map((element, position) => {
+    const sequence = sequences[position];
+    invariant(sequence !== undefined, 'Every accepted burn has a number.');
+    return { sequence, ...termsOf(element) };
+  });
   const signed = await signBurns(token, deps.keyring.get(token.burnWallet, 'burn wallet'), terms, recent);
   return new Map(
     accepted.map(({ index }, position) => {
@@ -142,11 +139,11 @@ export async function signAhead(
     if (!isSure && found.refusals.size > 0) return undefined;
     onRefused(found.refusals);
     const { length } = found.accepted;
-    return { ...found, first: length === 0 ? 0 : await tx.burns.reserveSequences(length) };
+    return { ...found, sequences: length === 0 ? [] : await tx.burns.reserveSequences(length) };
   }, context.principal.key);
   if (chosen === undefined) return undefined;
-  const { accepted, refusals, first } = chosen;
-  return { signed: await sign(context, accepted, first, recent), refusals };
+  const { accepted, refusals, sequences } = chosen;
+  return { signed: await sign(context, accepted, sequences, recent), refusals };
 }
 
 /**
@@ -176,16 +173,14 @@ export async function writeIntents(
     ahead?.signed ??
     (await sign(context, accepted, await tx.burns.reserveSequences(accepted.length), recent));
   const dateCreated = isoTime(tx.nowMs);
-  const intents = accepted.map(({ index }): BurnIntent => {
+  const intents = accepted.map(({ index }) => {
     const own = signed.get(index);
     invariant(own !== undefined, 'Every accepted burn is signed.');
     const [{ sequence, amount, proofType, proofHash, persistOnchain }, by] = own;
     // Field by field: to spread several objects into one takes ten times as long.
     return {
       sequence,
-      requestId: request.id,
       index,
-      tokenId: token.id,
       keyId: principal.key.id,
       proofType,
       proofHash,
@@ -198,7 +193,7 @@ export async function writeIntents(
       dateCreated,
     };
   });
-  await tx.burns.insertMany(intents);
+  await tx.burns.insertMany(request, intents);
   tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf)));
   return { burns: intents, refusals };
 }
@@ -207,8 +202,6 @@ export async function writeIntents(
 export interface SettledBurn {
   readonly burn: OpenBurn;
   readonly outcome: BurnOutcome;
-  /** What a fork may still take back. */
-  readonly landing: NewLanding | null;
 }
 
 /** A burn is a unit of one transaction. */
@@ -241,14 +234,7 @@ export async function settleBurns(
     renew: (expired) => signAgain(source, expired, lease),
   });
   tellSettled(source.deps, burnsOf(lease.id), settled);
-  return settled.map(({ unit: { burn }, end }) => {
-    const landing = end.kind === 'landed' ? watchedLanding(end) : null;
-    return {
-      burn,
-      outcome: outcomeOf(source, burn, end),
-      landing: landing && { ...landing, sequence: burn.sequence },
-    };
-  });
+  return settled.map(({ unit: { burn }, end }) => ({ burn, outcome: outcomeOf(source, burn, end) }));
 }
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
@@ -258,7 +244,10 @@ function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Fa
   const feeLamports = record?.feeLamports ?? null;
   const { sequence, signature } = burn;
   if (end.kind === 'landed')
-    return { sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports };
+    return {
+      ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports },
+      watchedSlot: watchedLanding(end)?.slot ?? null,
+    };
   const errorMessage =
     end.rejection === null
       ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${signature}).`
@@ -270,6 +259,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Fa
     errorMessage,
     dateSettled,
     feeLamports,
+    watchedSlot: null,
   };
 }
 
@@ -296,7 +286,7 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes and adds up the daily use; what no fork takes back is never sent again. */
+/** Writes outcomes and adds up the daily use. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
@@ -304,9 +294,6 @@ export async function writeOutcomes(
 ): Promise<void> {
   if (settled.length === 0) return;
   await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
-  await tx.landings.add(settled.flatMap(({ landing }) => landing ?? []));
-  const final = settled.filter(({ landing }) => landing === null);
-  await tx.burns.dropTransactions(final.map(({ outcome }) => outcome.sequence));
   const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
     if (outcome.status === 'FAILED') continue;

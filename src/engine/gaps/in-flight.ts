@@ -5,7 +5,7 @@
  */
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Lineage } from '../../store/gap-repository.js';
+import type { Lineage } from '../../store/repositories/gaps.js';
 import type { Store } from '../../store/store.js';
 
 /** By so many blocks the node that a sender has asked may have been ahead of what is final here: some 30 always are, and this node may be behind. */

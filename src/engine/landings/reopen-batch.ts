@@ -30,7 +30,6 @@ export async function reopenBatch(
     );
     if (still.length === 0) return;
     await takeBack(tx, batch, still);
-    for (const landing of still) await tx.landings.remove(landing);
   }, project);
 }
 
@@ -60,12 +59,11 @@ async function takeBackStatus(
   isSetUp: boolean,
 ): Promise<void> {
   const date = isoTime(tx.nowMs);
-  if (batch.dateClosed !== null) await tx.landings.reopenClosed(batch.id);
+  if (batch.dateClosed !== null) await tx.batches.setClosed(batch.id, null);
   if (!isSetUp) {
-    if (batch.status !== 'AVAILABLE_TO_QUEUE')
-      await tx.landings.reopenBatch(batch.id, 'AVAILABLE_TO_QUEUE', date);
-    await tx.landings.reopenRequest(batch.requestId);
+    if (batch.status !== 'AVAILABLE_TO_QUEUE') await tx.batches.reopen(batch.id, 'AVAILABLE_TO_QUEUE', date);
+    await tx.requests.reopen(batch.requestId);
   } else if (isFinal(batch) && undone.some(({ phase }) => phase !== 'CLOSE' && phase !== 'CANCEL')) {
-    await tx.landings.reopenBatch(batch.id, 'FINALIZED', date);
+    await tx.batches.reopen(batch.id, 'FINALIZED', date);
   }
 }

@@ -27,9 +27,8 @@ export async function reopenBurns(
       await tx.landings.reopenBurn(burn.sequence);
       const day = dayOfUse(burn.day, Date.parse(burn.dateSettled));
       await tx.usage.addLanded({ tokenId: burn.tokenId, day, kind: 'burn' }, -burn.amount);
-      await tx.landings.remove(landing);
       isReopened = true;
     }
-    if (isReopened) await tx.landings.reopenRequest(requestId);
+    if (isReopened) await tx.requests.reopen(requestId);
   }, project);
 }

@@ -1,22 +1,13 @@
 /** The clock of the server: its time comes with every transaction; what it says meanwhile is followed by the clocks of this machine. */
-import type { DatabaseConnection } from 'kysely';
 import type { Clock } from '../../values/time.js';
-import type { StoreClock } from '../kysely-store.js';
 
 /** Both clocks of this machine: one may be set, the other may stand still while the machine sleeps. */
-export interface LocalTime {
+interface LocalTime {
   readonly wallMs: number;
   readonly steadyMs: number;
 }
 
-/** A connection that knows when its transaction began. */
-export interface TimedConnection extends DatabaseConnection {
-  readonly nowMs: number;
-  readonly copy: string;
-  readonly lineage: string;
-}
-
-export class ServerClock implements StoreClock {
+export class ServerClock {
   readonly #clock: Clock;
   #known: { readonly serverMs: number; readonly before: LocalTime } | undefined;
 
@@ -31,18 +22,6 @@ export class ServerClock implements StoreClock {
   /** @param before - when the server had not been asked yet. */
   tell(serverMs: number, before: LocalTime): void {
     this.#known = { serverMs, before };
-  }
-
-  ofTransaction(connection: DatabaseConnection): number {
-    return (connection as TimedConnection).nowMs;
-  }
-
-  copyOf(connection: DatabaseConnection): string {
-    return (connection as TimedConnection).copy;
-  }
-
-  lineageOf(connection: DatabaseConnection): string {
-    return (connection as TimedConnection).lineage;
   }
 
   /** No later than by what has passed since before it was asked, by that of the two clocks that went further; before the first transaction there is nothing to go by. */

@@ -14,14 +14,6 @@ export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P
 /** The statement would write, and the transaction, or the whole database, may only be read. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
-/**
- * A prepared statement is of no use any more: the schema was changed since by another process, or somebody between here and the
- * server has given the connection to others.
- */
-export const isStaleStatement = (error: unknown): boolean =>
-  ['26000', '42P05'].includes(codeOf(error)) ||
-  (codeOf(error) === '0A000' && Reflect.get(error as object, 'routine') === 'RevalidateCachedQuery');
-
 /** Classes of SQLSTATE that say that the server cannot serve now: no connection, no resources, stopped by somebody, broken. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'XX']);
 /** The same of single states: too long idle, a deadlock, transactions that do not go together. */
@@ -45,13 +37,8 @@ const isRefusedRow = (error: unknown): boolean => codeOf(error).startsWith('23')
 export function isBroken(error: unknown): boolean {
   const code = codeOf(error);
   if (isFlywheelError(error)) return false;
-  // Of a database that was made a standby the next connection may lead to the one that took its place; on it all is prepared anew.
-  return (
-    !/^[0-9A-Z]{5}$/.test(code) ||
-    isReadOnly(error) ||
-    isStaleStatement(error) ||
-    /^(?:08|57P0[1-5]|25P0[34])/.test(code)
-  );
+  // Of a database that was made a standby the next connection may lead to the one that took its place.
+  return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
 export const storeUnavailable = (

@@ -1,33 +1,38 @@
-/** Opens the store in a PostgreSQL database: its connections, what they insist on, its version. */
+/** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { createKyselyStore } from '../kysely-store.js';
-import { STORE_VERSION } from '../migrations/index.js';
-import type { Store } from '../store.js';
+import { BEGUN } from '../ddl.js';
+import { STORE_VERSION } from '../migrations.js';
+import { Mutex, Mutexes } from '../mutex.js';
+import type { Tables } from '../schema.js';
+import { type Begun, createStore, type Store } from '../store.js';
+import { kyselyOver } from './client.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { kyselyOver, PostgresDriver } from './driver.js';
-import { toStoreError } from './errors.js';
-import { POSTGRES_MOVES } from './moves.js';
-import { createNumbers } from './numbers.js';
-import { StatementNames } from './statement-names.js';
+import { lockedTooLong, storeClosed, storeUnavailable, toStoreError } from './errors.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
-import { createWriters } from './writers.js';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */
   readonly url: string;
   /** Connections for reads. @default 4 */
   readonly readers?: number;
-  /** Connections for writes, each of another project; one more gives out numbers. @default 4 */
+  /** Connections for writes, each of another project. @default 4 */
   readonly writers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
   readonly schema?: 'update' | 'require';
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
   readonly clock?: Clock;
+}
+
+interface BegunRow {
+  readonly nowMs: number;
+  readonly version: number;
+  readonly lineage: string;
+  readonly started: string;
 }
 
 /**
@@ -37,50 +42,91 @@ export interface PostgresStoreOptions {
  *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', ledgerHeight = () => 0 } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update' } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
-  const writers = createPool(url, options.writers ?? 4, busyTimeoutMs);
-  const asking = createPool(url, 1, busyTimeoutMs, { session: 'set synchronous_commit = off' });
+  const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
   try {
-    const version = await readVersion(writers);
+    const version = await readVersion(pool, place);
     refuseOtherSchema(version, place, schema);
     if (version < STORE_VERSION) await upgradeStore({ url });
   } catch (error) {
-    await Promise.all([writers.end(), asking.end()]);
+    await pool.end();
     throw toStoreError(asAddressProblem(error, place), place);
   }
-  const common = {
-    asking,
-    place,
-    busyTimeoutMs,
-    clock,
-    version: STORE_VERSION,
-    names: new StatementNames(),
-    mustWrite: schema === 'update',
+  const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
+  const writer = kyselyOver(pool, terms);
+  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs), { ...terms, isReader: true });
+  // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
+  const turns = new Mutexes(
+    () =>
+      new Mutex(busyTimeoutMs, () =>
+        lockedTooLong(
+          place,
+          busyTimeoutMs,
+          'earlier transactions of this process, which may wait for the database themselves',
+        ),
+      ),
+  );
+  let isClosed = false;
+  const check = (): void => {
+    if (isClosed) throw storeClosed(place);
   };
-  const driver = new PostgresDriver({ ...common, pool: writers });
-  const reading = new PostgresDriver({
-    ...common,
-    pool: createPool(url, readers, busyTimeoutMs),
-    readOnly: true,
-  });
-  const reader = kyselyOver(reading);
-  let closed = false;
-  return createKyselyStore({
-    ledgerHeight,
-    clock,
-    moves: POSTGRES_MOVES,
-    writer: createWriters(driver, { place, busyTimeoutMs }),
-    numbers: createNumbers(asking, place),
-    isShared: true,
-    reader: () => reader,
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      await reading.destroy();
-      await driver.destroy();
-      await asking.end();
+
+  /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  const begun = async (trx: Kysely<Tables>, asked: RawBuilder<BegunRow>): Promise<Begun> => {
+    const before = clock.localNow();
+    const { rows } = await asked.execute(trx);
+    const [row] = rows;
+    invariant(row !== undefined, 'A query that selects without a table has a row.');
+    const { nowMs, version, lineage, started } = row;
+    if (version !== STORE_VERSION)
+      throw storeUnavailable(
+        place,
+        `has schema version ${version} now, and this process works on ${STORE_VERSION}`,
+        { hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.' },
+      );
+    clock.tell(nowMs, before);
+    return { nowMs, lineage, copy: `${lineage}@${started}` };
+  };
+
+  return createStore(
+    {
+      async write(work, of) {
+        check();
+        const run = () =>
+          writer
+            .transaction()
+            .setIsolationLevel('read committed')
+            .execute(async (trx) => {
+              const project = of === undefined ? null : (of.tokenId ?? '');
+              const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
+              return work({ db: trx, database: 'postgres' }, await begun(trx, locked));
+            });
+        // Who takes single rows of any project waits for nobody.
+        return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
+      },
+      async read(work) {
+        check();
+        return reader
+          .transaction()
+          .setIsolationLevel('repeatable read')
+          .setAccessMode('read only')
+          .execute(async (trx) =>
+            work({ db: trx, database: 'postgres' }, await begun(trx, sql.raw<BegunRow>(BEGUN))),
+          );
+      },
+      latestMs: () => clock.latestMs(),
+      async close(ended) {
+        if (isClosed) return;
+        isClosed = true;
+        await ended;
+        await writer.destroy();
+        await reader.destroy();
+        // Pools that nobody has used are unknown to kysely.
+        await pool.end().catch(() => undefined);
+      },
     },
-  });
+    () => '',
+  );
 }

@@ -1,24 +1,27 @@
 /** The version of the schema in a database: what this build works on, and how an older one is brought up to it. */
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { systemClock } from '../../values/time.js';
-import { INITIAL_VERSION } from '../migrations/0001-initial.js';
-import { MIGRATIONS, migrate, STORE_VERSION } from '../migrations/index.js';
-import { ServerClock } from './clock.js';
+import { STORE_LOCK, VERSIONS } from '../ddl.js';
+import { EARLIER_BUILD, EARLIER_VERSIONS, MIGRATIONS, migrate, STORE_VERSION } from '../migrations.js';
+import { kyselyOver } from './client.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { kyselyOver, PostgresDriver } from './driver.js';
 import { toStoreError } from './errors.js';
-import { POSTGRES_SCHEMA } from './schema.js';
 
 /** Another process may be at the same work, and a large table takes its time. */
 const LOCK_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The version as it stands, or 0. */
-export async function readVersion(pool: pg.Pool): Promise<number> {
-  const { rows: tables } = await pool.query("select to_regclass('store_migrations') as name");
-  if ((tables as { name: string | null }[])[0]?.name === null) return 0;
-  const { rows } = await pool.query('select max(version) as version from store_migrations');
+/** The version as it stands, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of a build from before the first release. */
+export async function readVersion(pool: pg.Pool, place: string): Promise<number> {
+  const { rows: tables } = await pool.query<{ name: string | null; earlier: string | null }>(
+    `select to_regclass('${VERSIONS}') as name, to_regclass('${EARLIER_VERSIONS}') as earlier`,
+  );
+  const [{ name = null, earlier = null } = {}] = tables;
+  if (earlier !== null)
+    throw mismatch(`The database ${place} ${EARLIER_BUILD}.`, 'Name another database, or empty this one.');
+  if (name === null) return 0;
+  const { rows } = await pool.query(`select max(version) as version from ${VERSIONS}`);
   return Number((rows as { version: number | null }[])[0]?.version ?? 0);
 }
 
@@ -30,7 +33,7 @@ const mismatch = (message: string, hint: string): FlywheelError =>
  * @throws `ERR_STORE_VERSION_MISMATCH`, and `ERR_LOCAL_NOT_FOUND` where it is required and nothing is there.
  */
 export function refuseOtherSchema(version: number, place: string, schema: 'update' | 'require'): void {
-  if (version > STORE_VERSION || (version > 0 && version < INITIAL_VERSION))
+  if (version > STORE_VERSION)
     throw mismatch(
       `The database ${place} has schema version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
       'Use the version of flywheel that wrote it, or a newer one.',
@@ -66,17 +69,21 @@ export async function upgradeStore({
   readonly isDryRun?: boolean;
 }): Promise<Upgrade> {
   const place = placeOf(url);
-  const pool = createPool(url, 2, CONNECT_TIMEOUT_MS, { isPatient: true });
+  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
   try {
-    const from = await readVersion(pool);
-    refuseOtherSchema(from, place, 'update');
-    const missing = MIGRATIONS.filter(({ version }) => version > from);
-    if (!isDryRun && missing.length > 0) {
-      const clock = new ServerClock(systemClock);
-      const driver = new PostgresDriver({ pool, asking: pool, place, busyTimeoutMs: LOCK_TIMEOUT_MS, clock });
-      await migrate(kyselyOver(driver), POSTGRES_SCHEMA, place);
-    }
-    return { from, to: STORE_VERSION, applied: missing.map(({ name }) => name) };
+    const from = await readVersion(pool, place);
+    const refuse = (version: number): void => refuseOtherSchema(version, place, 'update');
+    refuse(from);
+    if (!isDryRun && from < STORE_VERSION)
+      await kyselyOver(pool, { place, busyTimeoutMs: LOCK_TIMEOUT_MS })
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute(async (trx) => {
+          await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
+          await sql.raw(`select pg_advisory_xact_lock(${STORE_LOCK})`).execute(trx);
+          await migrate(trx, 'postgres', refuse);
+        });
+    return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
   } catch (error) {
     throw toStoreError(asAddressProblem(error, place), place);
   } finally {

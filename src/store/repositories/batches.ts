@@ -1,294 +1,339 @@
-/** Batches: their plan, their place in the state machine, and what they have cost. */
-import { type Selectable, sql, type Updateable } from 'kysely';
-import type { BatchStatus } from '../../contract/schemas/batch.js';
+/** Batches: their plan, their place in the state machine, what they have cost, and the votes that were asked for. */
+import { type Expression, sql } from 'kysely';
+import type { BatchCost } from '../../contract/call.js';
+import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import { fromJson, toJsonOrNull, toU64Text } from '../column-values.js';
-import type { BatchRecord, PlannedPipeline } from '../records.js';
-import { executeOnce, expectAffected, type Session, takeNumbers } from '../session.js';
-import { BATCH_TRANSITIONS, type BatchRepository } from '../store.js';
-import type { BatchTable } from '../tables.js';
-import { listBatches, toListed } from './batch-list.js';
+import type { BatchRecord, IssuedVote } from '../records.js';
+import type { Row } from '../schema.js';
+import { expectAffected, given, insertAll, type Session } from '../session.js';
 
-type StoredPipeline = Omit<PlannedPipeline, 'burn' | 'airdrop'> & {
-  readonly burn: string;
-  readonly airdrop: string;
-};
+/** Every move that a batch may make (service specification, section 3). */
+export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
+  ['AVAILABLE_TO_QUEUE', 'FINALIZED'],
+  // Cancelled before its set-up was complete.
+  ['AVAILABLE_TO_QUEUE', 'FAILED'],
+  ['FINALIZED', 'EXECUTED'],
+  ['FINALIZED', 'FAILED'],
+  // Members have executed more of it since, or it is cancelled.
+  ['FAILED', 'FAILED'],
+  ['FAILED', 'EXECUTED'],
+];
 
-const planToJson = (pipelines: readonly PlannedPipeline[]): string =>
-  JSON.stringify(
-    pipelines.map(
-      (pipeline): StoredPipeline => ({
-        ...pipeline,
-        burn: pipeline.burn.toString(),
-        airdrop: pipeline.airdrop.toString(),
-      }),
-    ),
-  );
+/** Which batches to list. */
+export interface BatchFilter {
+  readonly tokenId: string;
+  readonly status?: BatchStatus | undefined;
+  /** ISO times of creation, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
+  /** Some transaction of its has this signature. */
+  readonly txHash?: string | undefined;
+  /** What its pipelines hold, each of these somewhere among them. */
+  readonly holds?: PipelineFilter;
+  /** Only batches older than the one with this ordinal. */
+  readonly before?: number;
+  readonly limit: number;
+}
 
-const planFromJson = (text: string): PlannedPipeline[] =>
-  fromJson<StoredPipeline[]>(text).map((pipeline) => ({
-    ...pipeline,
-    burn: BigInt(pipeline.burn),
-    airdrop: BigInt(pipeline.airdrop),
-  }));
+/** What some pipeline of a batch has. */
+export interface PipelineFilter {
+  /** Of the proof. */
+  readonly type?: string | undefined;
+  readonly proofHash?: string | undefined;
+  /** Of an action of its. */
+  readonly action?: string | undefined;
+  readonly toAddress?: string | undefined;
+}
 
-const toRow = (batch: BatchRecord, ordinal: number): BatchTable => ({
-  id: batch.id,
-  ordinal,
-  flywheel_id: batch.flywheelId,
-  token_id: batch.tokenId,
-  key_id: batch.keyId,
-  request_id: batch.requestId,
-  status: batch.status,
-  batch_index: toU64Text(batch.batchIndex),
-  day: batch.day,
-  init_result: toJsonOrNull(batch.initResult),
-  execute_result: toJsonOrNull(batch.executeResult),
-  setup_rent_lamports: toU64Text(batch.setupRentLamports),
-  instance: batch.instance,
-  lease_until_ms: batch.leaseUntilMs,
-  fee_lamports: toU64Text(batch.cost.feeLamports),
-  rent_paid_lamports: toU64Text(batch.cost.rentPaidLamports),
-  rent_reclaimed_lamports: toU64Text(batch.cost.rentReclaimedLamports),
-  date_created: batch.dateCreated,
-  date_updated: batch.dateUpdated,
-  date_cancelled: batch.dateCancelled,
-  date_closed: batch.dateClosed,
-});
+/** A batch without its pipelines. */
+export type ListedBatch = Omit<BatchRecord, 'pipelines'>;
 
-const toRecord = (row: Selectable<BatchTable> & { readonly pipelines: string }): BatchRecord => ({
-  ...toListed(row),
-  pipelines: planFromJson(row.pipelines),
-});
+/** A part of a list. */
+export interface ListedBatches {
+  readonly items: readonly ListedBatch[];
+  /** What to give as `before` for those after them, `null` when there are none. */
+  readonly next: number | null;
+}
+
+/** Batches that one call looks at; where it reads their pipelines, of which each has up to 12 MB, some 50 ms. */
+const MAX_LOOKED_AT = 10_000;
+const MAX_PLANS_LOOKED_AT = 8;
 
 /** Not final; written out, because a partial index serves only a condition that is. */
 const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
 
-const selectBatches = ({ db }: Session) =>
-  db
-    .selectFrom('batches')
-    .innerJoin('batch_plans', 'batch_plans.batch_id', 'batches.id')
+function toListed({
+  ordinal: _,
+  feeLamports,
+  rentPaidLamports,
+  rentReclaimedLamports,
+  ...row
+}: Row<'batches'>): ListedBatch {
+  return { ...row, cost: { feeLamports, rentPaidLamports, rentReclaimedLamports } };
+}
+
+function toRecord({ pipelines, ...row }: Row<'batches'> & Pick<BatchRecord, 'pipelines'>): BatchRecord {
+  return { ...toListed(row), pipelines };
+}
+
+/**
+ * Fields as they stand in the JSON of the plan: text in it has its quotes escaped, so that they are found nowhere else, and only
+ * a pipeline has a type, only an action a name.
+ */
+const fragments = (holds: PipelineFilter): readonly string[] =>
+  Object.entries(holds).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`],
+  );
+
+const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
+  rows.reduce((sum, { setupRentLamports }) => sum + setupRentLamports, 0n);
+
+export const batchRepository = (session: Session) => {
+  const { db, database } = session;
+  const batches = db.selectFrom('batches');
+  const planned = batches
+    .innerJoin('batchPlans', 'batchPlans.batchId', 'batches.id')
     .selectAll('batches')
-    .select('batch_plans.pipelines');
+    .select('batchPlans.pipelines');
 
-async function update({ db }: Session, id: string, change: Updateable<BatchTable>): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set(change)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
-}
+  const update = async (id: string, change: Partial<Row<'batches'>>): Promise<void> => {
+    const { numUpdatedRows } = await db
+      .updateTable('batches')
+      .set(change)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
+  };
 
-/** @returns whether the batch was held by the instance. */
-async function updateHeld(
-  { db }: Session,
-  id: string,
-  instance: string,
-  change: Updateable<BatchTable>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set(change)
-    .where('id', '=', id)
-    .where('instance', '=', instance)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
+  /** @returns whether the batch was held by the instance. */
+  const updateHeld = async (id: string, instance: string, change: Partial<Row<'batches'>>) =>
+    (
+      await db
+        .updateTable('batches')
+        .set(change)
+        .where('id', '=', id)
+        .where('instance', '=', instance)
+        .executeTakeFirst()
+    ).numUpdatedRows === 1n;
 
-type Reads = Pick<
-  BatchRepository,
-  | 'get'
-  | 'current'
-  | 'list'
-  | 'idAt'
-  | 'ordinalOf'
-  | 'openRentLamports'
-  | 'unpaidRentLamports'
-  | 'countByStatus'
->;
-type Votes = Pick<BatchRepository, 'addVote' | 'votes'>;
-type Writes = Pick<BatchRepository, 'insert' | 'transition' | 'addCost'>;
-type Changes = Omit<BatchRepository, keyof Reads | keyof Votes | keyof Writes>;
+  const rent = (flywheelId: string) =>
+    batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
 
-const sumOfRent = (rows: readonly { readonly setup_rent_lamports: string }[]): bigint =>
-  rows.reduce((sum, row) => sum + BigInt(row.setup_rent_lamports), 0n);
+  /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
+  const oldestLookedAt = async (filter: BatchFilter): Promise<number | undefined> => {
+    const { tokenId, before = Number.MAX_SAFE_INTEGER, holds, txHash } = filter;
+    // A signature is found by an index, however many there are.
+    if (txHash !== undefined) return undefined;
+    const row = await batches
+      .select('ordinal')
+      .where('tokenId', '=', tokenId)
+      .where('ordinal', '<', before)
+      .orderBy('ordinal', 'desc')
+      .offset((holds === undefined ? MAX_LOOKED_AT : MAX_PLANS_LOOKED_AT) - 1)
+      .limit(1)
+      .executeTakeFirst();
+    return row?.ordinal;
+  };
 
-const reads = (session: Session): Reads => ({
-  async get(id) {
-    const row = await selectBatches(session).where('batches.id', '=', id).executeTakeFirst();
-    return row && toRecord(row);
-  },
+  const batchOf = (signature: string) =>
+    db
+      .selectFrom('bundleTransactions')
+      .innerJoin('bundles', 'bundles.id', 'bundleTransactions.bundle')
+      .select('bundles.batchId')
+      .where('bundleTransactions.signature', '=', signature);
 
-  async current(tokenId) {
-    // Whoever waits for a batch asks again and again.
-    const { rows } = await executeOnce(session, 'current batch', [tokenId, 1], () =>
-      selectBatches(session)
-        .where('batches.token_id', '=', tokenId)
+  const holdsText = (id: Expression<string>, text: string) =>
+    db
+      .selectFrom('batchPlans')
+      .select('batchPlans.batchId')
+      .where('batchPlans.batchId', '=', id)
+      .where(
+        database === 'postgres'
+          ? sql<boolean>`strpos(pipelines, ${text}) > 0`
+          : sql<boolean>`instr(pipelines, ${text}) > 0`,
+      );
+
+  return {
+    /** A batch begins to wait for its set-up. It is of the project of its request. */
+    async insert(
+      request: { readonly id: string; readonly tokenId: string },
+      { cost, pipelines, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
+    ): Promise<void> {
+      const { id: requestId, tokenId } = request;
+      const status = 'AVAILABLE_TO_QUEUE';
+      await insertAll(session, 'batches', [{ ...batch, ...cost, requestId, tokenId, status }]);
+      await insertAll(session, 'batchPlans', [{ batchId: batch.id, pipelines }]);
+    },
+
+    async get(id: string): Promise<BatchRecord | undefined> {
+      const row = await planned.where('batches.id', '=', id).executeTakeFirst();
+      return row && toRecord(row);
+    },
+
+    /** The newest batch of the token that is not final. */
+    async current(tokenId: string): Promise<BatchRecord | undefined> {
+      const row = await planned
+        .where('batches.tokenId', '=', tokenId)
         .where('batches.status', 'in', OPEN)
         .orderBy('batches.ordinal', 'desc')
         .limit(1)
-        .compile(),
-    );
-    return rows[0] && toRecord(rows[0]);
-  },
+        .executeTakeFirst();
+      return row && toRecord(row);
+    },
 
-  list: (filter) => listBatches(session, filter),
+    /** Newest first. So that one call never takes long, only so many batches are looked at, and few where their pipelines are. */
+    async list(filter: BatchFilter): Promise<ListedBatches> {
+      const { tokenId, status, since, until, txHash, holds = {}, before, limit } = filter;
+      const oldest = await oldestLookedAt(filter);
+      const rows = await batches
+        .selectAll('batches')
+        .where('tokenId', '=', tokenId)
+        .where((eb) =>
+          eb.and([
+            ...given(oldest, (one) => eb('ordinal', '>=', one)),
+            ...given(before, (one) => eb('ordinal', '<', one)),
+            ...given(status, (one) => eb('status', '=', one)),
+            ...given(since, (date) => eb('dateCreated', '>=', date)),
+            ...given(until, (date) => eb('dateCreated', '<', date)),
+            ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
+            ...fragments(holds).map((text) => eb.exists(holdsText(eb.ref('batches.id'), text))),
+          ]),
+        )
+        .orderBy('ordinal', 'desc')
+        .limit(limit + 1)
+        .execute();
+      const shown = rows.slice(0, limit);
+      const last = rows.length > limit ? shown.at(-1)?.ordinal : oldest;
+      return { items: shown.map(toListed), next: last ?? null };
+    },
 
-  async idAt(ordinal) {
-    const found = session.db.selectFrom('batches').select('id').where('ordinal', '=', ordinal);
-    return (await found.executeTakeFirstOrThrow()).id;
-  },
+    /** The id of the batch with an ordinal. */
+    async idAt(ordinal: number): Promise<string> {
+      return (await batches.select('id').where('ordinal', '=', ordinal).executeTakeFirstOrThrow()).id;
+    },
 
-  async ordinalOf(tokenId, id) {
-    const row = await session.db
-      .selectFrom('batches')
-      .select('ordinal')
-      .where('id', '=', id)
-      .where('token_id', '=', tokenId)
-      .executeTakeFirst();
-    return row && Number(row.ordinal);
-  },
+    /** Its ordinal, if it is a batch of the token. */
+    async ordinalOf(tokenId: string, id: string): Promise<number | undefined> {
+      const found = batches.select('ordinal').where('id', '=', id).where('tokenId', '=', tokenId);
+      return (await found.executeTakeFirst())?.ordinal;
+    },
 
-  async openRentLamports(flywheelId) {
-    const rows = await session.db
-      .selectFrom('batches')
-      .select('setup_rent_lamports')
-      .where('flywheel_id', '=', flywheelId)
-      .where('date_closed', 'is', null)
-      .execute();
-    return sumOfRent(rows);
-  },
+    /** Rent of all batches of the flywheel that are not closed. */
+    openRentLamports: async (flywheelId: string): Promise<bigint> =>
+      sumOfRent(await rent(flywheelId).execute()),
 
-  async unpaidRentLamports(flywheelId, since) {
-    const rows = await session.db
-      .selectFrom('batches')
-      .select('setup_rent_lamports')
-      .where('flywheel_id', '=', flywheelId)
-      .where('date_closed', 'is', null)
-      .where(({ or, eb }) => or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('date_updated', '>=', since)]))
-      .execute();
-    return sumOfRent(rows);
-  },
-
-  async countByStatus() {
-    const counts: Record<BatchStatus, number> = {
-      AVAILABLE_TO_QUEUE: 0,
-      FINALIZED: 0,
-      EXECUTED: 0,
-      FAILED: 0,
-    };
-    const rows = await session.db
-      .selectFrom('batches')
-      .select(({ fn }) => ['status', fn.countAll().as('count')])
-      .groupBy('status')
-      .execute();
-    for (const { status, count } of rows) counts[status] = Number(count);
-    return counts;
-  },
-});
-
-const votes = (session: Session): Votes => ({
-  async addVote(vote) {
-    const ordinal = await takeNumbers(session, 'vote', 1);
-    await session.db
-      .insertInto('issued_votes')
-      .values({
-        signature: vote.signature,
-        ordinal,
-        batch_id: vote.batchId,
-        kind: vote.kind,
-        wire: vote.transaction,
-        last_valid_block_height: toU64Text(vote.lastValidBlockHeight),
-        date_created: vote.dateCreated,
-      })
-      .onConflict((conflict) => conflict.column('signature').doNothing())
-      .execute();
-  },
-
-  async votes(id) {
-    const rows = await session.db
-      .selectFrom('issued_votes')
-      .selectAll()
-      .where('batch_id', '=', id)
-      .orderBy('ordinal')
-      .execute();
-    return rows.map((row) => ({
-      batchId: row.batch_id,
-      kind: row.kind,
-      transaction: row.wire,
-      signature: row.signature,
-      lastValidBlockHeight: BigInt(row.last_valid_block_height),
-      dateCreated: row.date_created,
-    }));
-  },
-});
-
-const changes = (session: Session): Changes => ({
-  setBatchIndex: (id, batchIndex, dateUpdated) =>
-    update(session, id, { batch_index: toU64Text(batchIndex), date_updated: dateUpdated }),
-
-  setInitResult: (id, initResult, dateUpdated) =>
-    update(session, id, { init_result: JSON.stringify(initResult), date_updated: dateUpdated }),
-
-  setCancelled: (id, dateCancelled) =>
-    update(session, id, { date_cancelled: dateCancelled, date_updated: dateCancelled }),
-
-  setClosed: (id, dateClosed) => update(session, id, { date_closed: dateClosed }),
-
-  claim: (id, instance, leaseUntilMs) => update(session, id, { instance, lease_until_ms: leaseUntilMs }),
-
-  renew: (id, instance, leaseUntilMs) => updateHeld(session, id, instance, { lease_until_ms: leaseUntilMs }),
-
-  unclaim: (id, instance) => updateHeld(session, id, instance, { instance: null, lease_until_ms: 0 }),
-});
-
-const writes = (session: Session): Writes => ({
-  async insert(batch) {
-    const ordinal = await takeNumbers(session, 'batch', 1);
-    await session.db.insertInto('batches').values(toRow(batch, ordinal)).execute();
-    await session.db
-      .insertInto('batch_plans')
-      .values({ batch_id: batch.id, pipelines: planToJson(batch.pipelines) })
-      .execute();
-  },
-
-  async transition(id, to, result, dateUpdated) {
-    const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
-    invariant(from.length > 0, `No batch can become ${to}.`);
-    const { numUpdatedRows } = await session.db
-      .updateTable('batches')
-      .set({
-        status: to,
-        date_updated: dateUpdated,
-        ...(result.initResult && { init_result: JSON.stringify(result.initResult) }),
-        ...(result.executeResult && { execute_result: JSON.stringify(result.executeResult) }),
-      })
-      .where('id', '=', id)
-      .where('status', 'in', from)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `Batch ${id} cannot become ${to} from the status it has.`);
-  },
-
-  async addCost(id, cost) {
-    const row = await session.db
-      .selectFrom('batches')
-      .select(['fee_lamports', 'rent_paid_lamports', 'rent_reclaimed_lamports'])
-      .where('id', '=', id)
-      .executeTakeFirst();
-    await update(session, id, {
-      fee_lamports: toU64Text(BigInt(row?.fee_lamports ?? 0) + cost.feeLamports),
-      rent_paid_lamports: toU64Text(BigInt(row?.rent_paid_lamports ?? 0) + cost.rentPaidLamports),
-      rent_reclaimed_lamports: toU64Text(
-        BigInt(row?.rent_reclaimed_lamports ?? 0) + cost.rentReclaimedLamports,
+    /** Rent of those of them whose set-up is not complete, or was not at an ISO time. */
+    unpaidRentLamports: async (flywheelId: string, since: string): Promise<bigint> =>
+      sumOfRent(
+        await rent(flywheelId)
+          .where(({ or, eb }) =>
+            or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('dateUpdated', '>=', since)]),
+          )
+          .execute(),
       ),
-    });
-  },
-});
 
-export const batchRepository = (session: Session): BatchRepository => ({
-  ...reads(session),
-  ...votes(session),
-  ...changes(session),
-  ...writes(session),
-});
+    async countByStatus(): Promise<Readonly<Record<BatchStatus, number>>> {
+      const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };
+      const rows = await batches
+        .select(({ fn }) => ['status', fn.countAll().as('count')])
+        .groupBy('status')
+        .execute();
+      for (const { status, count } of rows) counts[status] = Number(count);
+      return counts;
+    },
+
+    setBatchIndex: (id: string, batchIndex: bigint, dateUpdated: string): Promise<void> =>
+      update(id, { batchIndex, dateUpdated }),
+
+    setInitResult: (id: string, initResult: InitResult, dateUpdated: string): Promise<void> =>
+      update(id, { initResult, dateUpdated }),
+
+    setCancelled: (id: string, dateCancelled: string): Promise<void> =>
+      update(id, { dateCancelled, dateUpdated: dateCancelled }),
+
+    /** @param dateClosed - `null` where a fork has taken the closing back. */
+    setClosed: (id: string, dateClosed: string | null): Promise<void> => update(id, { dateClosed }),
+
+    /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS}. */
+    async transition(
+      id: string,
+      to: BatchStatus,
+      result: { initResult?: InitResult; executeResult?: ExecuteResult },
+      dateUpdated: string,
+    ): Promise<void> {
+      const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
+      invariant(from.length > 0, `No batch can become ${to}.`);
+      const { numUpdatedRows } = await db
+        .updateTable('batches')
+        .set({ status: to, dateUpdated, ...result })
+        .where('id', '=', id)
+        .where('status', 'in', from)
+        .executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `Batch ${id} cannot become ${to} from the status it has.`);
+    },
+
+    /** A fork has taken back how far the batch has come: one of its bundles has to be pending again. */
+    async reopen(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void> {
+      const { numUpdatedRows } = await db
+        .updateTable('batches')
+        .set({
+          ...(to === 'FINALIZED' ? {} : { initResult: null }),
+          ...{ status: to, executeResult: null, dateUpdated },
+        })
+        .where('id', '=', id)
+        .where('status', '<>', 'AVAILABLE_TO_QUEUE')
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('bundles')
+              .select('bundles.id')
+              .whereRef('bundles.batchId', '=', 'batches.id')
+              .where('bundles.phase', to === 'FINALIZED' ? '<>' : '=', 'SETUP')
+              .where('bundles.status', '=', 'PENDING'),
+          ),
+        )
+        .executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `Nothing of batch ${id} is pending again.`);
+    },
+
+    async addCost(id: string, cost: BatchCost): Promise<void> {
+      const row = await batches
+        .select(['feeLamports', 'rentPaidLamports', 'rentReclaimedLamports'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      await update(id, {
+        feeLamports: (row?.feeLamports ?? 0n) + cost.feeLamports,
+        rentPaidLamports: (row?.rentPaidLamports ?? 0n) + cost.rentPaidLamports,
+        rentReclaimedLamports: (row?.rentReclaimedLamports ?? 0n) + cost.rentReclaimedLamports,
+      });
+    },
+
+    /** Takes the batch for execution; the engine decides whether the holder is dead. */
+    claim: (id: string, instance: string, leaseUntilMs: number): Promise<void> =>
+      update(id, { instance, leaseUntilMs }),
+
+    /** Prolongs what this engine has. @returns whether it still had it: another may have taken it. */
+    renew: (id: string, instance: string, leaseUntilMs: number): Promise<boolean> =>
+      updateHeld(id, instance, { leaseUntilMs }),
+
+    /** Lets go of the batch, if this engine still has it. @returns whether it had. */
+    unclaim: (id: string, instance: string): Promise<boolean> =>
+      updateHeld(id, instance, { instance: null, leaseUntilMs: 0 }),
+
+    /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
+    addVote: async (vote: IssuedVote): Promise<void> =>
+      void (await db
+        .insertInto('issuedVotes')
+        .values(vote)
+        .onConflict((conflict) => conflict.column('signature').doNothing())
+        .execute()),
+
+    /** In the order in which they were issued. */
+    votes: (id: string): Promise<readonly IssuedVote[]> =>
+      db
+        .selectFrom('issuedVotes')
+        .select(['batchId', 'kind', 'transaction', 'signature', 'lastValidBlockHeight', 'dateCreated'])
+        .where('batchId', '=', id)
+        .orderBy('ordinal')
+        .execute(),
+  };
+};

@@ -1,127 +1,125 @@
-/** Gaps: what the chain knows of a project and the store does not, and how far each account was looked at. */
-import type { Selectable } from 'kysely';
+/** What the store knows of the chain's own record: which signatures are its own, what has landed that it has no record of, and its line of history. */
+import { sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
-import { toU64Text } from '../column-values.js';
-import type { GapRepository } from '../gap-repository.js';
+import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
-import { expectAffected, insertRows, type Session } from '../session.js';
-import type { GapTable } from '../tables.js';
+import type { Row } from '../schema.js';
+import { expectAffected, insertAll, type Session } from '../session.js';
 
-const toRecord = (row: Selectable<GapTable>): GapRecord => ({
-  id: row.id,
-  tokenId: row.token_id,
-  status: row.status,
-  burns: Number(row.burns),
-  burned: BigInt(row.amount),
-  airdropped: BigInt(row.airdropped),
-  transactions: Number(row.transactions),
-  firstSignature: row.first_signature,
-  lastSignature: row.last_signature,
-  dateFound: row.date_found,
-  dateAccepted: row.date_accepted,
+const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'gapTransactions'] as const;
+
+/** Every signature that the store has ever written down before it was sent, and those of gaps. */
+export const signatureRepository = ({ db }: Session) => {
+  /** Which of them are known. */
+  const known = async (signatures: readonly string[]): Promise<ReadonlySet<string>> => {
+    const found = new Set<string>();
+    for (const piece of piecesOf(signatures)) {
+      const parts = SIGNED.map(
+        (table) => sql`select signature from ${sql.table(table)} where signature in (${sql.join(piece)})`,
+      );
+      const { rows } = await sql<{ signature: string }>`${sql.join(parts, sql` union all `)}`.execute(db);
+      for (const { signature } of rows) found.add(signature);
+    }
+    return found;
+  };
+  return { known, isKnown: async (signature: string) => (await known([signature])).size > 0 };
+};
+
+/** The line of history on which the store was written last. */
+export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
+
+export const lineageRepository = ({ db }: Session) => ({
+  progress: () =>
+    db.selectFrom('progress').select(['genesis', 'revision', 'ledgerMark']).executeTakeFirstOrThrow(),
+
+  current: (): Promise<Lineage> =>
+    db.selectFrom('progress').select(['lineage', 'heldUntil']).executeTakeFirstOrThrow(),
+
+  set: async ({ lineage, heldUntil }: Lineage): Promise<void> =>
+    void (await db.updateTable('progress').set({ lineage, heldUntil }).execute()),
 });
-
-const openGaps = ({ db }: Session) => db.selectFrom('gaps').selectAll().where('status', '=', 'OPEN');
 
 /** What a gap comes to with more transactions in it. */
 function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) {
-  const [first] = lost;
-  const last = lost.at(-1);
+  const [first, last] = [lost[0], lost.at(-1)];
   invariant(first !== undefined && last !== undefined, 'A gap has a transaction.');
   const total = (of: (one: LostTransaction) => bigint): bigint =>
     lost.reduce((sum, one) => sum + of(one), 0n);
   return {
     burns: (before?.burns ?? 0) + lost.filter(({ burned }) => burned > 0n).length,
-    amount: toU64Text((before?.burned ?? 0n) + total(({ burned }) => burned)),
-    airdropped: toU64Text((before?.airdropped ?? 0n) + total(({ airdropped }) => airdropped)),
+    burned: (before?.burned ?? 0n) + total(({ burned }) => burned),
+    airdropped: (before?.airdropped ?? 0n) + total(({ airdropped }) => airdropped),
     transactions: (before?.transactions ?? 0) + lost.length,
-    first_signature: before?.firstSignature ?? first.signature,
-    last_signature: last.signature,
+    firstSignature: before?.firstSignature ?? first.signature,
+    lastSignature: last.signature,
   };
 }
 
-async function openGap(session: Session, tokenId: string): Promise<GapRecord | undefined> {
-  const row = await openGaps(session).where('token_id', '=', tokenId).executeTakeFirst();
-  return row && toRecord(row);
-}
-
-async function add(
-  session: Session,
-  gap: Parameters<GapRepository['add']>[0],
-  lost: readonly LostTransaction[],
-): Promise<void> {
+/** What the chain knows of a project and the store does not. */
+export const gapRepository = (session: Session) => {
   const { db } = session;
-  const before = await openGap(session, gap.tokenId);
-  const sum = sumOf(before, lost);
-  const id = before?.id ?? gap.id;
-  if (before === undefined)
-    await db
-      .insertInto('gaps')
-      .values({
-        ...{ id, token_id: gap.tokenId, status: 'OPEN', ...sum },
-        ...{ date_found: gap.dateFound, date_accepted: null },
-      })
-      .execute();
-  else await db.updateTable('gaps').set(sum).where('id', '=', id).execute();
-  const rows = lost.map(({ signature, burned, airdropped, memo, dateLanded }, index) => ({
-    ...{ gap_id: id, position: (before?.transactions ?? 0) + index, signature },
-    ...{ burned: toU64Text(burned), airdropped: toU64Text(airdropped) },
-    ...{ memo, date_landed: dateLanded },
-  }));
-  await insertRows(session, 'gap_transactions', rows, (piece) =>
-    db.insertInto('gap_transactions').values(piece).compile(),
-  );
-}
+  const openGaps = db
+    .selectFrom('gaps')
+    .selectAll()
+    .where('status', '=', sql.lit('OPEN' as const));
+  const open = (tokenId: string): Promise<GapRecord | undefined> =>
+    openGaps.where('tokenId', '=', tokenId).executeTakeFirst();
+  return {
+    /** The one that is open; there is one at most. */
+    open,
 
-export const gapRepository = (session: Session): GapRepository => ({
-  open: (tokenId) => openGap(session, tokenId),
+    allOpen: (): Promise<readonly GapRecord[]> => openGaps.orderBy('dateFound').orderBy('id').execute(),
 
-  async allOpen() {
-    return (await openGaps(session).orderBy('date_found').orderBy('id').execute()).map(toRecord);
-  },
+    /** Opens a gap, or adds to the one that is open. @param lost - at least one, in the order in which they landed. */
+    async add(
+      gap: Pick<GapRecord, 'id' | 'tokenId' | 'dateFound'>,
+      lost: readonly LostTransaction[],
+    ): Promise<void> {
+      const before = await open(gap.tokenId);
+      const sum = sumOf(before, lost);
+      const gapId = before?.id ?? gap.id;
+      if (before === undefined)
+        await insertAll(session, 'gaps', [{ ...gap, ...sum, status: 'OPEN', dateAccepted: null }]);
+      else await db.updateTable('gaps').set(sum).where('id', '=', gapId).execute();
+      const from = before?.transactions ?? 0;
+      await insertAll(
+        session,
+        'gapTransactions',
+        lost.map((one, at) => ({ ...one, gapId, position: from + at })),
+      );
+    },
 
-  add: (gap, lost) => add(session, gap, lost),
+    /** In the order in which they landed. */
+    transactions: (gapId: string): Promise<readonly LostTransaction[]> =>
+      db
+        .selectFrom('gapTransactions')
+        .select(['signature', 'burned', 'airdropped', 'memo', 'dateLanded'])
+        .where('gapId', '=', gapId)
+        .orderBy('position')
+        .execute(),
 
-  async transactions(id) {
-    const rows = await session.db
-      .selectFrom('gap_transactions')
-      .selectAll()
-      .where('gap_id', '=', id)
-      .orderBy('position')
-      .execute();
-    return rows.map((row) => ({
-      signature: row.signature,
-      burned: BigInt(row.burned),
-      airdropped: BigInt(row.airdropped),
-      memo: row.memo,
-      dateLanded: row.date_landed,
-    }));
-  },
+    /** Nothing waits for it any more. */
+    async accept(id: string, dateAccepted: string): Promise<void> {
+      const { numUpdatedRows } = await db
+        .updateTable('gaps')
+        .set({ status: 'ACCEPTED', dateAccepted })
+        .where('id', '=', id)
+        .where('status', '=', 'OPEN')
+        .executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `There is no open gap ${id}.`);
+    },
 
-  async accept(id, dateAccepted) {
-    const { numUpdatedRows } = await session.db
-      .updateTable('gaps')
-      .set({ status: 'ACCEPTED', date_accepted: dateAccepted })
-      .where('id', '=', id)
-      .where('status', '=', 'OPEN')
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no open gap ${id}.`);
-  },
+    /** Up to which transaction of an account all was looked at. */
+    async mark(account: string): Promise<string | undefined> {
+      const marks = db.selectFrom('chainMarks').select('signature').where('account', '=', account);
+      return (await marks.executeTakeFirst())?.signature;
+    },
 
-  async mark(account) {
-    const row = await session.db
-      .selectFrom('chain_marks')
-      .select('signature')
-      .where('account', '=', account)
-      .executeTakeFirst();
-    return row?.signature;
-  },
-
-  async setMark(tokenId, account, signature) {
-    await session.db
-      .insertInto('chain_marks')
-      .values({ account, token_id: tokenId, signature })
-      .onConflict((conflict) => conflict.column('account').doUpdateSet({ signature }))
-      .execute();
-  },
-});
+    setMark: async (tokenId: string, account: string, signature: string): Promise<void> =>
+      void (await db
+        .insertInto('chainMarks')
+        .values({ account, tokenId, signature })
+        .onConflict((conflict) => conflict.column('account').doUpdateSet({ signature }))
+        .execute()),
+  };
+};

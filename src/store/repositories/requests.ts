@@ -1,211 +1,150 @@
 /** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention. */
-import { type Selectable, sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
+import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
+import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import { countOn, executeOnce, expectAffected, type Session } from '../session.js';
-import type { RequestRepository } from '../store.js';
-import type { RequestTable } from '../tables.js';
+import type { Row } from '../schema.js';
+import { expectAffected, type Session } from '../session.js';
 
-export const toRequest = (row: Selectable<RequestTable>): RequestRecord => ({
-  id: row.id,
-  tokenId: row.token_id,
-  keyId: row.key_id,
-  operation: row.operation,
-  value: row.value,
-  fingerprint: row.fingerprint as Sha256,
-  status: row.status,
-  instance: row.instance,
-  leaseUntilMs: Number(row.lease_until_ms),
-  reply: row.reply,
-  batchId: row.batch_id,
-  dateCreated: row.date_created,
-});
+export const REQUEST = [
+  ...['id', 'tokenId', 'keyId', 'operation', 'value', 'fingerprint', 'status', 'instance'],
+  ...['leaseUntilMs', 'reply', 'batchId', 'dateCreated'],
+] as const as readonly (keyof RequestRecord)[];
 
 // Literals, because a partial index serves only a condition that is written out.
 const RUNNING = sql.lit('running' as const);
 const DONE = sql.lit('done' as const);
 const PENDING = sql.lit('PENDING' as const);
 
-/** How many days have been noted. */
-const DAYS = sql<number>`coalesce((select value from counters where name = 'day'), 0)`;
-
-type Writes = Pick<
-  RequestRepository,
-  'insert' | 'claim' | 'renew' | 'linkBatch' | 'complete' | 'completeHeld'
->;
-type Reads = Pick<RequestRepository, 'find' | 'get' | 'running'>;
-type Removals = Pick<RequestRepository, 'noteDay' | 'remove' | 'removeDone'>;
-
-async function countDays(db: Session['db']): Promise<number> {
-  const row = await db.selectFrom('counters').select('value').where('name', '=', 'day').executeTakeFirst();
-  return Number(row?.value ?? 0);
-}
-
-const toRow = (request: RequestRecord): Omit<RequestTable, 'day_count'> => ({
-  id: request.id,
-  token_id: request.tokenId,
-  key_id: request.keyId,
-  operation: request.operation,
-  value: request.value,
-  fingerprint: request.fingerprint,
-  status: request.status,
-  instance: request.instance,
-  lease_until_ms: request.leaseUntilMs,
-  reply: request.reply,
-  batch_id: request.batchId,
-  date_created: request.dateCreated,
-});
-
-const answer = (db: Session['db'], id: string, reply: string) =>
+/** Burns of a request that are pending, or that a fork may still take back: for them it is kept. */
+const openBurns = ({ db }: Session, requestId: Expression<string>) =>
   db
-    .updateTable('requests')
-    .set({ status: 'done', reply })
-    .where('id', '=', id)
-    .where('status', '=', RUNNING);
+    .selectFrom('burns')
+    .select('burns.sequence')
+    .where('burns.requestId', '=', requestId)
+    .where(({ or, eb }) => or([eb('burns.status', '=', PENDING), eb('burns.watchedSlot', 'is not', null)]));
 
-const writes = (session: Session, { db } = session): Writes => ({
-  async insert(request) {
-    const row = toRow(request);
-    const { numAffectedRows } = await executeOnce(session, 'insert a request', Object.values(row), () =>
-      db
-        .insertInto('requests')
-        .values({ ...row, day_count: DAYS })
-        .onConflict((conflict) => conflict.columns(['token_id', 'operation', 'value']).doNothing())
-        .compile(),
-    );
-    if (numAffectedRows === 0n) {
-      throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
-    }
-  },
+/** @returns whether the one request that it is about was there as it was expected. */
+const isOne = async (change: Promise<{ readonly numUpdatedRows: bigint }>): Promise<boolean> =>
+  (await change).numUpdatedRows === 1n;
 
-  async claim(from, instance, leaseUntilMs) {
-    const { numUpdatedRows } = await db
-      .updateTable('requests')
-      .set({ instance, lease_until_ms: leaseUntilMs })
-      .where('id', '=', from.id)
-      .where('instance', '=', from.instance)
-      .where('lease_until_ms', '=', from.leaseUntilMs)
-      .where('status', '=', RUNNING)
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
-  },
-
-  async renew(id, instance, leaseUntilMs) {
-    const { numUpdatedRows } = await db
-      .updateTable('requests')
-      .set({ lease_until_ms: leaseUntilMs })
-      .where('id', '=', id)
-      .where('instance', '=', instance)
-      .where('status', '=', RUNNING)
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
-  },
-
-  async linkBatch(id, batchId) {
-    const { numUpdatedRows } = await db
-      .updateTable('requests')
-      .set({ batch_id: batchId })
-      .where('id', '=', id)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no request ${id} to link to a batch.`);
-  },
-
-  async complete(id, reply) {
-    const { numUpdatedRows } = await answer(db, id, reply).executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
-  },
-
-  async completeHeld(id, instance, reply) {
-    const parameters = ['done', reply, id, instance];
-    const { numAffectedRows } = await executeOnce(session, 'complete a held request', parameters, () =>
-      answer(db, id, reply).where('instance', '=', instance).compile(),
-    );
-    return numAffectedRows === 1n;
-  },
-});
-
-const reads = ({ db }: Session): Reads => ({
-  async find(tokenId, operation, value) {
+export const requestRepository = (session: Session) => {
+  const { db } = session;
+  const requests = db.selectFrom('requests').select(REQUEST);
+  const update = (id: string, change: Partial<Row<'requests'>>) =>
+    db.updateTable('requests').set(change).where('id', '=', id);
+  const running = (id: string, change: Partial<Row<'requests'>>) =>
+    update(id, change).where('status', '=', RUNNING);
+  const countDays = async (): Promise<number> => {
     const row = await db
-      .selectFrom('requests')
-      .selectAll()
-      .where('token_id', '=', tokenId)
-      .where('operation', '=', operation)
-      .where('value', '=', value)
+      .selectFrom('notedDays')
+      .select(({ fn }) => fn.max('dayCount').as('days'))
       .executeTakeFirst();
-    return row && toRequest(row);
-  },
+    return row?.days ?? 0;
+  };
+  return {
+    /** @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when (token, operation, value) is taken. */
+    async insert(request: RequestRecord): Promise<void> {
+      const dayCount = sql<number>`coalesce((select max(day_count) from noted_days), 0)`;
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('requests')
+        .values({ ...request, dayCount })
+        .onConflict((conflict) => conflict.columns(['tokenId', 'operation', 'value']).doNothing())
+        .executeTakeFirst();
+      if (numInsertedOrUpdatedRows !== 1n)
+        throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
+    },
 
-  async get(id) {
-    const row = await db.selectFrom('requests').selectAll().where('id', '=', id).executeTakeFirst();
-    return row && toRequest(row);
-  },
+    find: (tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined> =>
+      requests
+        .where('tokenId', '=', tokenId)
+        .where('operation', '=', operation)
+        .where('value', '=', value)
+        .executeTakeFirst(),
 
-  async running() {
-    const rows = await db
-      .selectFrom('requests')
-      .selectAll()
-      .where('status', '=', RUNNING)
-      .orderBy('date_created')
-      .orderBy('id')
-      .execute();
-    return rows.map(toRequest);
-  },
-});
+    get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
 
-const removals = (session: Session): Removals => ({
-  async remove(id) {
-    await session.db.deleteFrom('requests').where('id', '=', id).execute();
-  },
+    running: (): Promise<readonly RequestRecord[]> =>
+      requests.where('status', '=', RUNNING).orderBy('dateCreated').orderBy('id').execute(),
 
-  async noteDay(day) {
-    const { numInsertedOrUpdatedRows } = await session.db
-      .insertInto('noted_days')
-      .values({ day })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n ? countOn(session, 'day', 1) : countDays(session.db);
-  },
+    /** Takes over a running request that is still held as it was read. @returns whether it was. */
+    claim: (
+      from: Pick<RequestRecord, 'id' | 'instance' | 'leaseUntilMs'>,
+      instance: string,
+      leaseUntilMs: number,
+    ): Promise<boolean> =>
+      isOne(
+        running(from.id, { instance, leaseUntilMs })
+          .where('instance', '=', from.instance)
+          .where('leaseUntilMs', '=', from.leaseUntilMs)
+          .executeTakeFirst(),
+      ),
 
-  async removeDone(olderThanDays, atMost) {
-    const newest = (await countDays(session.db)) - olderThanDays;
-    const old = session.db
-      .selectFrom('requests')
-      .select('requests.id')
-      .where('status', '=', DONE)
-      .where('day_count', '<', newest)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('burns')
-              .select('burns.sequence')
-              .whereRef('burns.request_id', '=', 'requests.id')
-              .where('burns.status', '=', PENDING),
-          ),
-        ),
-      )
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('landings')
-              .innerJoin('burns', 'burns.sequence', 'landings.burn_sequence')
-              .select('landings.slot')
-              .whereRef('burns.request_id', '=', 'requests.id'),
-          ),
-        ),
-      )
-      .limit(atMost);
-    const { numDeletedRows } = await session.db
-      .deleteFrom('requests')
-      .where('id', 'in', old)
-      .executeTakeFirst();
-    return Number(numDeletedRows);
-  },
-});
+    /** Prolongs what this engine has. @returns whether it still had it: another, by whose clock it was over, may have taken it. */
+    renew: (id: string, instance: string, leaseUntilMs: number): Promise<boolean> =>
+      isOne(running(id, { leaseUntilMs }).where('instance', '=', instance).executeTakeFirst()),
 
-export const requestRepository = (session: Session): RequestRepository => ({
-  ...writes(session),
-  ...reads(session),
-  ...removals(session),
-});
+    async linkBatch(id: string, batchId: string): Promise<void> {
+      const { numUpdatedRows } = await update(id, { batchId }).executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `There is no request ${id} to link to a batch.`);
+    },
+
+    async complete(id: string, reply: string): Promise<void> {
+      const { numUpdatedRows } = await running(id, { status: 'done', reply }).executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
+    },
+
+    /** The same, by the engine that has it. @returns whether it still had it, see `renew`. */
+    completeHeld: (id: string, instance: string, reply: string): Promise<boolean> =>
+      isOne(running(id, { status: 'done', reply }).where('instance', '=', instance).executeTakeFirst()),
+
+    /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
+    reopen: async (id: string): Promise<void> =>
+      void (await update(id, { status: 'running', reply: null, leaseUntilMs: 0 }).execute()),
+
+    /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
+    async remove(id: string): Promise<void> {
+      const { numDeletedRows } = await db
+        .deleteFrom('requests')
+        .where('id', '=', id)
+        .where(({ not, exists, ref }) => not(exists(openBurns(session, ref('requests.id')))))
+        .executeTakeFirst();
+      if (numDeletedRows === 0n && (await requests.where('id', '=', id).executeTakeFirst()) !== undefined)
+        throw new FlywheelError('ERR_INTERNAL', `Burns of request ${id} may still land.`);
+    },
+
+    /**
+     * Notes that the store was in use on a day. Retention counts days of use: a clock that jumps ahead ages nothing by more than
+     * one.
+     * @returns how many days have been noted.
+     */
+    async noteDay(day: UtcDay): Promise<number> {
+      const dayCount = sql<number>`(select coalesce(max(day_count), 0) + 1 from noted_days)`;
+      await db
+        .insertInto('notedDays')
+        .values({ day, dayCount })
+        .onConflict((conflict) => conflict.column('day').doNothing())
+        .execute();
+      return countDays();
+    },
+
+    /**
+     * Forgets answers that were given at least so many noted days ago; never a running request, nor one whose burns may still
+     * land.
+     * @param atMost - so many of them.
+     * @returns how many it were; fewer than asked for when none is left.
+     */
+    async removeDone(olderThanDays: number, atMost: number): Promise<number> {
+      const old = db
+        .selectFrom('requests')
+        .select('requests.id')
+        .where('status', '=', DONE)
+        .where('dayCount', '<', (await countDays()) - olderThanDays)
+        .where(({ not, exists, ref }) => not(exists(openBurns(session, ref('requests.id')))))
+        .limit(atMost);
+      const { numDeletedRows } = await db.deleteFrom('requests').where('id', 'in', old).executeTakeFirst();
+      return Number(numDeletedRows);
+    },
+  };
+};

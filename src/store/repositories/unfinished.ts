@@ -1,8 +1,28 @@
-/** What was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
+/** Work that was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
+import type { RequestRecord } from '../records.js';
 import type { Session } from '../session.js';
-import type { TakenRequest, TakeTerms, UnfinishedRepository } from '../unfinished-repository.js';
-import { toRequest } from './requests.js';
+import { REQUEST } from './requests.js';
+
+/** Who takes, and what. */
+export interface TakeTerms {
+  readonly instance: string;
+  readonly nowMs: number;
+  readonly leaseUntilMs: number;
+  /** Holders that are certain to be gone, whatever their leases say. */
+  readonly gone: readonly string[];
+  /** Ids of requests that are not taken. */
+  readonly except: readonly string[];
+  /** Of this project only. @default of any */
+  readonly tokenId?: string | null;
+}
+
+/** A request that was just taken. */
+export interface TakenRequest {
+  readonly request: RequestRecord;
+  /** Who held it until then. */
+  readonly from: string;
+}
 
 // Literals, because a partial index serves only a condition that is written out.
 const RUNNING = sql.lit('running' as const);
@@ -10,127 +30,130 @@ const PENDING = sql.lit('PENDING' as const);
 const QUEUED = sql.lit('AVAILABLE_TO_QUEUE' as const);
 const FINALIZED = sql.lit('FINALIZED' as const);
 
-const executions = (db: Session['db']) =>
-  db
+const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id);
+
+/** In the order in which it was begun; of one project, or of all. */
+export const unfinishedRepository = ({ db, database }: Session) => {
+  /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
+  const executions = db
     .selectFrom('batches')
     .select('id')
     .where('status', '=', FINALIZED)
-    .where(({ and, exists, not, selectFrom }) =>
-      and([
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('bundles')
+          .select('bundles.id')
+          .whereRef('bundles.batchId', '=', 'batches.id')
+          .where('bundles.phase', 'in', ['OPERATOR_APPROVAL', 'EXECUTE'])
+          .where('bundles.status', 'in', ['PENDING', 'LANDED']),
+      ),
+    )
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('issuedVotes')
+            .select('issuedVotes.signature')
+            .whereRef('issuedVotes.batchId', '=', 'batches.id')
+            .where('issuedVotes.kind', '<>', 'approve'),
+        ),
+      ),
+    )
+    .where(({ exists, not, selectFrom }) =>
+      not(
         exists(
           selectFrom('bundles')
             .select('bundles.id')
-            .whereRef('bundles.batch_id', '=', 'batches.id')
-            .where('bundles.phase', 'in', ['OPERATOR_APPROVAL', 'EXECUTE'])
-            .where('bundles.status', 'in', ['PENDING', 'LANDED']),
+            .whereRef('bundles.batchId', '=', 'batches.id')
+            .where('bundles.phase', '=', 'CANCEL'),
         ),
-        not(
-          exists(
-            selectFrom('issued_votes')
-              .select('issued_votes.signature')
-              .whereRef('issued_votes.batch_id', '=', 'batches.id')
-              .where('issued_votes.kind', '<>', 'approve'),
-          ),
-        ),
-        not(
-          exists(
-            selectFrom('bundles')
-              .select('bundles.id')
-              .whereRef('bundles.batch_id', '=', 'batches.id')
-              .where('bundles.phase', '=', 'CANCEL'),
-          ),
-        ),
-      ]),
-    );
-
-/** One statement: what is found is locked and taken, and what is locked is not looked at. */
-async function takeBurns({ db, locksRows }: Session, terms: TakeTerms): Promise<TakenRequest | undefined> {
-  const { instance, nowMs, leaseUntilMs, gone, except, tokenId = null } = terms;
-  let free = db
-    .selectFrom('requests')
-    .select(['id', 'instance'])
-    .where('status', '=', RUNNING)
-    .where(({ or, eb }) =>
-      or([eb('lease_until_ms', '<=', nowMs), ...gone.map((holder) => eb('instance', '=', holder))]),
-    )
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('burns')
-          .select('sequence')
-          .whereRef('burns.request_id', '=', 'requests.id')
-          .where('burns.status', '=', PENDING),
       ),
-    )
-    .orderBy('date_created')
-    .orderBy('id')
-    .limit(1);
-  if (tokenId !== null) free = free.where('token_id', '=', tokenId);
-  if (except.length > 0) free = free.where('id', 'not in', except);
-  const found = await (locksRows ? free.forUpdate().skipLocked() : free).executeTakeFirst();
-  if (found === undefined) return undefined;
-  // Its row is locked, or nobody else writes.
-  const row = await db
-    .updateTable('requests')
-    .set({ instance, lease_until_ms: leaseUntilMs })
-    .where('id', '=', found.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return { request: toRequest(row), from: found.instance };
-}
+    );
+  const idsIn = async (found: typeof executions, tokenId: string | null): Promise<readonly string[]> =>
+    idsOf(
+      await found
+        .$if(tokenId !== null, (all) => all.where('tokenId', '=', tokenId as string))
+        .orderBy('ordinal')
+        .execute(),
+    );
+  const batches = db.selectFrom('batches').select('id');
 
-export const unfinishedRepository = (session: Session): UnfinishedRepository => ({
-  ...found(session),
-  takeBurns: (terms) => takeBurns(session, terms),
-});
+  return {
+    /** Ids of requests that have pending burns. */
+    async burnRequests(tokenId: string | null = null): Promise<readonly string[]> {
+      const rows = await db
+        .selectFrom('burns')
+        .select('requestId')
+        .distinct()
+        .where('status', '=', PENDING)
+        .$if(tokenId !== null, (all) => all.where('tokenId', '=', tokenId as string))
+        .execute();
+      return rows.map(({ requestId }) => requestId);
+    },
 
-const found = ({ db }: Session): Omit<UnfinishedRepository, 'takeBurns'> => ({
-  async holders(nowMs) {
-    const rows = await db
-      .selectFrom('requests')
-      .select('instance')
-      .distinct()
-      .where('status', '=', RUNNING)
-      .where('lease_until_ms', '>', nowMs)
-      .execute();
-    return rows.map(({ instance }) => instance);
-  },
+    /** Who holds running requests by a lease that is not over. */
+    async holders(nowMs: number): Promise<readonly string[]> {
+      const rows = await db
+        .selectFrom('requests')
+        .select('instance')
+        .distinct()
+        .where('status', '=', RUNNING)
+        .where('leaseUntilMs', '>', nowMs)
+        .execute();
+      return rows.map(({ instance }) => instance);
+    },
 
-  async burnRequests(tokenId = null) {
-    const pending = db.selectFrom('burns').select('request_id').distinct().where('status', '=', PENDING);
-    const rows = await (tokenId === null ? pending : pending.where('token_id', '=', tokenId)).execute();
-    return rows.map((row) => row.request_id);
-  },
+    /**
+     * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
+     * is taking at this very time is passed over.
+     */
+    async takeBurns(terms: TakeTerms): Promise<TakenRequest | undefined> {
+      const { instance, nowMs, leaseUntilMs, gone, except, tokenId = null } = terms;
+      let free = db
+        .selectFrom('requests')
+        .select(['id', 'instance'])
+        .where('status', '=', RUNNING)
+        .where(({ or, eb }) =>
+          or([eb('leaseUntilMs', '<=', nowMs), ...gone.map((holder) => eb('instance', '=', holder))]),
+        )
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('burns')
+              .select('sequence')
+              .whereRef('burns.requestId', '=', 'requests.id')
+              .where('burns.status', '=', PENDING),
+          ),
+        )
+        .orderBy('dateCreated')
+        .orderBy('id')
+        .limit(1);
+      if (tokenId !== null) free = free.where('tokenId', '=', tokenId);
+      if (except.length > 0) free = free.where('id', 'not in', except);
+      if (database === 'postgres') free = free.forUpdate().skipLocked();
+      const found = await free.executeTakeFirst();
+      if (found === undefined) return undefined;
+      // Its row is locked, or nobody else writes.
+      const request = await db
+        .updateTable('requests')
+        .set({ instance, leaseUntilMs })
+        .where('id', '=', found.id)
+        .returning(REQUEST)
+        .executeTakeFirstOrThrow();
+      return { request, from: found.instance };
+    },
 
-  async setUps(tokenId = null) {
-    const begun = db
-      .selectFrom('batches')
-      .select('id')
-      .where('status', '=', QUEUED)
-      // What was stopped for a reason is for its project to carry on or to cancel.
-      .where('init_result', 'is', null)
-      .orderBy('ordinal');
-    const rows = await (tokenId === null ? begun : begun.where('token_id', '=', tokenId)).execute();
-    return rows.map((row) => row.id);
-  },
+    /** Ids of batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */
+    setUps: (tokenId: string | null = null): Promise<readonly string[]> =>
+      idsIn(batches.where('status', '=', QUEUED).where('initResult', 'is', null), tokenId),
 
-  async executions(tokenId = null) {
-    const begun = executions(db).orderBy('ordinal');
-    const rows = await (tokenId === null ? begun : begun.where('token_id', '=', tokenId)).execute();
-    return rows.map((row) => row.id);
-  },
+    /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
+    executions: (tokenId: string | null = null): Promise<readonly string[]> => idsIn(executions, tokenId),
 
-  async isExecution(batchId) {
-    return (await executions(db).where('id', '=', batchId).executeTakeFirst()) !== undefined;
-  },
+    /** Is the batch one of them? */
+    isExecution: async (batchId: string): Promise<boolean> =>
+      (await executions.where('id', '=', batchId).executeTakeFirst()) !== undefined,
 
-  async closings(tokenId = null) {
-    const open = db
-      .selectFrom('batches')
-      .select('id')
-      .where('status', '=', 'EXECUTED')
-      .where('date_closed', 'is', null)
-      .orderBy('ordinal');
-    const rows = await (tokenId === null ? open : open.where('token_id', '=', tokenId)).execute();
-    return rows.map((row) => row.id);
-  },
-});
+    /** Ids of executed batches that may have left something on chain. */
+    closings: (tokenId: string | null = null): Promise<readonly string[]> =>
+      idsIn(batches.where('status', '=', 'EXECUTED').where('dateClosed', 'is', null), tokenId),
+  };
+};

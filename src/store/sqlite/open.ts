@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/directories.js';
 import { watchFile } from '../../files/read-file.js';
@@ -10,21 +9,18 @@ import {
   BUSY_TIMEOUT_MS,
   type Connect,
   closeToOthers,
-  loadCommitBeside,
   loadSqlite,
   prepareSqliteFile,
   type SqliteConnection,
 } from '../../files/sqlite-connection.js';
 import { isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { createKyselyStore, ownClock } from '../kysely-store.js';
-import { migrate, refuseOtherStore, STORE_VERSION } from '../migrations/index.js';
-import type { Store, StoreTransaction } from '../store.js';
-import type { Tables } from '../tables.js';
-import { kyselyOver, type SqliteDatabase, SqliteDriver } from './driver.js';
+import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
+import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION } from '../migrations.js';
+import { Mutex } from '../mutex.js';
+import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
+import { asReadError, readerOver, writerOver } from './connection.js';
 import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
-import { SQLITE_MOVES } from './moves.js';
-import { APPLICATION_ID, SQLITE_SCHEMA } from './schema.js';
 
 export interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */
@@ -33,8 +29,8 @@ export interface SqliteStoreOptions {
   readonly create?: boolean;
   /** For how long to wait for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** The highest block of the ledger that this process has seen. @default none */
-  readonly ledgerHeight?: () => number;
+  /** Names the newest block of the ledger that this process has seen, as text that is greater for later ones. @default none */
+  readonly ledgerMark?: () => string;
   /** The time of the store is that of who has opened it. @default the system's */
   readonly clock?: Clock;
 }
@@ -43,32 +39,46 @@ const POLL_MS = 5;
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
-interface Place {
-  readonly path: string;
-  readonly busyTimeoutMs: number;
-  readonly ledgerHeight: () => number;
-  readonly clock: Clock;
+const isThere = (database: SqliteConnection, table: string): boolean =>
+  database.prepare(`select 1 from sqlite_master where name = '${table}'`).all([]).length > 0;
+
+/** The version as it stands in the file, or 0; read without kysely, whose first statement costs more than all of opening. */
+function readVersion(database: SqliteConnection): number {
+  if (!isThere(database, VERSIONS)) return 0;
+  const [row] = database.prepare(`select max(version) as version from ${VERSIONS}`).all([]);
+  return Number((row as { version: number | null } | undefined)?.version ?? 0);
 }
 
-const number = (database: SqliteDatabase, pragma: string): number => {
-  const [row] = database.prepare(`pragma ${pragma}`).all([]);
-  return Number(Object.values(row as object)[0] ?? 0);
-};
+/** @throws `ERR_STORE_UNAVAILABLE` when a newer build has written the store. */
+function refuseNewer(version: number, path: string): void {
+  if (version <= STORE_VERSION) return;
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    `The store ${path} has version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
+    { hint: 'Use the version of flywheel that wrote it, or a newer one.' },
+  );
+}
 
-/** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part of this one, has made. */
-function refuseForeign(database: SqliteDatabase, path: string): void {
-  const isOurs = (): boolean => number(database, 'application_id') === APPLICATION_ID;
+/** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made. */
+function refuseForeign(database: SqliteConnection, path: string): void {
+  if (isThere(database, EARLIER_VERSIONS))
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${path} ${EARLIER_BUILD}.`, {
+      hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
+    });
+  const isOurs = (): boolean => {
+    const [row] = database.prepare('pragma application_id').all([]);
+    return Number(Object.values(row as object)[0] ?? 0) === APPLICATION_ID;
+  };
   if (isOurs()) return;
   // One that is being made by another process right now, or was between the two looks.
   if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0 || isOurs()) return;
-  refuseOtherStore(readVersion(database), path);
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
     hint: 'Check that --data-dir is right; nothing was written into it.',
   });
 }
 
 /** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */
-async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Promise<SqliteConnection> {
+async function openWriter(connect: Connect, path: string, busyTimeoutMs: number): Promise<SqliteConnection> {
   const startMs = performance.now();
   for (;;) {
     try {
@@ -87,23 +97,8 @@ async function openWriter(connect: Connect, { path, busyTimeoutMs }: Place): Pro
   }
 }
 
-/** The version as it stands in the file, or 0; read without kysely, whose first statement costs more than all of opening. */
-function readVersion(database: SqliteDatabase): number {
-  const tables = database.prepare("select 1 from sqlite_master where name = 'store_migrations'").all([]);
-  if (tables.length === 0) return 0;
-  const [row] = database.prepare('select max(version) as version from store_migrations').all([]);
-  return Number((row as { version: number | null } | undefined)?.version ?? 0);
-}
-
-/** One small read when the store is up to date. */
-async function bringUpToDate(db: Kysely<Tables>, database: SqliteDatabase, path: string): Promise<void> {
-  const version = readVersion(database);
-  refuseOtherStore(version, path);
-  if (version < STORE_VERSION) await migrate(db, SQLITE_SCHEMA, path);
-}
-
 /** Only tidies up: where it fails, the log stays and loses nothing. */
-function foldLog(database: SqliteDatabase, path: string): void {
+function foldLog(database: SqliteConnection, path: string): void {
   try {
     const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
@@ -112,83 +107,106 @@ function foldLog(database: SqliteDatabase, path: string): void {
   }
 }
 
-/** The store over an open writer; its reader is opened at the first read, and reads beside the writer's transactions. */
-function storeOver(
-  place: Place,
-  connect: Connect,
-  database: SqliteDatabase,
-  writer: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> },
-): Store {
-  const { path, busyTimeoutMs, ledgerHeight, clock } = place;
-  const isSameFile = watchFile(path);
-  let reader: { readonly driver: SqliteDriver; readonly db: Kysely<Tables> } | undefined;
-  let closed = false;
-  const openReader = () => {
-    if (closed) throw storeClosed(path);
-    try {
-      const driver = new SqliteDriver({
-        database: connect({
-          use: 'reader',
-          busyTimeoutMs,
-          inspect: (connection) => refuseForeign(connection, path),
-        }),
-        file: path,
-        busyTimeoutMs,
-        readOnly: true,
-      });
-      return { driver, db: kyselyOver(driver) };
-    } catch (error) {
-      throw toStoreError(error, path);
-    }
-  };
-  return createKyselyStore({
-    ledgerHeight,
-    clock: ownClock(clock),
-    moves: SQLITE_MOVES,
-    check: () => {
-      if (!isSameFile()) throw storeReplaced(path);
-    },
-    writer: () => writer.db,
-    isShared: false,
-    reader: () => {
-      reader ??= openReader();
-      return reader.db;
-    },
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      await reader?.driver.destroy();
-      await writer.driver.destroy(() => foldLog(database, path));
-    },
-  });
+/** The time of a file is that of this process; one that is replaced under it is noticed by who has it open. */
+const begunAt = (clock: Clock): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
+
+interface Place {
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+  readonly clock: Clock;
+  /** @throws when the file must not be used any more. */
+  readonly check: () => void;
 }
 
+/** Reads beside the transactions of a writer, each of one state. */
+function readsOf(
+  { path, busyTimeoutMs, clock, check }: Place,
+  connection: SqliteConnection,
+): Transactions['read'] {
+  const db = readerOver(connection, path);
+  const turns = new Mutex(busyTimeoutMs, () =>
+    lockedTooLong(path, busyTimeoutMs, 'another read of this process'),
+  );
+  return async (work) => {
+    check();
+    try {
+      return await turns.run(() =>
+        db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
+      );
+    } catch (error) {
+      throw asReadError(error);
+    }
+  };
+}
+
+const connectReader = (connect: Connect, path: string, busyTimeoutMs: number): SqliteConnection =>
+  connect({ use: 'reader', busyTimeoutMs, inspect: (connection) => refuseForeign(connection, path) });
+
 /**
- * Opens the store, and creates or updates it first when needed. Nothing but one small read is done for a store that is up to
- * date.
+ * Opens the store, and makes it first when needed. Nothing but one small read is done for a store that is up to date.
  *
  * @throws `ERR_STORE_UNAVAILABLE` when the file is missing, foreign, locked too long, read-only, damaged, or of another build.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
+  const { ledgerMark = () => '', clock = systemClock } = options;
   const connect = await loadSqlite(storeName(path));
-  const { ledgerHeight = () => 0, clock = systemClock } = options;
-  const place = { path, busyTimeoutMs, ledgerHeight, clock };
   let database: SqliteConnection | undefined;
   try {
     if (create) makeDirectory(dirname(path));
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
-    database = await openWriter(connect, place);
+    database = await openWriter(connect, path, busyTimeoutMs);
+    const db = writerOver(database, { file: path, busyTimeoutMs });
+    const refuse = (version: number): void => refuseNewer(version, path);
+    const version = readVersion(database);
+    refuse(version);
+    if (version < STORE_VERSION) await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
     const writer = database;
-    const commit = await loadCommitBeside();
-    const driver = new SqliteDriver({
-      ...{ database, file: path, busyTimeoutMs },
-      commitBeside: () => commit(writer),
-    });
-    const db = kyselyOver(driver);
-    await bringUpToDate(db, database, path);
-    return storeOver(place, connect, database, { driver, db });
+    const isSameFile = watchFile(path);
+    const turns = new Mutex(busyTimeoutMs, () =>
+      lockedTooLong(path, busyTimeoutMs, 'another transaction of this process'),
+    );
+    let isClosed = false;
+    const check = (): void => {
+      if (isClosed) throw storeClosed(path);
+      if (!isSameFile()) throw storeReplaced(path);
+    };
+    let reader: SqliteConnection | undefined;
+    let read: Transactions['read'] | undefined;
+    const openReads = (): Transactions['read'] => {
+      check();
+      try {
+        reader = connectReader(connect, path, busyTimeoutMs);
+        return readsOf({ path, busyTimeoutMs, clock, check }, reader);
+      } catch (error) {
+        throw toStoreError(error, path);
+      }
+    };
+    return createStore(
+      {
+        async write(work) {
+          check();
+          return turns.run(() =>
+            db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
+          );
+        },
+        async read(work) {
+          read ??= openReads();
+          return read(work);
+        },
+        latestMs: () => clock.nowMs(),
+        async close(ended) {
+          if (isClosed) return;
+          isClosed = true;
+          await ended;
+          reader?.close();
+          foldLog(writer, path);
+          writer.close();
+        },
+      },
+      ledgerMark,
+    );
   } catch (error) {
     database?.close();
     throw toStoreError(error, path);
@@ -196,7 +214,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * One look into the store as it lies there, of this version or an older one; nothing is written, not even to bring it up to date.
+ * One look into the store as it lies there; nothing is written.
  *
  * @throws as {@link openSqliteStore}.
  */
@@ -207,23 +225,24 @@ export async function lookIntoSqliteStore<Found>(
   const connect = await loadSqlite(storeName(path));
   try {
     prepareSqliteFile(storeName(path), false);
-    const database = connect({ use: 'reader', inspect: (connection) => refuseForeign(connection, path) });
-    const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: BUSY_TIMEOUT_MS, readOnly: true });
-    const db = kyselyOver(driver);
-    const store = createKyselyStore({
-      writer: () => db,
-      isShared: false,
-      reader: () => db,
-      clock: ownClock(systemClock),
-      close: () => driver.destroy(),
-    });
+    const reader = connectReader(connect, path, BUSY_TIMEOUT_MS);
     try {
-      refuseOtherStore(readVersion(database), path);
+      refuseNewer(readVersion(reader), path);
+      const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock, check: () => undefined };
+      const read = readsOf(place, reader);
+      const store = createStore(
+        { read, write: refuseToWrite, latestMs: () => systemClock.nowMs(), close: async () => undefined },
+        () => '',
+      );
       return await store.read(look);
     } finally {
-      await store.close();
+      reader.close();
     }
   } catch (error) {
     throw toStoreError(error, path);
   }
 }
+
+const refuseToWrite = (): never => {
+  throw new FlywheelError('ERR_INTERNAL', 'A look into the store tried to write.');
+};

@@ -1,17 +1,18 @@
-/** Copies all that a store holds into an empty one, in one transaction: all of it, found again as it was, or nothing. */
+/** Copies all that a store in a file holds into an empty database, in one transaction: all of it, found again as it was, or nothing. */
 import { createHash } from 'node:crypto';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import { toCell } from '../columns.js';
+import { sqlName } from '../ddl.js';
+import type { AnyRow } from '../repositories/rows.js';
+import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from '../schema.js';
 import type { Store, StoreTransaction } from '../store.js';
-import type { Cells } from './rows.js';
-import { COPIED_TABLES, type CopiedTable } from './tables.js';
 
 /** What a data directory says of its one flywheel beside the store; a database keeps it with the flywheel. */
 export interface ProjectPlace {
   /** Of the project. */
   readonly name: string;
-  /** JSON. */
-  readonly place: string;
+  readonly place: FlywheelPlace;
 }
 
 export interface CopyTerms {
@@ -34,75 +35,81 @@ export interface Copied {
   readonly wasThere: boolean;
 }
 
+/** `progress` is one row that the target has already. */
+const COPIED = TABLE_NAMES.filter((name) => name !== 'progress');
+/** A fresh database may have noted in it that it was made, and the days; the acts of the source come behind. */
+const OF_FRESH: readonly TableName[] = ['auditLog', 'notedDays'];
+
 const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `The store ${what}; nothing was copied.`, more);
 
-const lineOf = (cells: Cells): string =>
-  `${JSON.stringify(cells.map((cell) => (cell instanceof Uint8Array ? Buffer.from(cell).toString('base64') : cell)))}\n`;
+/** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
+function asWritten(name: TableName, row: AnyRow, place: ProjectPlace | undefined): AnyRow {
+  if (name === 'flywheels') return { ...row, ...place };
+  if (name === 'batches') return { ...row, instance: null, leaseUntilMs: 0 };
+  if (name === 'requests') return { ...row, instance: '', leaseUntilMs: 0 };
+  return row;
+}
 
-/** The rows of a table with the place that they will have, page by page. */
-async function* pagesOf(
-  tx: StoreTransaction,
-  table: CopiedTable,
-  place: ProjectPlace | undefined,
-): AsyncGenerator<readonly Cells[]> {
-  const columns = Object.keys(table.columns);
-  const placed = (cells: Cells): Cells =>
-    place === undefined || table.name !== 'flywheels'
-      ? cells
-      : columns.map((column, at) =>
-          column === 'name' || column === 'place' ? place[column] : (cells[at] ?? null),
-        );
-  for await (const page of tx.rows.pages(table)) yield page.map(placed);
+function lineOf(name: TableName, row: AnyRow): string {
+  const cells = Object.keys(describe(name).columns).map((column) => {
+    if (name === 'auditLog' && column === 'ordinal') return null;
+    const cell = toCell(row[column]);
+    return cell instanceof Uint8Array ? Buffer.from(cell).toString('base64') : cell;
+  });
+  return `${JSON.stringify(cells)}\n`;
+}
+
+type Pages = AsyncIterable<readonly AnyRow[]>;
+
+async function* rowsOf(tx: StoreTransaction, name: TableName, place?: ProjectPlace): Pages {
+  for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, place));
 }
 
 /** Digest of a table, of which each page is handed on. */
 async function digestOf(
-  table: CopiedTable,
-  pages: AsyncIterable<readonly Cells[]>,
-  take: (page: readonly Cells[]) => Promise<void> = async () => undefined,
+  name: TableName,
+  pages: Pages,
+  take: (page: readonly AnyRow[]) => Promise<void> = async () => undefined,
 ): Promise<TableDigest> {
   const hash = createHash('sha256');
   let rows = 0;
   for await (const page of pages) {
-    for (const cells of page) hash.update(lineOf(cells));
+    for (const row of page) hash.update(lineOf(name, row));
     rows += page.length;
     await take(page);
   }
-  return { name: table.name, rows, sha256: hash.digest('hex') as Sha256 };
+  return { name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 };
 }
 
-/** Rows that came since behind those that were copied do not count. */
-async function* first(
-  pages: AsyncIterable<readonly Cells[]>,
-  count: number,
-): AsyncGenerator<readonly Cells[]> {
-  let left = count;
-  for await (const page of pages) {
-    yield page.slice(0, left);
-    left -= Math.min(left, page.length);
-  }
+/** Acts of the source that are not in the target, in their order; it has others as well. */
+async function missingActs(source: StoreTransaction, target: StoreTransaction): Promise<number> {
+  const acts: string[] = [];
+  for await (const page of source.rows.pages('auditLog'))
+    acts.push(...page.map((row) => lineOf('auditLog', row)));
+  let found = 0;
+  for await (const page of target.rows.pages('auditLog'))
+    for (const row of page) if (lineOf('auditLog', row) === acts[found]) found += 1;
+  return acts.length - found;
 }
 
 /** @returns the first table that stands otherwise in the target. */
 async function differing(
+  source: StoreTransaction,
   target: StoreTransaction,
-  tables: readonly TableDigest[],
-  isCompared: (table: CopiedTable) => boolean = () => true,
+  digests: readonly TableDigest[],
 ): Promise<string | undefined> {
-  for (const [at, table] of COPIED_TABLES.entries()) {
-    const expected = tables[at];
-    if (expected === undefined || !isCompared(table)) continue;
-    const pages = target.rows.pages(table);
-    const found = await digestOf(table, table.ofFresh === 'kept' ? first(pages, expected.rows) : pages);
-    if (found.rows !== expected.rows || found.sha256 !== expected.sha256) return table.name;
+  for (const [at, name] of COPIED.entries()) {
+    const [expected, isEqual] = [digests[at], name !== 'auditLog'];
+    const found = isEqual ? await digestOf(name, rowsOf(target, name)) : expected;
+    if (found?.sha256 !== expected?.sha256) return sqlName(name);
+    if (!isEqual && (await missingActs(source, target)) > 0) return sqlName(name);
   }
   return undefined;
 }
 
 async function isFresh(target: StoreTransaction): Promise<boolean> {
-  for (const table of COPIED_TABLES)
-    if (table.ofFresh === 'empty' && !(await target.rows.isEmpty(table))) return false;
+  for (const name of COPIED) if (!OF_FRESH.includes(name) && !(await target.rows.isEmpty(name))) return false;
   return true;
 }
 
@@ -115,37 +122,23 @@ async function orRefused<Result>(what: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** What a fresh store wrote by itself and keeps, in its order; the rest of it is cleared. */
-async function takeKept(target: StoreTransaction): Promise<readonly Cells[]> {
-  const kept: Cells[] = [];
-  for (const table of COPIED_TABLES) {
-    if (table.ofFresh === 'empty') continue;
-    if (table.ofFresh === 'kept') for await (const page of target.rows.pages(table)) kept.push(...page);
-    await target.rows.clear(table);
-  }
-  return kept;
-}
-
 async function fill(
   source: StoreTransaction,
   target: StoreTransaction,
   { place, check = async () => undefined }: CopyTerms,
 ): Promise<readonly TableDigest[]> {
-  const bringBack = await target.rows.suspendTriggers();
-  const kept = await takeKept(target);
+  await target.rows.clear('notedDays');
   const tables: TableDigest[] = [];
-  for (const table of COPIED_TABLES) {
-    const insert = (page: readonly Cells[]): Promise<void> =>
-      orRefused(table.name, () => target.rows.insert(table, page));
-    tables.push(await digestOf(table, pagesOf(source, table, place), insert));
+  for (const name of COPIED) {
+    const insert = (page: readonly AnyRow[]): Promise<void> =>
+      orRefused(sqlName(name), () =>
+        target.rows.insert(name, name === 'auditLog' ? page.map(({ ordinal: _, ...row }) => row) : page),
+      );
+    tables.push(await digestOf(name, rowsOf(source, name, place), insert));
   }
-  await target.rows.restoreProgress(await source.rows.progress());
-  const wrong = await differing(target, tables);
+  await target.rows.takeOver((await source.lineages.progress()).genesis);
+  const wrong = await differing(source, target, tables);
   if (wrong !== undefined) throw refuse(`was not found again as it is in ${wrong} after it was written`);
-  for (const cells of kept) await target.rows.appendAudit(cells);
-  await bringBack();
-  // What triggers hold rows to was not asked while they were written.
-  if ((await target.rows.countMixed()) > 0) throw refuse('holds rows that name what is of another project');
   await check(target);
   return tables;
 }
@@ -156,11 +149,10 @@ async function compare(
   { place }: CopyTerms,
 ): Promise<readonly TableDigest[]> {
   const tables: TableDigest[] = [];
-  for (const table of COPIED_TABLES) tables.push(await digestOf(table, pagesOf(source, table, place)));
-  const [here, there] = [await source.rows.progress(), await target.rows.progress()];
-  // That it was copied has been written down since, under a number.
-  const wrong = await differing(target, tables, ({ ofFresh }) => ofFresh !== 'replaced');
-  if (here.genesis === there.genesis && wrong === undefined) return tables;
+  for (const name of COPIED) tables.push(await digestOf(name, rowsOf(source, name, place)));
+  const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
+  if (here.genesis === there.genesis && (await differing(source, target, tables)) === undefined)
+    return tables;
   throw refuse('cannot go where something else is', {
     hint: 'Copy into a database in which nothing is registered yet.',
   });
@@ -180,7 +172,6 @@ export const copyStore = (
     // What rows refer to is looked for when all of them are there.
     orRefused('what its rows refer to', () =>
       to.transaction(async (target) => {
-        await target.rows.bePatient();
         if (await isFresh(target)) return { tables: await fill(source, target, terms), wasThere: false };
         return { tables: await compare(source, target, terms), wasThere: true };
       }),

@@ -4,7 +4,7 @@ import type { TransactionError } from '../../../src/chain/chain.js';
 import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes } from '../../../src/values/bytes.js';
-import { LedgerAccounts } from '../../support/ledger-accounts.js';
+import { LedgerAccounts } from './ledger-accounts.js';
 import type { Accounts, Clock, VectorResult } from './vector.js';
 
 export interface Outcome {

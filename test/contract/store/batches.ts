@@ -1,9 +1,10 @@
 /** Batches and their bundles. */
 import { describe, expect, it } from 'vitest';
 import type { PlannedPipeline } from '../../../src/store/records.js';
-import type { BatchFilter, ListedBatches, Store } from '../../../src/store/store.js';
+import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
+import type { Store } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
-import { aBatch, aBundle, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+import { aBatch, aBundle, aRequest, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
 
 /** Batches and their bundles. */
 export function batches(store: () => Store): void {
@@ -15,7 +16,7 @@ export function batches(store: () => Store): void {
         rentReclaimedLamports: 1n,
       };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
         expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
         await tx.batches.setBatchIndex('batch-1', 7n, LATER);
         await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
@@ -60,7 +61,7 @@ export function batches(store: () => Store): void {
 
     it('knows the newest batch that is not final, and how many there are', async () => {
       await store().transaction(async (tx) => {
-        for (const id of ['b', 'a', 'c']) await tx.batches.insert(aBatch({ id }));
+        for (const id of ['b', 'a', 'c']) await tx.batches.insert(aRequest(), aBatch({ id }));
         await tx.batches.transition('c', 'FINALIZED', {}, LATER);
         await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
       });
@@ -86,7 +87,7 @@ export function batches(store: () => Store): void {
           ['c', '2026-01-03'],
           ['d', '2026-01-03'],
         ] as const)
-          await tx.batches.insert(aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }));
+          await tx.batches.insert(aRequest(), aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }));
         await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
       });
       const list = (more: object): Promise<readonly string[]> =>
@@ -109,10 +110,14 @@ export function batches(store: () => Store): void {
       const quoting = { action: 'MEMO', message: '"action":"AIRDROP","toAddress":"recipient"' } as const;
       await store().transaction(async (tx) => {
         await tx.batches.insert(
+          aRequest(),
           aBatch({ id: 'a', pipelines: [pipeline, { ...pipeline, actions: [airdrop] }] }),
         );
-        await tx.batches.insert(aBatch({ id: 'b', pipelines: [{ ...pipeline, actions: [quoting] }] }));
-        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aBatch({ id: `c${at}` }));
+        await tx.batches.insert(
+          aRequest(),
+          aBatch({ id: 'b', pipelines: [{ ...pipeline, actions: [quoting] }] }),
+        );
+        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aRequest(), aBatch({ id: `c${at}` }));
         await tx.bundles.insertMany([aBundle('one', { batchId: 'b' })]);
       });
       const all = async (filter: Partial<BatchFilter>): Promise<readonly string[]> => {
@@ -141,7 +146,8 @@ export function batches(store: () => Store): void {
 
     it('knows when one was cancelled and closed, and adds up the rent of all others', async () => {
       await store().transaction(async (tx) => {
-        for (const id of ['a', 'b', 'c']) await tx.batches.insert(aBatch({ id, setupRentLamports: 5n }));
+        for (const id of ['a', 'b', 'c'])
+          await tx.batches.insert(aRequest(), aBatch({ id, setupRentLamports: 5n }));
         await tx.batches.transition('a', 'FAILED', { executeResult: RESULT }, LATER);
         await tx.batches.setCancelled('a', LATER);
       });
@@ -183,7 +189,7 @@ export function bundles(store: () => Store): void {
       ];
       const expired = aBundle('expired', { phase: 'EXECUTE', first: 1 });
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
         await tx.bundles.insertMany([expired]);
         await tx.bundles.settle(['expired'], { status: 'EXPIRED' });
         await tx.bundles.insertMany([...inOrder].reverse());
@@ -199,7 +205,7 @@ export function bundles(store: () => Store): void {
 
     it('settles several bundles that ended alike, or none of them', async () => {
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
         await tx.bundles.insertMany([
           aBundle('one'),
           aBundle('two', { first: 1 }),
@@ -222,7 +228,7 @@ export function bundles(store: () => Store): void {
 
     it('settles a pending bundle once', async () => {
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });

@@ -1,7 +1,8 @@
 /** What the database refuses, whoever asks. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BatchStatus } from '../../../src/contract/schemas/batch.js';
-import { BATCH_TRANSITIONS } from '../../../src/store/store.js';
+import { BATCH_TRANSITIONS } from '../../../src/store/repositories/batches.js';
+import type { StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import {
@@ -18,6 +19,8 @@ import {
   success,
 } from '../../support/store.js';
 
+const LANDED = { slot: 7n, dateLanded: LATER, feeLamports: 5_000n };
+
 const STATUSES: readonly BatchStatus[] = ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'];
 
 /** What the database refuses, whoever asks. */
@@ -25,10 +28,10 @@ export function constraints(under: () => StoreUnderTest): void {
   describe('the database itself', () => {
     beforeEach(async () => {
       await under().store.transaction(async (tx) => {
-        await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
+        await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
         await tx.burns.settleMany([success(2)]);
         await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 5n);
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
@@ -61,26 +64,18 @@ export function constraints(under: () => StoreUnderTest): void {
       ['an audit entry changed', "update audit_log set actor = 'somebody else'"],
       ['an audit entry removed', 'delete from audit_log'],
       ['an audit entry of an unknown act', audited(9, 'keys.borrow', '{}')],
-      ['an audit entry before the first', audited(0, 'import', '{}')],
-      ['an audit entry whose detail is a list', audited(9, 'import', '[]')],
-      ['an audit entry whose detail is no JSON', audited(9, 'import', '{')],
+      ['an audit entry whose detail is no JSON', audited(9, 'copy', '{')],
       ['a second token of a mint', "update tokens set mint_address = 'Mint2' where id = 'token-1'"],
       ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
-      ['a second outcome', "update burns set status = 'FAILED', error_code = 'E' where sequence = 2"],
-      [
-        'an outcome taken back',
-        "update burns set status = 'PENDING', date_settled = null where sequence = 2",
-      ],
       ['an outcome without its time', "update burns set status = 'SUCCESS' where sequence = 1"],
-      ['two burns at one index', 'update burns set position = 0 where sequence = 3'],
+      ['two burns at one index', 'update burns set "index" = 0 where sequence = 3'],
       ['a used bundle id', `update bundles set bundle_id = '${sha256('one')}' where id = 'two'`],
       [
         'a used signature in a bundle',
         "update bundle_transactions set signature = 'one/0' where signature = 'two/0'",
       ],
-      ['a second live bundle of a step', "update bundles set first_transaction = 0 where id = 'two'"],
-      ['a landed bundle that changes', "update bundles set status = 'FAILED' where id = 'one'"],
+      ['a second live bundle of a step', "update bundles set first = 0 where id = 'two'"],
       ['an amount of other width', "update daily_usage set landed = '5'"],
       ['an amount that is no number', `update daily_usage set landed = '${digits('5x')}'`],
       ['an amount above u64', "update daily_usage set landed = '18446744073709551616'"],
@@ -89,17 +84,12 @@ export function constraints(under: () => StoreUnderTest): void {
       ['a status that does not exist', "update requests set status = 'asleep' where id = 'request-2'"],
       ['an answer that is missing', "update requests set status = 'done' where id = 'request-2'"],
       ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
-      ['a request forgotten with pending burns', "delete from requests where id = 'request-1'"],
       [
         'a second flywheel of a token',
-        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault_address, vault_token_account, owner, operator, proof_types, null, null, null, null from flywheels",
+        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null from flywheels",
       ],
       ['a request with the key of another project', "update requests set key_id = 'key-other'"],
       ['a burn with the key of another project', "update burns set key_id = 'key-other'"],
-      [
-        'a burn of another project than its request',
-        "update burns set token_id = 'token-2', key_id = 'key-other'",
-      ],
       ['a batch with the key of another project', "update batches set key_id = 'key-other'"],
       [
         'a batch of another project than its flywheel',
@@ -110,10 +100,12 @@ export function constraints(under: () => StoreUnderTest): void {
         'a gap that is accepted at no time',
         `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', '${digits('5')}', 1, 'a', 'b', '2026', null)`,
       ],
-      ['two keys in the place of one', "update api_keys set rotated_from = 'key-1'"],
+      ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
+      ['a pending burn that is watched as landed', `update burns set watched_slot = '${digits('7')}'`],
+      ['a pending bundle that is watched as landed', `update bundles set watched_slot = '${digits('7')}'`],
     ])('refuses %s', async (_, statement) => {
       await expect(under().raw(statement)).rejects.toThrow(
-        /constraint|settled already|is kept|log stays|of one project|invalid input syntax for type json/,
+        /constraint|audit_log stays|invalid input syntax for type json/,
       );
     });
 
@@ -121,15 +113,9 @@ export function constraints(under: () => StoreUnderTest): void {
       await under().raw("update requests set value = 'idempotency-3' where id = 'request-2'");
       await under().raw("update burns set signature = 'signature 9' where sequence = 3");
       await under().raw(`update daily_usage set landed = '${digits('10')}'`);
-      await under().raw("update bundles set first_transaction = 2 where id = 'two'");
+      await under().raw("update bundles set first = 2 where id = 'two'");
       await under().raw("delete from requests where id = 'request-2'");
       expect(await under().raw('select landed from daily_usage')).toEqual([{ landed: digits('10') }]);
-    });
-
-    it('refuses a batch that begins elsewhere', async () => {
-      await expect(
-        under().store.transaction((tx) => tx.batches.insert(aBatch({ id: 'late', status: 'FINALIZED' }))),
-      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
     });
 
     const allowed = new Set(BATCH_TRANSITIONS.map(([from, to]) => `${from} → ${to}`));
@@ -139,20 +125,67 @@ export function constraints(under: () => StoreUnderTest): void {
     it.each(pairs)('decides on %s → %s as the table of transitions does', async (from, to) => {
       const { store, raw } = under();
       if (from !== 'AVAILABLE_TO_QUEUE')
-        await raw("update batches set status = 'FINALIZED', execute_result = '{}' where id = 'batch-1'");
-      if (from === 'EXECUTED' || from === 'FAILED') await raw(`update batches set status = '${from}'`);
+        await raw(`update batches set status = '${from}', execute_result = '{}' where id = 'batch-1'`);
       const isAllowed = allowed.has(`${from} → ${to}`);
-      const change = () => raw(`update batches set status = '${to}', execute_result = '{}'`);
       const transition = store.transaction((tx) =>
         tx.batches.transition('batch-1', to, { executeResult: RESULT }, LATER),
       );
-      if (isAllowed) {
-        await transition;
-      } else {
-        await expect(transition).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
-        await expect(change()).rejects.toThrow('no such transition of a batch');
-      }
+      if (isAllowed) await transition;
+      else await expect(transition).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       expect(await raw('select status from batches')).toEqual([{ status: isAllowed ? to : from }]);
+    });
+
+    const none = { errorCode: null, errorMessage: null, feeLamports: null, watchedSlot: null };
+    it.each<[string, (tx: StoreTransaction) => Promise<unknown>]>([
+      ['a second outcome of a burn', (tx) => tx.burns.settleMany([success(2)])],
+      [
+        'another outcome of a burn',
+        (tx) =>
+          tx.burns.settleMany([
+            { ...none, sequence: 2, status: 'FAILED', errorCode: 'E', dateSettled: LATER },
+          ]),
+      ],
+      ['an outcome taken back that is final', (tx) => tx.landings.reopenBurn(2)],
+      [
+        'a settled burn signed anew',
+        (tx) =>
+          tx.burns.resign(2, 'signature 2', { ...aBurn(2), signature: 'anew', lastValidBlockHeight: 9n }),
+      ],
+      ['a second outcome of a bundle', (tx) => tx.bundles.settle(['one'], { status: 'FAILED' })],
+      ['a bundle taken back that is final', (tx) => tx.landings.reopenBundle('one')],
+      ['a pending bundle watched as landed', (tx) => tx.landings.add([{ ...LANDED, bundleId: 'two' }])],
+      ['a batch taken back of which nothing is', (tx) => tx.batches.reopen('batch-1', 'FINALIZED', LATER)],
+      ['a request forgotten with pending burns', (tx) => tx.requests.remove('request-1')],
+    ])('changes a row only as it is expected to be: not for %s', async (_, work) => {
+      const state = async () => [
+        await under().raw('select * from burns order by sequence'),
+        await under().raw('select * from bundles order by ordinal'),
+        await under().raw('select * from batches'),
+        await under().raw('select * from requests order by id'),
+      ];
+      const before = await state();
+      await expect(under().store.transaction(work)).rejects.toMatchObject({
+        code: expect.stringMatching(/^ERR_(INTERNAL|DUPLICATE_IDEMPOTENCY_KEY)$/),
+      });
+      expect(await state()).toEqual(before);
+    });
+
+    it('begins burns and batches as pending and of the project of their request, whatever they say', async () => {
+      await under().store.transaction(async (tx) => {
+        const foreign = { tokenId: 'token-2', requestId: 'request-9', status: 'SUCCESS' };
+        await tx.burns.insertMany(aRequest(), [{ ...aBurn(4), ...foreign }]);
+        await tx.batches.insert(aRequest(), {
+          ...aBatch({ id: 'batch-2', batchIndex: 2n }),
+          ...{ ...foreign, status: 'EXECUTED' },
+        });
+      });
+      const begun = { token_id: 'token-1', request_id: 'request-1' };
+      expect(await under().raw('select token_id, request_id, status from burns where sequence = 4')).toEqual([
+        { ...begun, status: 'PENDING' },
+      ]);
+      expect(
+        await under().raw("select token_id, request_id, status from batches where id = 'batch-2'"),
+      ).toEqual([{ ...begun, status: 'AVAILABLE_TO_QUEUE' }]);
     });
 
     it('reports a record that breaks a rule without a word of SQL', async () => {

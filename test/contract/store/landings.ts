@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { WatchedLanding } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
 import type { UtcDay } from '../../../src/values/time.js';
-import { aBatch, aBundle, aBurn, LATER, RESULT, success } from '../../support/store.js';
+import { aBatch, aBundle, aBurn, aRequest, LATER, RESULT, success } from '../../support/store.js';
 
 const LANDED = { slot: 7n, dateLanded: '2026-01-02T03:04:05.000Z', feeLamports: 5_000n };
 const ofBurn: WatchedLanding = {
@@ -16,16 +16,13 @@ export function landings(store: () => Store): void {
   describe('landings', () => {
     beforeEach(async () => {
       await store().transaction(async (tx) => {
-        await tx.burns.insertMany([aBurn(1), aBurn(2)]);
-        await tx.burns.settleMany([success(1), success(2)]);
-        await tx.batches.insert(aBatch());
+        await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]);
+        await tx.burns.settleMany([success(1, LANDED.slot), success(2)]);
+        await tx.batches.insert(aRequest(), aBatch());
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.bundles.settle(['two'], { status: 'LANDED' });
-        await tx.landings.add([
-          { ...LANDED, sequence: 1 },
-          { ...LANDED, bundleId: 'one' },
-        ]);
+        await tx.landings.add([{ ...LANDED, bundleId: 'one' }]);
       });
     });
 
@@ -38,9 +35,10 @@ export function landings(store: () => Store): void {
       expect(burn).toStrictEqual(ofBurn);
       expect(bundle).toMatchObject({ kind: 'bundle', bundleId: 'one', batchId: 'batch-1', ...LANDED });
       expect(bundle?.signatures).toEqual(aBundle('one').transactions.map(({ signature }) => signature));
-      expect(await store().transaction((tx) => tx.landings.remove(ofBurn))).toBe(true);
-      expect(await store().transaction((tx) => tx.landings.remove(ofBurn))).toBe(false);
+      await store().transaction((tx) => tx.landings.forget([ofBurn]));
       expect((await waiting()).map(({ kind }) => kind)).toEqual(['bundle']);
+      await store().transaction((tx) => tx.landings.forget([ofBurn, ...(bundle ? [bundle] : [])]));
+      expect(await waiting()).toEqual([]);
     });
 
     it('let what is watched be pending again, and nothing else', async () => {
@@ -64,33 +62,37 @@ export function landings(store: () => Store): void {
     it('keep the bytes of a burn until nobody watches it, and let it be signed anew when it is pending again', async () => {
       const bytes = async () =>
         (await store().read((tx) => tx.burns.ofRequest('request-1'))).map(({ transaction }) => transaction);
-      const [own, other] = [aBurn(1).transaction, aBurn(2).transaction];
+      const own = aBurn(1).transaction;
       await store().transaction((tx) => tx.landings.reopenBurn(1));
-      expect(await bytes()).toStrictEqual([own, other]);
+      expect(await bytes()).toStrictEqual([own, null]);
       const signed = { signature: 'anew', transaction: new Uint8Array([7]), lastValidBlockHeight: 9n };
       await store().transaction((tx) => tx.burns.resign(1, 'signature 1', signed));
-      expect(await bytes()).toStrictEqual([signed.transaction, other]);
-      await store().transaction((tx) => tx.burns.settleMany([success(1)]));
+      expect(await bytes()).toStrictEqual([signed.transaction, null]);
+      await store().transaction((tx) => tx.burns.settleMany([success(1, 9n)]));
+      expect(await bytes()).toStrictEqual([signed.transaction, null]);
       await store().transaction((tx) => tx.landings.forget([ofBurn]));
-      expect(await bytes()).toStrictEqual([null, other]);
+      expect(await bytes()).toStrictEqual([null, null]);
     });
 
-    it('let a batch go back only while one of its bundles is watched', async () => {
+    it('let a batch go back only when one of its bundles is pending again', async () => {
+      const reopen = (to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED') =>
+        store().transaction((tx) => tx.batches.reopen('batch-1', to, LATER));
       await store().transaction(async (tx) => {
         await tx.batches.transition('batch-1', 'FINALIZED', {}, LATER);
+        await tx.bundles.insertMany([aBundle('execute', { phase: 'EXECUTE' })]);
+        await tx.bundles.settle(['execute'], { status: 'LANDED' });
+        await tx.landings.add([{ ...LANDED, bundleId: 'execute' }]);
         await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
-        await tx.landings.reopenBatch('batch-1', 'FINALIZED', LATER);
       });
+      await expect(reopen('FINALIZED')).rejects.toMatchObject(refused);
+      await store().transaction((tx) => tx.landings.reopenBundle('execute'));
+      await expect(reopen('AVAILABLE_TO_QUEUE')).rejects.toMatchObject(refused);
+      await reopen('FINALIZED');
       const batch = await store().read((tx) => tx.batches.get('batch-1'));
       expect(batch).toMatchObject({ status: 'FINALIZED', executeResult: null });
-      await store().transaction(async (tx) => {
-        const [, bundle] = await tx.landings.waiting();
-        await tx.landings.remove(bundle as WatchedLanding);
-      });
-      const again = store().transaction((tx) =>
-        tx.landings.reopenBatch('batch-1', 'AVAILABLE_TO_QUEUE', LATER),
-      );
-      await expect(again).rejects.toMatchObject(refused);
+      await store().transaction((tx) => tx.landings.reopenBundle('one'));
+      await reopen('AVAILABLE_TO_QUEUE');
+      await expect(reopen('AVAILABLE_TO_QUEUE')).rejects.toMatchObject(refused);
     });
 
     it('keep the request of a burn, and let it run again', async () => {
@@ -99,7 +101,7 @@ export function landings(store: () => Store): void {
         for (const day of ['2026-01-03', '2026-01-04', '2026-01-05'])
           await tx.requests.noteDay(day as UtcDay);
         expect(await tx.requests.removeDone(1, 9)).toBe(0);
-        await tx.landings.reopenRequest('request-1');
+        await tx.requests.reopen('request-1');
         expect(await tx.requests.get('request-1')).toMatchObject({ status: 'running', reply: null });
       });
       await expect(store().transaction((tx) => tx.requests.remove('request-1'))).rejects.toMatchObject(

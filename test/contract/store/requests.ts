@@ -77,7 +77,7 @@ export function requests(store: () => Store): void {
     it('links a batch', async () => {
       await store().transaction(async (tx) => {
         await tx.requests.linkBatch('request-1', 'batch-1');
-        await tx.batches.insert(aBatch());
+        await tx.batches.insert(aRequest(), aBatch());
       });
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
         aRequest({ batchId: 'batch-1' }),
@@ -92,8 +92,8 @@ export function requests(store: () => Store): void {
         await tx.requests.insert(aRequest({ id: 'owing', value: 'owing', status: 'done', reply: '2' }));
         expect(await tx.requests.noteDay(day(2))).toBe(2);
         await tx.requests.insert(aRequest({ id: 'young', value: 'young', status: 'done', reply: '3' }));
-        await tx.burns.insertMany([aBurn(1, { requestId: 'owing' })]);
-        await tx.burns.insertMany([aBurn(2, { requestId: 'done' })]);
+        await tx.burns.insertMany(aRequest({ id: 'owing' }), [aBurn(1)]);
+        await tx.burns.insertMany(aRequest({ id: 'done' }), [aBurn(2)]);
         await tx.burns.settleMany([success(2)]);
       });
       // A clock that jumps by years makes one more day, and one that goes back to a day makes none.

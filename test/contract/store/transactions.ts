@@ -12,7 +12,7 @@ export function transactions(under: () => StoreUnderTest): void {
       const reason = new RangeError('no');
       const work = store.transaction(async (tx) => {
         await tx.requests.insert(request('gone'));
-        await tx.burns.insertMany([aBurn(1)]);
+        await tx.burns.insertMany(aRequest(), [aBurn(1)]);
         throw reason;
       });
       await expect(work).rejects.toBe(reason);
@@ -99,9 +99,9 @@ export function transactions(under: () => StoreUnderTest): void {
       const firsts = await Promise.all(
         [store, other, store, other, store, other].map((each) =>
           each.transaction(async (tx) => {
-            const first = await tx.burns.reserveSequences(10);
+            const [first = 0] = await tx.burns.reserveSequences(10);
             await new Promise(setImmediate);
-            await tx.burns.insertMany([aBurn(first)]);
+            await tx.burns.insertMany(aRequest(), [aBurn(first)]);
             return first;
           }),
         ),

@@ -19,7 +19,7 @@ export function unfinished(under: () => StoreUnderTest): void {
           await tx.requests.insert(
             aRequest({ id, value: id, instance: `of ${id}`, leaseUntilMs: at * 2_000 }),
           );
-          await tx.burns.insertMany([aBurn(at + 1, { requestId: id, index: 0 })]);
+          await tx.burns.insertMany(aRequest({ id }), [aBurn(at + 1, { index: 0 })]);
         }
         // Without pending burns there is nothing to carry on.
         await tx.requests.insert(aRequest({ id: 'none', value: 'none', leaseUntilMs: 0 }));

@@ -1,8 +1,9 @@
 /** What counts against the daily caps. */
 import { describe, expect, it } from 'vitest';
-import type { Store, UsageHold } from '../../../src/store/store.js';
+import type { UsageHold } from '../../../src/store/repositories/usage.js';
+import type { Store } from '../../../src/store/store.js';
 import type { UtcDay } from '../../../src/values/time.js';
-import { aBatch, aBurn, DAY, success } from '../../support/store.js';
+import { aBatch, aBurn, aRequest, DAY, success } from '../../support/store.js';
 
 const day = (text: string): UtcDay => text as UtcDay;
 const BEFORE = day('2026-01-30');
@@ -36,7 +37,7 @@ export function usage(store: () => Store): void {
 
     it('counts a pending burn on its day and on each later one, until it is known', async () => {
       await store().transaction((tx) =>
-        tx.burns.insertMany([aBurn(1, { amount: 7n }), aBurn(2, { amount: 5n })]),
+        tx.burns.insertMany(aRequest(), [aBurn(1, { amount: 7n }), aBurn(2, { amount: 5n })]),
       );
       expect([await used(BEFORE), await used(DAY), await used(YEARS_LATER)]).toStrictEqual([0n, 12n, 12n]);
       expect(await used(DAY, 'airdrop')).toBe(0n);
@@ -54,8 +55,8 @@ export function usage(store: () => Store): void {
         toDay: DAY,
       };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aBatch());
-        await tx.batches.insert(aBatch({ id: 'batch-2' }));
+        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-2' }));
         await tx.usage.setHold(hold);
         await tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 100n, toDay: null });
         await tx.usage.setHold({ ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n });

@@ -96,7 +96,7 @@ describe('a user without all rights', () => {
     expect(refused).toMatchObject(lack('ERR_CONFIG_INVALID', 'rights', `schema ${schema}`));
     await madeStore();
     await expect(openPostgresStore({ url: address('guest') })).rejects.toMatchObject(
-      lack('ERR_CONFIG_INVALID', 'rights', 'table store_migrations'),
+      lack('ERR_CONFIG_INVALID', 'rights', 'table schema_versions'),
     );
     await admin.query(`revoke usage on schema ${schema} from guest`);
     const hidden = await refusalOf(openPostgresStore({ url: address('guest'), schema: 'require' }));
@@ -118,7 +118,7 @@ describe("another program's table", () => {
   });
 
   it('in the place of that which tells the version is none of ours', async () => {
-    await admin.query(`create table ${schema}.store_migrations (applied_at text)`);
+    await admin.query(`create table ${schema}.schema_versions (applied_at text)`);
     await expect(openPostgresStore({ url: address('postgres') })).rejects.toMatchObject(
       lack('ERR_CONFIG_INVALID', 'tables', 'column version'),
     );

@@ -20,6 +20,7 @@ import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { whenExpired } from '../../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
+import { itLong } from '../../support/long.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
@@ -138,7 +139,7 @@ it('asks the chain once more after its database was restarted, and goes on', asy
   expect(asked).toBeGreaterThan(before);
 });
 
-it('burns nothing twice on an older copy that takes the place of its database', async () => {
+itLong('burns nothing twice on an older copy that takes the place of its database', async () => {
   await alone('create database older template postgres');
   const key = randomUUID();
   await whenThere(() => burn(key));
@@ -166,7 +167,7 @@ it('burns nothing twice that was in flight when an older copy took the place of 
   );
   await expect.poll(() => held.length).toBe(1);
   await alone(
-    'drop database newer',
+    'drop database if exists newer',
     'alter database postgres rename to newer',
     'alter database older rename to postgres',
   );
@@ -193,35 +194,41 @@ it('burns nothing twice that was in flight when an older copy took the place of 
   expect(await supplyNow()).toBe(supply - 1_000_000n);
 });
 
-it('waits once where the database is recovered onto another line of history, and not after a restart', async () => {
-  await burn();
-  const signal = join(await dataDirectory(), 'recovery.signal');
-  await database.restart(async () => writeFileSync(signal, ''));
-  expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
-  await database.restart(async () => undefined);
-  expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
-  await afterExpiry(() => burn());
-  await database.restart(async () => undefined);
-  await whenThere(() => burn());
-});
+itLong(
+  'waits once where the database is recovered onto another line of history, and not after a restart',
+  async () => {
+    await burn();
+    const signal = join(await dataDirectory(), 'recovery.signal');
+    await database.restart(async () => writeFileSync(signal, ''));
+    expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    await database.restart(async () => undefined);
+    expect(await failureOf(whenThere(() => burn()))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    await afterExpiry(() => burn());
+    await database.restart(async () => undefined);
+    await whenThere(() => burn());
+  },
+);
 
-it('waits once more where the database that another took the place of is put back as it was', async () => {
-  await burn();
-  await alone(
-    'create database other template postgres',
-    'alter database postgres rename to first',
-    'alter database other rename to postgres',
-  );
-  await afterExpiry(() => burn());
-  await alone('alter database postgres rename to second', 'alter database first rename to postgres');
-  const failure = await failureOf(whenThere(() => burn()));
-  expect(failure.message).toContain('what was sent before that may still land');
-  expect(await failureOf(afterExpiry(() => burn()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-  await acceptAll();
-  await burn();
-});
+itLong(
+  'waits once more where the database that another took the place of is put back as it was',
+  async () => {
+    await burn();
+    await alone(
+      'create database other template postgres',
+      'alter database postgres rename to first',
+      'alter database other rename to postgres',
+    );
+    await afterExpiry(() => burn());
+    await alone('alter database postgres rename to second', 'alter database first rename to postgres');
+    const failure = await failureOf(whenThere(() => burn()));
+    expect(failure.message).toContain('what was sent before that may still land');
+    expect(await failureOf(afterExpiry(() => burn()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    await acceptAll();
+    await burn();
+  },
+);
 
-it('finds all that is missing where what the copy has on its way lands last', async () => {
+itLong('finds all that is missing where what the copy has on its way lands last', async () => {
   const held: Uint8Array[] = [];
   const slow = chainOver(chain, {
     submit: async (transactions) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { storeContract } from '../../contract/store/contract.js';
+import { isLong } from '../../support/long.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
 
 let database: OwnDatabase;
@@ -11,4 +12,5 @@ afterAll(() => database.stop());
 storeContract(
   'PostgreSQL',
   openPostgresStoreIn(() => database.url),
+  isLong,
 );

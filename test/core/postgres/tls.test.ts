@@ -12,12 +12,18 @@ import {
   TEST_CERTIFICATE,
   TEST_PRIVATE_KEY,
 } from '../../support/http-tls.js';
-import { type PostgresServer, startPostgres, tlsSettings } from '../../support/postgres.js';
+import {
+  type OwnDatabase,
+  openDatabase,
+  type PostgresServer,
+  startPostgres,
+  tlsSettings,
+} from '../../support/postgres.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 /** Its certificate is for 127.0.0.1, not for localhost. */
 let withTls: PostgresServer;
-let without: PostgresServer;
+let without: OwnDatabase;
 let admin: pg.Client;
 /** Authorities: the one that signed it, and another. */
 let own: string;
@@ -30,7 +36,7 @@ beforeAll(async () => {
   writeFileSync(other, TEST_CERTIFICATE);
   const certificate = { certificate: ISSUED_CERTIFICATE, key: TEST_PRIVATE_KEY };
   withTls = await startPostgres(...tlsSettings(emptyDirectory(), certificate));
-  without = await startPostgres();
+  without = await openDatabase();
   admin = new pg.Client({ connectionString: withTls.url });
   await admin.connect();
 });
@@ -41,7 +47,7 @@ afterAll(async () => {
   removeDirectories();
 });
 
-const address = (server: PostgresServer, options: string, host = '127.0.0.1'): string => {
+const address = (server: { readonly url: string }, options: string, host = '127.0.0.1'): string => {
   const url = new URL(server.url);
   url.hostname = host;
   url.password = 'hunter2';

@@ -1,12 +1,10 @@
 /** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BURN_BYTES_VERSION } from '../../../src/store/migrations/0005-burn-bytes.js';
-import { STORE_VERSION } from '../../../src/store/migrations/index.js';
+import { STORE_VERSION } from '../../../src/store/migrations.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { upgradeStore } from '../../../src/store/postgres/upgrade.js';
 import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
-import { aBurn, LATER, register, success } from '../../support/store.js';
 
 let server: OwnDatabase;
 let count = 0;
@@ -30,7 +28,7 @@ async function emptySchema(): Promise<void> {
 }
 
 const setVersion = (version: number) =>
-  admin.query(`insert into store_migrations (version, name) values (${version}, 'later')`);
+  admin.query(`insert into schema_versions (version, name) values (${version}, 'later')`);
 
 describe('upgradeStore', () => {
   it('says what it would do, and is done once by many at a time', async () => {
@@ -39,34 +37,21 @@ describe('upgradeStore', () => {
     expect(planned).toMatchObject({ from: 0, to: STORE_VERSION });
     expect((await upgradeStore({ url, isDryRun: true })).from).toBe(0);
     await Promise.all([1, 2, 3, 4].map(() => upgradeStore({ url })));
-    const { rows } = await admin.query('select name from store_migrations order by version');
+    const { rows } = await admin.query('select name from schema_versions order by version');
     expect(rows.map(({ name }) => name)).toEqual(planned.applied);
     expect(await upgradeStore({ url })).toEqual({ from: STORE_VERSION, to: STORE_VERSION, applied: [] });
   });
 
-  it('brings bytes of burns that are beside them no more to where they are dropped', async () => {
+  it('refuses the schema of a build from before the first release in one sentence', async () => {
     await emptySchema();
-    const store = await openPostgresStore({ url });
-    await register(store);
-    await store.transaction(async (tx) => {
-      await tx.burns.insertMany([aBurn(1), aBurn(2), aBurn(3)]);
-      await tx.burns.settleMany([success(1), success(2)]);
-      await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 2 }]);
-    });
-    await store.close();
-    await admin.query(`drop table burn_transactions;
-      alter table burns add column signed_transaction bytea;
-      update burns set signed_transaction = convert_to('bytes of ' || sequence, 'UTF8');
-      delete from store_migrations where version >= ${BURN_BYTES_VERSION}`);
-    expect((await upgradeStore({ url })).applied).toEqual(['burn-bytes', 'ended-batches']);
-    const again = await openPostgresStore({ url });
-    const found = await again.read((tx) => tx.burns.ofRequest('request-1'));
-    expect(found.map(({ transaction }) => transaction)).toEqual([
-      null,
-      new TextEncoder().encode('bytes of 2'),
-      new TextEncoder().encode('bytes of 3'),
-    ]);
-    await again.close();
+    await admin.query('create table store_migrations (version bigint primary key, name text not null)');
+    const refused = {
+      code: 'ERR_STORE_VERSION_MISMATCH',
+      message: expect.stringContaining('was written by a build of flywheel from before its first release.'),
+    };
+    await expect(upgradeStore({ url })).rejects.toMatchObject(refused);
+    await expect(openPostgresStore({ url })).rejects.toMatchObject(refused);
+    await expect(openPostgresStore({ url, schema: 'require' })).rejects.toMatchObject(refused);
   });
 
   it('refuses a schema that is newer than this build', async () => {

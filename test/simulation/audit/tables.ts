@@ -248,13 +248,13 @@ export class StoreTables extends Tables {
   /** What nobody knows the outcome of. */
   pending(): readonly string[] {
     return this.rows(
-      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, sequence, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",
+      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, bundles.ordinal, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",
     ).map(String);
   }
 
   /** The newest block that it knows. */
   knownHeight(): number {
-    return this.count('SELECT ledger_height FROM progress');
+    return this.count('SELECT CAST(ledger_mark AS INTEGER) FROM progress');
   }
 }
 

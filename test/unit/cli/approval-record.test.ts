@@ -140,7 +140,7 @@ describe('the file', () => {
     await open();
     const path = join(directory, 'approvals.db');
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    for (const sql of ['PRAGMA user_version = 2', 'PRAGMA user_version = 1; PRAGMA application_id = 7']) {
+    for (const sql of ['PRAGMA user_version = 3', 'PRAGMA user_version = 2; PRAGMA application_id = 7']) {
       const database = new Database(path);
       database.exec(sql);
       database.close();

@@ -4,10 +4,9 @@ import type {
   LocalInitResult,
   LocalStatusResult,
   LocalVaultResult,
-  RotatedKey,
 } from '../../../src/cli/context.js';
-import type { DatabaseStatus } from '../../../src/cli/database-admin.js';
 import type { ApiKeyInfo, AuditAct } from '../../../src/contract/admin.js';
+import type { DatabaseStatus } from '../../../src/contract/database-admin.js';
 import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
 
@@ -57,18 +56,13 @@ export const VAULT: LocalVaultResult = {
 export const KEYS: readonly ApiKeyInfo[] = [
   {
     ...{ id: 'key-1', scopes: ['burn', 'airdrop'], proofTypes: null, dateCreated: DATE },
-    ...{ dateRevoked: null, dateExpires: LATER, rotatedFrom: null },
+    ...{ dateRevoked: null, dateExpires: LATER },
   },
   {
     ...{ id: 'key-2', scopes: ['burn'], proofTypes: ['A', 'B'], dateCreated: DATE },
-    ...{ dateRevoked: LATER, dateExpires: null, rotatedFrom: 'key-1' },
+    ...{ dateRevoked: LATER, dateExpires: null },
   },
 ];
-export const ROTATED: RotatedKey = {
-  ...{ id: 'key-2', key: 'fwk_made', scopes: ['burn'], proofTypes: null },
-  ...{ dateCreated: DATE, dateRevoked: null, dateExpires: null, rotatedFrom: 'key-1' },
-  ...{ file: '/data/rotated-keys/key-1.key', validUntil: LATER, isOwn: true },
-};
 export const ACTS: readonly AuditAct[] = [
   {
     ...{ date: LATER, actor: 'ann@ops pid 7', action: 'keys.revoke', project: 'FLY' },

@@ -2,7 +2,14 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Begun, Entry, Journal, OperationRequest, Target } from '../../../src/cli/journal/journal.js';
+import type {
+  Begun,
+  Element,
+  Entry,
+  Journal,
+  OperationRequest,
+  Target,
+} from '../../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import { JOURNAL_FILE } from '../../../src/files/directories.js';
 import { isRunning, processIdentity } from '../../../src/files/process-identity.js';
@@ -11,8 +18,14 @@ import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 const DAY_MS = 86_400_000;
-const TARGET: Target = { place: 'https://api.example.com', profile: '' };
-const elements = (...names: string[]): readonly Sha256[] => names.map((name) => sha256(name));
+const TARGET: Target = { address: 'https://api.example.com', flywheel: null };
+/** Each name is an element; what stands before a `/` is what it is about. */
+const elements = (...names: string[]): readonly Element[] =>
+  names.map((name) => {
+    const digest = sha256(name);
+    return { digest, content: digest, subject: sha256(name.split('/')[0] ?? '') };
+  });
+const digests = (...names: string[]): readonly Sha256[] => names.map((name) => sha256(name));
 
 const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
   kind: 'burn-batch',
@@ -22,7 +35,9 @@ const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
   notes: () => ({}),
   command: ['burn-batch', 'burns.json'],
   elements: [],
+  taken: null,
   again: false,
+  allowChanged: false,
   ...more,
 });
 
@@ -77,16 +92,18 @@ describe('the journal', () => {
     expect(first).toMatchObject({ isNew: true, state: 'open' });
     const other = taken((await elsewhere.process('q')).begin(request()));
     expect(other.key).toBe(first.key);
-    for (const target of [
-      { ...TARGET, profile: 'staging' },
-      { ...TARGET, place: 'https://b' },
-    ]) {
-      const entry = taken((await elsewhere.process('q', target)).begin(request()));
-      expect(entry.key).not.toBe(first.key);
-    }
-    expect(taken((await elsewhere.process('q')).begin(request({ content: sha256('another') }))).key).not.toBe(
-      first.key,
-    );
+    const away = { ...TARGET, address: 'https://b' };
+    expect(taken((await elsewhere.process('q', away)).begin(request())).key).not.toBe(first.key);
+  });
+
+  it('takes two names of one flywheel for one place, and two flywheels at one address for two', async () => {
+    const w = world();
+    const at = (address: string, flywheel: string | null) => w.process('p', { address, flywheel });
+    const first = taken((await at('https://a', 'f')).begin(request()));
+    first.settle({ state: 'done', landed: [] });
+    for (const same of [await at('https://b', 'f'), await at('https://a', null)])
+      expect(taken(same.begin(request())).id).toBe(first.id);
+    expect(taken((await at('https://a', 'g')).begin(request())).isNew).toBe(true);
   });
 
   it('does once more only what is over', async () => {
@@ -100,12 +117,12 @@ describe('the journal', () => {
     expect(journal.begin(request({ again: true })).status).toBe('unfinished');
     first.settle({ state: 'done', landed: [] });
     const second = taken(journal.begin(request({ again: true })));
-    expect(second).toMatchObject({ isNew: true, run: 1 });
+    expect(second).toMatchObject({ isNew: true });
     expect(second.key).not.toBe(first.key);
-    // From here on it is the second that the content means, until that ended before anything landed.
+    // From here on it is the second that the content means, also when it was cancelled.
+    second.settle({ state: 'cancelled', landed: [] });
     expect(taken(journal.begin(request())).key).toBe(second.key);
-    second.settle({ state: 'void', landed: [] });
-    const third = taken(journal.begin(request()));
+    const third = taken(journal.begin(request({ again: true })));
     expect([third.isNew, new Set([first, second, third].map(({ key }) => key)).size]).toEqual([true, 3]);
   });
 
@@ -144,14 +161,14 @@ describe('the journal', () => {
     });
     expect(journal.begin({ ...other, again: true }).status).toBe('overlap');
     // What may land yet is kept from others, until it is said that it cannot.
-    first.settle({ state: 'partial', landed: elements('b'), mayLand: true });
+    first.settle({ state: 'partial', landed: digests('b'), mayLand: true });
     expect(journal.begin({ ...other, elements: elements('c', 'd') })).toMatchObject({
-      ...{ status: 'overlap', overlaps: [{ digest: elements('c')[0], hasLanded: false }] },
+      ...{ status: 'overlap', overlaps: [{ digest: digests('c')[0], hasLanded: false }] },
     });
-    first.settle({ state: 'partial', landed: elements('b') });
+    first.settle({ state: 'partial', landed: digests('b') });
     expect(journal.begin(other)).toMatchObject({
       status: 'overlap',
-      overlaps: [{ digest: elements('b')[0], hasLanded: true, operation: { state: 'partial' } }],
+      overlaps: [{ digest: digests('b')[0], hasLanded: true, operation: { state: 'partial' } }],
     });
     expect(taken(journal.begin({ ...other, elements: elements('c', 'd') })).isNew).toBe(true);
     const more = request({ content: sha256('more'), elements: elements('b') });
@@ -159,15 +176,29 @@ describe('the journal', () => {
     expect(journal.begin({ ...more, again: true }).status).toBe('taken');
   });
 
+  it('tells what has landed with another amount from what is only alike', async () => {
+    const journal = await world().process('p');
+    const first = taken(journal.begin(request({ elements: elements('a/3', 'b/1') })));
+    first.settle({ state: 'done', landed: digests('a/3', 'b/1') });
+    const changed = request({ content: sha256('changed'), elements: elements('c/1', 'a/4') });
+    expect(journal.begin(changed)).toMatchObject({ status: 'changed', changes: [{ index: 1 }] });
+    expect(journal.begin({ ...changed, taken: [0] }).status).toBe('taken');
+    // What has landed is still in the file: one more about the same is legal.
+    const more = request({ content: sha256('more'), elements: elements('a/3', 'a/4'), taken: [1] });
+    expect(journal.begin(more).status).toBe('taken');
+    const again = request({ content: sha256('all'), elements: elements('a/5') });
+    expect(journal.begin({ ...again, allowChanged: true }).status).toBe('taken');
+  });
+
   it('takes up no rest of which another operation has an element', async () => {
     const journal = await world().process('p');
     const first = taken(journal.begin(request({ elements: elements('a', 'b') })));
-    first.settle({ state: 'partial', landed: elements('a') });
+    first.settle({ state: 'partial', landed: digests('a') });
     first.markPrinted();
     const other = taken(journal.begin(request({ content: sha256('other'), elements: elements('b') })));
     for (const hasLanded of [false, true]) {
-      if (hasLanded) other.settle({ state: 'done', landed: elements('b') });
-      expect(first.elsewhere(elements('a', 'b'))).toMatchObject([{ digest: sha256('b'), hasLanded }]);
+      if (hasLanded) other.settle({ state: 'done', landed: digests('b') });
+      expect(first.elsewhere(digests('a', 'b'))).toMatchObject([{ digest: sha256('b'), hasLanded }]);
       expect(first.reopen(elements('b'), {})).toBe(false);
     }
     expect(first.state).toBe('partial');
@@ -207,11 +238,11 @@ describe('the journal', () => {
     taken(journal.begin(request({ content: sha256('open') }))).release();
     for (let day = 1; day <= 89; day += 1) {
       w.nowMs += (day === 1 ? 4_000 : 1) * DAY_MS;
-      taken(journal.begin(request({ kind: 'cancel' })));
+      taken(journal.begin(request({ kind: 'burn' })));
     }
     expect(taken(journal.begin(request())).answer('a')).toBe(1);
     w.nowMs += DAY_MS;
-    taken(journal.begin(request({ kind: 'cancel' })));
+    taken(journal.begin(request({ kind: 'burn' })));
     const old = taken(journal.begin(request()));
     expect([old.key, old.state]).toEqual([entry.key, 'done']);
     expect(() => old.answer('a')).toThrow('Nothing was sent.');

@@ -126,6 +126,7 @@ describe('completion', () => {
       const begun = journal.begin({
         ...{ kind: 'batch', content: sha256(content), origin: { from: 'content' }, again: false },
         ...{ body: () => '{}', notes: () => ({}), command: [], elements: [] },
+        ...{ taken: null, allowChanged: false },
       });
       if (begun.status !== 'taken') throw new Error('It is new.');
       begun.entry.note({ stages: [{ batchId }] });

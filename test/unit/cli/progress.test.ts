@@ -1,42 +1,7 @@
-/** The spinner on a terminal, as it is drawn and taken away, and what it says of a long file. */
+/** The spinner on a terminal, as it is drawn and taken away. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { BurnBatchProgress } from '../../../src/cli/burn-batch/progress.js';
-import type { Part } from '../../../src/cli/burn-batch/stages.js';
-import type { Session } from '../../../src/cli/command.js';
 import { type Measured, measuredText } from '../../../src/cli/output/measure.js';
 import { createProgress } from '../../../src/cli/output/progress.js';
-import type { ElementOutcome } from '../../../src/contract/call.js';
-import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-
-describe('burn-batch', () => {
-  it('says how far it is, and what is open when it cannot go on', () => {
-    const warned: string[] = [];
-    let look: (() => Measured) | undefined;
-    const progress = {
-      measure: (given: () => Measured) => {
-        look = given;
-      },
-    };
-    const output = { progress, warn: (text: string) => warned.push(text) };
-    const parts = [60, 60].map((size) => ({ part: { size } as unknown as Part }));
-    const burning = new BurnBatchProgress({ output } as unknown as Session, parts);
-    burning.stop(undefined);
-    const unsent = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Too many.', { unsent: true });
-    for (let index = 0; index < 120; index += 1) {
-      if (index % 60 === 0) burning.send(parts[index / 60]?.part as Part);
-      burning.count({ index, status: index === 3 ? 'error' : 'success' } as ElementOutcome);
-      if (index === 70) burning.stop(undefined);
-      if (index === 80) burning.stop(unsent);
-    }
-    burning.stop(undefined);
-    expect(look?.()).toEqual({ noun: 'element', done: 120, failed: 1, total: 120 });
-    const counts = warned.map((text) => text.match(/\d+/g)?.map(Number));
-    expect(counts).toEqual([
-      [120, 70, 1, 49, 0],
-      [120, 80, 1, 0, 39],
-    ]);
-  });
-});
 
 describe('what is measured', () => {
   const at = (done: number): Measured => ({ noun: 'element', done, failed: 3, total: 10_000 });
@@ -73,7 +38,7 @@ describe('progress', () => {
       write: (more: string) => {
         text += more;
       },
-      ...{ drained: async () => undefined, flush: async () => null, isTTY, columns: 20, closed: false },
+      ...{ flush: async () => null, isTTY, columns: 20, closed: false },
     };
     const usual = { wanted: true, plain: !isTTY, nowMs: () => nowMs };
     return { progress: createProgress(stream, { ...usual, ...terms }), written: () => text };

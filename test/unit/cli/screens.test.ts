@@ -14,6 +14,9 @@ const UNWRAPPED =
   /^(?:batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
 const TERMINAL = { stdin: true, stdout: true, stderr: true };
 
+/** What is said of work that takes half a second, as it does on a machine that is busy. */
+const PROGRESS = /^(?:working|waiting for the service) …\n/gm;
+
 /** What stands in the place of what is another in each run, and on each machine; paths are as long as those of a test. */
 const steady = (text: string): string =>
   text
@@ -25,7 +28,8 @@ const steady = (text: string): string =>
     .replace(/native parts: [\s\S]*?\n(?=\S|$)/g, 'native parts: they load\n');
 
 async function shown(name: string, options: TestCliOptions): Promise<string> {
-  const { stdout, stderr } = await (SCREENS[name] as Screen)({ tty: TERMINAL, columns: 80, ...options });
+  const { stdout, ...said } = await (SCREENS[name] as Screen)({ tty: TERMINAL, columns: 80, ...options });
+  const stderr = said.stderr.replace(PROGRESS, '');
   return steady(`${stdout}${stderr === '' ? '' : `--- stderr\n${stderr}`}`);
 }
 

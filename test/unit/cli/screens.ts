@@ -5,7 +5,7 @@ import { memo, proofMemoText } from '../../../src/chain/memo.js';
 import { nodeAddress } from '../../../src/chain/node-address.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
 import type { OpenedService } from '../../../src/cli/context.js';
-import type { DatabaseAdmin } from '../../../src/cli/database-admin.js';
+import type { DatabaseAdmin } from '../../../src/contract/database-admin.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { Recovery, UnfinishedWork } from '../../../src/contract/recovery.js';
 import type { PipelinePage, PipelineState } from '../../../src/contract/schemas/batch.js';
@@ -26,7 +26,7 @@ import { type FakeService, fakeService } from '../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 import { nodeOf, pastOf } from '../../support/past-batch.js';
-import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, ROTATED, STATUS, VAULT } from './fixtures.js';
+import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { PLAN, registrarOf } from './registration.js';
 
 export interface Ended {
@@ -262,7 +262,6 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     ['batch', 'approve', 'approval.json', '--keypair', 'owner.json'],
     'token-2022',
   ),
-  'batch-reject': inWorld(['batch', 'reject', ID, '--keypair', 'owner.json'], 'token'),
   'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
     ...nodeOf(pastOf(honestWorld('token').instructions, 3)),
   }),
@@ -326,7 +325,6 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   },
   'keys-list': onMachine(['keys', 'list'], { listKeys: async () => KEYS }),
   'keys-create': onMachine(['keys', 'create'], { createKey: async () => MADE.apiKey }),
-  'keys-rotate': onMachine(['keys', 'rotate', 'key-1'], { rotateKey: async () => ROTATED }),
   audit: onMachine(['audit'], { audit: async () => ACTS }),
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),
   'db-check': onDatabase(['db', 'check'], {

@@ -16,10 +16,10 @@ describe('setUpDataDirectory', () => {
   it('lets others work in the directory, and none wipe it', async () => {
     const lock = await setUpDataDirectory(path);
     const working = await shareDataDirectory(path);
-    working.release();
+    working.close();
     await expect(ownDataDirectory(path)).rejects.toEqual(UNAVAILABLE);
-    lock.release();
-    (await ownDataDirectory(path)).release();
+    lock.close();
+    (await ownDataDirectory(path)).close();
   });
 
   it('waits for another that sets it up', async () => {
@@ -30,19 +30,19 @@ describe('setUpDataDirectory', () => {
       return lock;
     });
     // Beside those who only work in it.
-    (await shareDataDirectory(path)).release();
+    (await shareDataDirectory(path)).close();
     order.push('first');
-    first.release();
-    (await second).release();
+    first.close();
+    (await second).close();
     expect(order).toEqual(['first', 'second']);
   });
 
   it('gives up where that takes too long, and while the directory is wiped', async () => {
     const first = await setUpDataDirectory(path);
     await expect(setUpDataDirectory(path, 0)).rejects.toEqual(UNAVAILABLE);
-    first.release();
+    first.close();
     const wiping = await ownDataDirectory(path);
     await expect(setUpDataDirectory(path, 0)).rejects.toEqual(UNAVAILABLE);
-    wiping.release();
+    wiping.close();
   });
 });

@@ -1,10 +1,14 @@
 /** The pins of a data directory are those of its registration, and reading them writes nothing. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { pinsOfData } from '../../../src/compose/data-pins.js';
+import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import { dataFiles } from '../../../src/compose/local-config.js';
+import { pinsOfPlace } from '../../../src/compose/project.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
+import { testCli } from '../../support/in-process.js';
 import { emptyDirectory } from '../../support/spawn.js';
+
+const pinsOf = (dataDir: string) => pinsOfPlace(resolveSettings(testCli().context, { dataDir }));
 
 let test: TestEngine;
 beforeEach(async () => {
@@ -17,7 +21,7 @@ it('are what was registered, and only read', async () => {
   await test.close();
   const { store } = dataFiles(test.dataDir);
   const before = readFileSync(store);
-  expect(await pinsOfData(test.dataDir)).toMatchObject({
+  expect(await pinsOf(test.dataDir)).toMatchObject({
     ...{ multisig, owner, operator, vaultIndex, mint: mintAddress },
     facts: expect.any(Object),
   });
@@ -25,10 +29,10 @@ it('are what was registered, and only read', async () => {
 });
 
 it('are none before there is a flywheel, and an error where the store is none', async () => {
-  expect(await pinsOfData(emptyDirectory())).toBeNull();
+  expect(await pinsOf(emptyDirectory())).toBeNull();
   await test.close();
   const { store } = dataFiles(test.dataDir);
   for (const more of ['-wal', '-shm']) rmSync(`${store}${more}`, { force: true });
   writeFileSync(store, 'x'.repeat(4_096));
-  await expect(pinsOfData(test.dataDir)).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+  await expect(pinsOf(test.dataDir)).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
 });

@@ -3,13 +3,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
+import type { CliContext } from '../../../src/cli/context.js';
 import { createLocalAdmin } from '../../../src/compose/local-admin.js';
 import { requireLocalConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
 import { addressBytes } from '../../../src/values/address.js';
-import { systemClock } from '../../../src/values/time.js';
 import { testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
-import { rpcChain } from '../../support/rpc-chain.js';
 import { closeStubs, inContext, stubNode, wireAccount } from '../../support/rpc-stub.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
@@ -21,8 +20,6 @@ const CODE = namedAddress('program data');
 const program = () => Buffer.concat([Buffer.of(2, 0, 0, 0), addressBytes(CODE) as Uint8Array]);
 const code = (file: string) => Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.alloc(41), Buffer.from(file)]);
 
-const notPlanned = () => Promise.reject(new Error('Not on a cluster.'));
-
 /** A data directory, and a node that tells these accounts. */
 async function directory(accounts: Readonly<Record<string, unknown>>) {
   const dataDir = emptyDirectory();
@@ -31,14 +28,13 @@ async function directory(accounts: Readonly<Record<string, unknown>>) {
   const node = await stubNode({
     getMultipleAccounts: (asked: readonly string[]) => inContext(asked.map((one) => accounts[one] ?? null)),
   });
-  const openLocal = async () =>
-    createLocalAdmin({
-      ...{ dataDir, cwd: dataDir, clock: systemClock },
-      openRpc: async () => ({ ...rpcChain([node.url]), close: async () => undefined }),
-      openOnCluster: notPlanned,
-    });
+  return { dataDir, node, fetchSquads: () => fetchSquads(dataDir, '--rpc-url', node.url) };
+}
+
+function fetchSquads(dataDir: string, ...words: readonly string[]) {
+  const openLocal: CliContext['openLocal'] = async (settings) => createLocalAdmin(cli.context, settings);
   const cli = testCli({ openers: { openLocal } });
-  return { dataDir, node, fetchSquads: () => cli.run('local', 'fetch-squads') };
+  return cli.run('local', 'fetch-squads', '--data-dir', dataDir, ...words);
 }
 
 const failureOf = ({ exit, stderr }: { exit: number; stderr: string }) => {
@@ -89,17 +85,8 @@ describe('local fetch-squads', () => {
   });
 
   it('wants a node to be named, and a flywheel to be there', async () => {
-    const openRpc = async () => null;
-    const local = (dataDir: string) =>
-      createLocalAdmin({
-        ...{ dataDir, cwd: dataDir, clock: systemClock },
-        openRpc,
-        openOnCluster: notPlanned,
-      });
     const { dataDir } = await directory({});
-    await expect(local(dataDir).fetchSquads()).rejects.toMatchObject({ code: 'ERR_USAGE' });
-    await expect(local(emptyDirectory()).fetchSquads()).rejects.toMatchObject({
-      code: 'ERR_LOCAL_NOT_FOUND',
-    });
+    expect(failureOf(await fetchSquads(dataDir))).toMatchObject({ exit: 2, error: 'ERR_USAGE' });
+    expect(failureOf(await fetchSquads(emptyDirectory()))).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
   });
 });

@@ -13,20 +13,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
-import { readSquadsProgram } from '../../../src/compose/engine.js';
 import { createFileKeyring } from '../../../src/compose/file-keyring.js';
 import { createInstances } from '../../../src/compose/instances.js';
 import {
-  chainOfData,
   dataFiles,
-  readApiKey,
-  readBegunConfig,
   readLocalConfig,
+  readOwner,
+  readSecret,
   requireLocalConfig,
   wipeDataDirectory,
   writeLocalConfig,
 } from '../../../src/compose/local-config.js';
-import { readOwnerKeypair } from '../../../src/compose/owner-keypair.js';
+import { readSquadsProgram } from '../../../src/compose/open-engine.js';
 
 let directory: string;
 beforeEach(() => {
@@ -59,22 +57,7 @@ describe('home', () => {
     );
   });
 
-  it('says that a set-up is not done, which nothing but that works with', () => {
-    const unfinished = { ...config, genesis: null };
-    writeLocalConfig(directory, unfinished);
-    expect(readBegunConfig(directory)).toEqual(unfinished);
-    expect(readLocalConfig(directory)).toBeUndefined();
-    expect(chainOfData(directory)).toBeNull();
-    expect(() => requireLocalConfig(directory)).toThrow(
-      expect.objectContaining({
-        code: 'ERR_LOCAL_NOT_FOUND',
-        message: `The set-up of the flywheel in ${directory} is not done.`,
-        hint: expect.stringContaining('flywheel local init'),
-      }),
-    );
-  });
-
-  it.each(['', '{', '[]', 'null', '{"version":99}', '{"version":1,"treasury":"x"}'])(
+  it.each(['', '{', '[]', 'null', '{"version":99}', '{"version":2,"treasury":"x"}'])(
     'says that %j is no configuration',
     (text) => {
       writeFileSync(dataFiles(directory).config, text);
@@ -88,11 +71,11 @@ describe('home', () => {
   );
 
   it('reads the API key without the line end that editors leave', () => {
-    expect(readApiKey(directory)).toBeNull();
+    expect(readSecret(dataFiles(directory).apiKey)).toBeNull();
     writeFileSync(dataFiles(directory).apiKey, 'fwk_abc\n');
-    expect(readApiKey(directory)?.reveal()).toBe('fwk_abc');
+    expect(readSecret(dataFiles(directory).apiKey)?.reveal()).toBe('fwk_abc');
     writeFileSync(dataFiles(directory).apiKey, '\n');
-    expect(readApiKey(directory)).toBeNull();
+    expect(readSecret(dataFiles(directory).apiKey)).toBeNull();
   });
 
   it('wipes its own files and no others', () => {
@@ -117,7 +100,7 @@ describe('createFileKeyring', () => {
 
   it.each([
     ['not there', (): undefined => undefined, 'no such file'],
-    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is damaged'],
+    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is no keypair file'],
     [
       'another key',
       (path: string) => writeFileSync(path, JSON.stringify([...generateKeypair()])),
@@ -141,18 +124,18 @@ describe('createFileKeyring', () => {
   });
 });
 
-describe('readOwnerKeypair', () => {
+describe('readOwner', () => {
   it('reads what the Solana CLI writes', () => {
     const keypair = generateKeypair();
     const path = join(directory, 'owner.json');
     writeFileSync(path, JSON.stringify([...keypair]));
-    expect(readOwnerKeypair(path)).toEqual({ bytes: keypair, address: createKeypairSigner(keypair).address });
+    expect(readOwner(path)).toEqual({ bytes: keypair, address: createKeypairSigner(keypair).address });
   });
 
   it.each(['', 'x', '[1,2,3]', '{}'])('refuses %j', (text) => {
     const path = join(directory, 'owner.json');
     writeFileSync(path, text);
-    expect(() => readOwnerKeypair(path)).toThrow(expect.objectContaining({ code: 'ERR_KEYPAIR_INVALID' }));
+    expect(() => readOwner(path)).toThrow(expect.objectContaining({ code: 'ERR_KEYPAIR_INVALID' }));
   });
 });
 

@@ -5,7 +5,7 @@ import {
   multisigProblems,
   multisigWarnings,
   requireUsableMultisig,
-} from '../../../src/registration/check-multisig.js';
+} from '../../../src/compose/registration/check-multisig.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const members = { owner: namedAddress('owner'), operator: namedAddress('operator') };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { TOKEN_2022_PROGRAM } from '../../../src/chain/programs.js';
 import type { Mint, TokenAccount } from '../../../src/chain/tokens/accounts.js';
-import { tokenWarnings } from '../../../src/registration/plan.js';
+import { tokenWarnings } from '../../../src/compose/registration/plan.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const stranger = namedAddress('stranger');

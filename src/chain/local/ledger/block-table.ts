@@ -41,6 +41,12 @@ export function nextBlock(previous: Block, signatures: readonly ReadonlyBytes[],
   return { height, hash: sha256([previous.hash, heightBytes(height), ...signatures]), timeMs };
 }
 
+const MARK_DIGITS = 16;
+
+/** Names a block with all that came before it, as text that is greater for later ones. */
+export const markOf = ({ height, hash }: Block): string =>
+  `${String(height).padStart(MARK_DIGITS, '0')} ${readBuffer(hash).toString('hex')}`;
+
 /**
  * The table `blocks`, with the newest in memory.
  *
@@ -59,11 +65,6 @@ export class BlockTable {
 
   constructor(database: SqliteFile) {
     this.#database = database;
-  }
-
-  /** Height of the newest block, as far as it is in memory; else 0. */
-  get knownHeight(): number {
-    return this.#tip?.height ?? 0;
   }
 
   /** Block 0. */
@@ -116,6 +117,15 @@ export class BlockTable {
     // It begins to age with the next block.
     const nextMs = this.#timeOf(height + 1) ?? Number.POSITIVE_INFINITY;
     return tipHeight - height < LIFETIME || tipMs - nextMs < BLOCKHASH_LIFETIME_MS;
+  }
+
+  /** Of the block with this mark; `undefined` where there is none. */
+  heightOf(mark: string): number | undefined {
+    const row = this.#database
+      .prepare('SELECT height, hash, time_ms FROM blocks WHERE height = ?')
+      .get([Number.parseInt(mark, 10)]);
+    const block = row && this.#database.decode(() => toBlock(row));
+    return block && markOf(block) === mark ? block.height : undefined;
   }
 
   #timeOf(height: number): number | undefined {

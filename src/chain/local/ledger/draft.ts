@@ -3,6 +3,8 @@ import { invariant } from '../../../errors/flywheel-error.js';
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
+import type { TokenChange } from '../../chain.js';
+import { decodeTokenAccount } from '../../tokens/accounts.js';
 import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
 import type { AccountChanges, AccountTable } from './account-table.js';
@@ -63,7 +65,7 @@ export class LedgerDraft implements AccountSource {
     const block = nextBlock(blocks.tip, signatures, this.timeMs);
     blocks.append(block);
     for (const [position, landing] of landings.entries()) {
-      transactions.append(block.height, position, landing);
+      transactions.append(block.height, position, landing, tokenChangesOf(landing, this.#overlay));
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
     }
   }
@@ -80,3 +82,12 @@ export class LedgerDraft implements AccountSource {
     return Math.max(Math.floor(this.#nowMs), this.#tables.blocks.tip.timeMs);
   }
 }
+
+/** Which token accounts a transaction left with another amount than the one they hold here. */
+const tokenChangesOf = ({ changes }: Landing, source: AccountSource): readonly TokenChange[] =>
+  [...changes].flatMap(([account, state]) => {
+    const [was, is] = [decodeTokenAccount(source.get(account)), decodeTokenAccount(state)];
+    const mint = (is ?? was)?.mint;
+    const [before, after] = [was?.amount ?? 0n, is?.amount ?? 0n];
+    return mint === undefined || before === after ? [] : [{ account, mint, before, after }];
+  });

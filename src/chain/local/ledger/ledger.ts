@@ -1,11 +1,12 @@
 /** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { randomBytes } from 'node:crypto';
-import { openSqliteFile, type SqliteFile, type Statement } from '../../../files/sqlite-file.js';
+import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
 import { readBuffer } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
+import type { Signature } from '../../chain.js';
 import { AccountTable } from './account-table.js';
-import { BlockTable, genesisBlock } from './block-table.js';
+import { type Block, BlockTable, genesisBlock, markOf } from './block-table.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
 import { isEmptyLedger, prepareSchema } from './schema.js';
@@ -26,17 +27,6 @@ export interface LedgerOptions {
   readonly readOnly?: boolean;
   /** Make the file when it is missing. Where there should be one, a new one would hide the loss. @default true */
   readonly create?: boolean;
-  /** The revision of the store that belongs to the ledger, as this process knows it; kept with every write. @default none */
-  readonly storeRevision?: () => number;
-}
-
-/** How far the ledger has come, and what it knows of its store. */
-export interface LedgerProgress {
-  /** Hash of the first block, base58. */
-  readonly genesis: string;
-  readonly height: number;
-  /** The newest revision of the store that was known at some write. */
-  readonly storeRevision: number;
 }
 
 const GENESIS_SEED_BYTES = 32;
@@ -47,53 +37,43 @@ export class Ledger {
   readonly #tables: LedgerTables;
   readonly #clock: Clock;
   readonly #dataVersion: () => number;
-  readonly #storeRevision: () => number;
-  readonly #noteRevision: Statement;
-  #knownHeight = 0;
+  #knownTip: Block | undefined;
   /** The version that the tables' memory belongs to; SQLite changes it when another connection has committed. */
   #seenVersion: number | undefined;
 
-  constructor(
-    database: SqliteFile,
-    tables: LedgerTables,
-    { clock, storeRevision = () => 0 }: Pick<LedgerOptions, 'clock' | 'storeRevision'>,
-  ) {
+  constructor(database: SqliteFile, tables: LedgerTables, { clock }: Pick<LedgerOptions, 'clock'>) {
     this.#database = database;
     this.#tables = tables;
     this.#clock = clock;
-    this.#storeRevision = storeRevision;
-    this.#noteRevision = database.prepare(
-      'UPDATE progress SET store_revision = ?1 WHERE store_revision < ?1',
-    );
     const statement = database.prepare('PRAGMA data_version');
     this.#dataVersion = () => Number(statement.get([])?.[0]);
   }
 
-  /** The highest block that this process has seen. */
-  get knownHeight(): number {
-    return this.#knownHeight;
+  /** Names the newest block that this process has seen, for whoever keeps it beside the ledger; `''` before it has seen one. */
+  get knownMark(): string {
+    return this.#knownTip === undefined ? '' : markOf(this.#knownTip);
   }
 
-  progress(): LedgerProgress {
-    return this.#database.read(() => {
-      this.#refresh();
-      const { height } = this.#tables.blocks.tip;
-      const [genesis] = this.#database.prepare('SELECT hash FROM blocks WHERE height = 0').get([]) ?? [];
-      return {
-        genesis: base58Encode(genesis as Uint8Array),
-        height,
-        storeRevision: this.#database.number('SELECT store_revision FROM progress'),
-      };
+  /** Hash of the first block, base58. */
+  get genesis(): string {
+    return this.read(({ blocks }) => base58Encode(blocks.genesis.hash));
+  }
+
+  /** What has landed after a block that was known; `null` when that is no block of this ledger. */
+  landedAfter(mark: string): readonly Signature[] | null {
+    return this.read(({ blocks, transactions }) => {
+      const height = mark === '' ? 0 : blocks.heightOf(mark);
+      return height === undefined ? null : transactions.signaturesAbove(height);
     });
   }
 
   /** Runs `work` on the ledger as it is now; nobody waits for it. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
-    const result = this.#database.read(() => {
+    const [result, tip] = this.#database.read(() => {
       this.#refresh();
-      return work(this.#tables);
+      return [work(this.#tables), this.#tables.blocks.tip] as const;
     });
-    this.#noteHeight();
+    this.#knownTip = tip;
     return result;
   }
 
@@ -118,16 +98,16 @@ export class Ledger {
    */
   write<Result>(work: (draft: LedgerDraft) => Result): Result {
     try {
-      const [result, changes] = this.#database.write(() => {
+      const [result, changes, tip] = this.#database.write(() => {
         this.#refresh();
         const draft = new LedgerDraft(this.#tables, this.#clock.nowMs());
         const result = work(draft);
         const changes = draft.flush();
-        this.#noteRevision.run([this.#storeRevision()]);
-        return [result, changes] as const;
+        return [result, changes, this.#tables.blocks.tip] as const;
       });
       this.#tables.accounts.adopt(changes);
-      this.#noteHeight();
+      // Only what is committed may be known elsewhere.
+      this.#knownTip = tip;
       return result;
     } catch (error) {
       this.#forget();
@@ -138,11 +118,6 @@ export class Ledger {
   close(): void {
     this.#forget();
     this.#database.close();
-  }
-
-  /** Only what is committed may be known elsewhere. */
-  #noteHeight(): void {
-    this.#knownHeight = Math.max(this.#knownHeight, this.#tables.blocks.knownHeight);
   }
 
   #refresh(): void {

@@ -17,8 +17,6 @@ export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
 // of those in `wire`, behind their number, which is always one byte.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), store_revision INTEGER NOT NULL) STRICT;
-INSERT INTO progress VALUES (1, 0);
 CREATE TABLE accounts (
   address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
   executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
@@ -26,7 +24,8 @@ CREATE TABLE accounts (
 CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL REFERENCES blocks (height), position INTEGER NOT NULL,
-  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL
+  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
+  token_changes TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 PRAGMA application_id = ${APPLICATION_ID};

@@ -5,7 +5,7 @@ import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
+import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import { SIGNATURE_OF_WIRE } from './schema.js';
 
@@ -21,9 +21,10 @@ export interface Landing {
   readonly computeUnits: bigint;
 }
 
-const COLUMNS = ['slot', 'position', 'wire', 'error', 'logs', 'fee_lamports', 'compute_units'];
+const KEPT = ['error', 'logs', 'fee_lamports', 'compute_units', 'token_changes'];
+const COLUMNS = ['slot', 'position', 'wire', ...KEPT];
 /** What a record is made of. */
-const RECORD = ['slot', 'time_ms', 'error', 'logs', 'fee_lamports', 'compute_units'];
+const RECORD = ['slot', 'time_ms', ...KEPT];
 
 /** The bytes of a signature, or `undefined` for text that is none. */
 function signatureBytes(signature: Signature): Uint8Array | undefined {
@@ -44,7 +45,7 @@ export class TransactionTable {
     );
   }
 
-  append(slot: number, position: number, landing: Landing): void {
+  append(slot: number, position: number, landing: Landing, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
       `INSERT INTO transactions (${COLUMNS.join()}) VALUES (${COLUMNS.map(() => '?').join()})`,
     );
@@ -56,6 +57,9 @@ export class TransactionTable {
       JSON.stringify(landing.logs),
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
+      JSON.stringify(
+        moved.map(({ account, mint, before, after }) => [account, mint, `${before}`, `${after}`]),
+      ),
     ]);
   }
 
@@ -106,9 +110,9 @@ export class TransactionTable {
       .all(parameters);
     return this.#database.decode(() =>
       rows.map((row) => ({
-        ...toRecord(base58Encode(row[6] as ReadonlyBytes), row),
-        wire: row[7] as Uint8Array,
-        place: Number(row[8]),
+        ...toRecord(base58Encode(row[RECORD.length] as ReadonlyBytes), row),
+        wire: row[RECORD.length + 1] as Uint8Array,
+        place: Number(row[RECORD.length + 2]),
       })),
     );
   }
@@ -124,12 +128,15 @@ export class TransactionTable {
     return rows.map(([wire, timeMs]) => ({ wire: wire as Uint8Array, blockTimeMs: Number(timeMs) }));
   }
 
-  /** The bytes of all transactions in blocks above a height, in their order. */
-  wiresAbove(height: number): readonly Uint8Array[] {
+  /** What landed in blocks above a height, in its order; looks at no others. */
+  signaturesAbove(height: number): readonly Signature[] {
     const rows = this.#database
-      .prepare('SELECT wire FROM transactions WHERE slot > ? ORDER BY id')
+      .prepare(
+        `SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ` +
+          'coalesce((SELECT id FROM transactions WHERE slot <= ? ORDER BY id DESC LIMIT 1), 0) ORDER BY id',
+      )
       .all([height]);
-    return rows.map(([wire]) => wire as Uint8Array);
+    return rows.map(([signature]) => base58Encode(signature as ReadonlyBytes));
   }
 
   /** The bytes of a landed transaction. */
@@ -156,7 +163,8 @@ export interface LandedWire {
 }
 
 function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRecord {
-  const [slot, timeMs, error, logs, feeLamports, computeUnits] = row;
+  const [slot, timeMs, error, logs, feeLamports, computeUnits, moved] = row;
+  const changes = JSON.parse(moved as string) as readonly [Address, Address, string, string][];
   return {
     signature,
     slot: BigInt(slot as number),
@@ -165,5 +173,8 @@ function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRe
     logs: JSON.parse(logs as string) as readonly string[],
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
+    tokenChanges: changes.map(([account, mint, before, after]) => ({
+      ...{ account, mint, before: BigInt(before), after: BigInt(after) },
+    })),
   };
 }

@@ -3,12 +3,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { commandLine } from '../../operation/resume-line.js';
-import {
-  ALLOW_UNVERIFIED_OPTION,
-  EXPECT_OPTION,
-  KEYPAIR_OPTION,
-  NO_SIMULATE_OPTION,
-} from '../../options/keypair.js';
+import { EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
@@ -21,16 +16,15 @@ const configure = (command: Command) =>
     )
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'write the signed approval here as well')
-    .addOption(FORCE_OPTION)
-    .addOption(ALLOW_UNVERIFIED_OPTION)
-    .addOption(NO_SIMULATE_OPTION);
+    .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, [source]: [string], options: Options): Promise<undefined> {
   if (options.wallet === true) {
-    const { approveWithWallet } = await import('../../batch/approve-with-wallet.js');
-    return approveWithWallet(session, source, options);
+    const { approveWithWallet } = await import('../../batch/wallet-approval.js');
+    await approveWithWallet(session, source, options);
+    return undefined;
   }
   const { context, settings } = session;
   const { out } = options;
@@ -56,8 +50,6 @@ async function run(session: Session, [source]: [string], options: Options): Prom
     approval,
     signer: () => loadKeypair(context, keypair),
     expectation,
-    allowUnverified: options.allowUnverified === true,
-    simulate: options.simulate,
     mayBeApproved: false,
   });
   if ('alreadyApproved' in signed) {

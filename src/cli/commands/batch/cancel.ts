@@ -1,23 +1,33 @@
 /** `flywheel batch cancel`: ends what of a batch has not been executed. */
 import type { Command } from '@commander-js/extra-typings';
 import { defineCommand } from '../../command.js';
-import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
+import { KEYPAIR_OPTION } from '../../options/keypair.js';
+import { parseBatchId } from '../../options/names.js';
 
 const configure = (command: Command) =>
-  command
-    .argument('<batchId>', 'id of the batch (UUID)')
-    .addOption(KEYPAIR_OPTION)
-    .addOption(ALLOW_UNVERIFIED_OPTION);
+  command.argument('<batchId>', 'id of the batch (UUID)').addOption(KEYPAIR_OPTION);
 
 export const command = defineCommand({
   configure,
   run: async (session, [id], options) => {
-    const { runEnd } = await import('../../batch/run-end.js');
-    return runEnd(session, id, options, false);
+    const batchId = parseBatchId(id);
+    const [{ cancelBatch }, { keypairLocation, loadKeypair }] = await Promise.all([
+      import('../../batch/end-batch.js'),
+      import('../../wallet/load-keypair.js'),
+    ]);
+    const { context, settings } = session;
+    // A path that was typed is looked at now, the usual one only when the owner's vote is needed.
+    const typed =
+      options.keypair === undefined ? undefined : keypairLocation(context, settings, options.keypair);
+    await cancelBatch(session, batchId, () =>
+      loadKeypair(context, typed ?? keypairLocation(context, settings, undefined)),
+    );
+    return undefined;
   },
   details: [
-    'Votes it down on chain, closes its accounts and gives back their rent and what it held of daily caps.',
-    'What has been executed stays. Where the vote of the owner is needed it is asked for and signed with the keypair.',
+    'Shows the batch as it is on chain and asks; then it is voted down, approved or not, and its accounts are closed. Their rent',
+    'and what it held of daily caps come back. What has been executed stays. Where the vote of the owner is needed it is signed',
+    'with the keypair.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],

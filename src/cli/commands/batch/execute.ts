@@ -1,22 +1,17 @@
 /** `flywheel batch execute`: lands the approval and executes. */
 import type { Command } from '@commander-js/extra-typings';
+import type { KeypairSigner } from '../../../chain/transaction/signer.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { fingerprint, type Sha256 } from '../../../values/digest.js';
+import type { Sha256 } from '../../../values/digest.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
-import { type ExecuteOptions, noteOf } from '../../batch/execute-work.js';
+import type { Signed } from '../../batch/approve-batch.js';
+import type { ExecuteTerms } from '../../batch/execute-batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../input/read-input.js';
-import type { OperationRequest } from '../../journal/journal.js';
-import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
-import {
-  ALLOW_UNVERIFIED_OPTION,
-  EXPECT_OPTION,
-  KEYPAIR_OPTION,
-  NO_SIMULATE_OPTION,
-} from '../../options/keypair.js';
+import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../../options/idempotency-key.js';
+import { EXPECT_OPTION, KEYPAIR_OPTION } from '../../options/keypair.js';
 import { parseBatchId } from '../../options/names.js';
-import { howOften } from '../../options/once.js';
 import { FORCE_OPTION, failedOutFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
@@ -31,65 +26,36 @@ const configure = (command: Command) =>
     .addOption(EXPECT_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
     .addOption(FORCE_OPTION)
-    .addOption(ALLOW_UNVERIFIED_OPTION)
-    .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
 
-async function run(session: Session, [id]: [string], typed: Options): Promise<undefined> {
+async function run(session: Session, [id]: [string], options: Options): Promise<undefined> {
   const batchId = parseBatchId(id);
-  const options = {
-    ...(await executeOptions(session, typed, batchId)),
-    ...(await failedOut(session, typed, batchId)),
-  };
-  const [{ ExecuteWork }, { runOperation }] = await Promise.all([
-    import('../../batch/execute-work.js'),
-    import('../../operation/run-operation.js'),
-  ]);
-  const request: OperationRequest = {
-    kind: 'execute',
-    content: fingerprint({ batchId }),
-    origin: howOften(typed).origin,
-    body: () => JSON.stringify({ batchId }),
-    notes: () => noteOf(options),
-    command: session.commandLine,
-    elements: [],
-    again: false,
-  };
-  await runOperation(session, request, new ExecuteWork(session, batchId, options));
+  const key = parseIdempotencyKey(options.idempotencyKey, 'text');
+  const approval = await approvalTerms(session, options, batchId);
+  const file = failedOutFile(session, options);
+  const { executeBatch } = await import('../../batch/execute-batch.js');
+  const { failedOutOf } = await import('../../batch/batch-pipelines.js');
+  const failedOut = file === null ? null : await failedOutOf(session, batchId, file, options.expect);
+  await executeBatch(session, batchId, { ...approval, key, failedOut });
   return undefined;
 }
 
-async function failedOut(
-  session: Session,
-  options: Options,
-  batchId: Uuid,
-): Promise<Pick<ExecuteOptions, 'failedOut'>> {
-  const file = failedOutFile(session, options);
-  if (file === null) return { failedOut: null };
-  const { failedOutOf } = await import('../../batch/batch-pipelines.js');
-  return { failedOut: await failedOutOf(session, batchId, file, options.expect) };
-}
+/** How it comes by the owner's approval, and what is expected of the batch. */
+type Terms = Pick<ExecuteTerms, 'signedTx' | 'sign' | 'digest'>;
 
-/** How it executes, whatever is written of it then. */
-type Terms = Omit<ExecuteOptions, 'failedOut'>;
-
-async function executeOptions(session: Session, options: Options, batchId: Uuid): Promise<Terms> {
-  const { signedTx } = options;
-  const { approval } = options;
-  const allowUnverified = options.allowUnverified === true;
+async function approvalTerms(session: Session, options: Options, batchId: Uuid): Promise<Terms> {
+  const { signedTx, approval } = options;
   if (signedTx !== undefined && approval !== undefined)
     throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
   if (signedTx !== undefined) {
     const digest = await digestOf(session, options.expect);
-    const signed = await readSignedTx(session, signedTx, batchId);
-    return { signedTx: signed, sign: null, terms: null, digest, allowUnverified };
+    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
   }
   if (approval === undefined && options.keypair === undefined) {
     await requireNoSignature(session, batchId);
-    const digest = await digestOf(session, options.expect);
-    return { signedTx: null, sign: null, terms: null, digest, allowUnverified };
+    return { signedTx: undefined, sign: null, digest: await digestOf(session, options.expect) };
   }
   return ownSigning(session, options, batchId, approval ?? batchId);
 }
@@ -130,30 +96,41 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
 /** What signs when it comes to that; the keypair and what is expected are looked at now. */
 async function ownSigning(
   session: Session,
-  options: Options,
+  { keypair: flag, expect }: Options,
   batchId: Uuid,
-  approval: string,
+  source: string,
 ): Promise<Terms> {
   const { context, settings } = session;
   const [
-    { absoluteSource, keypairLocation, loadKeypair, requireKeypair },
+    { keypairLocation, loadKeypair, requireKeypair },
     { expectedDigest, readExpectation },
-    { signing, signingTerms },
+    { readApproval },
+    { approveBatch, requireSigned },
   ] = await Promise.all([
     import('../../wallet/load-keypair.js'),
     import('../../batch/expectation.js'),
-    import('../../batch/signing.js'),
+    import('../../batch/approval-source.js'),
+    import('../../batch/approve-batch.js'),
   ]);
-  const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
+  const keypair = keypairLocation(context, settings, flag);
   requireKeypair(context, keypair);
-  const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
-  const allowUnverified = options.allowUnverified === true;
-  const { simulate } = options;
-  const terms = signingTerms(session, batchId, { approval, keypair, expectation, allowUnverified, simulate });
-  const sign = signing(session, batchId, terms, () => loadKeypair(context, keypair));
-  const digest = expectation && expectedDigest(expectation);
-  return { signedTx: null, sign, terms, digest, allowUnverified };
+  let loaded: Promise<KeypairSigner> | undefined;
+  const signer = (): Promise<KeypairSigner> => {
+    // Standard input can be read only once.
+    loaded ??= loadKeypair(context, keypair);
+    return loaded;
+  };
+  let isFresh = false;
+  const sign = async (): Promise<Signed> => {
+    // The one that was given is checked first; what has expired is issued anew by the service.
+    const approval = await readApproval(session, isFresh ? batchId : source);
+    isFresh = true;
+    if (approval.batch.id.toLowerCase() !== batchId)
+      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+    return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
+  };
+  return { signedTx: undefined, sign, digest: expectation && expectedDigest(expectation) };
 }
 
 export const command = defineCommand({

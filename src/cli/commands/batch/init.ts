@@ -6,7 +6,7 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { openInput } from '../../input/open-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
-import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
+import { AGAIN_OPTION, ALLOW_CHANGED_OPTION, howOften, REST_OPTION } from '../../options/once.js';
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
@@ -25,7 +25,7 @@ const configure = (command: Command) =>
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
-    .addOption(ONLY_NEW_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
     .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
@@ -43,7 +43,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const request = await checkedPipelines(session, input, dryRun);
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
-    return showPipelinesPlan(session, request);
+    return showPipelinesPlan(session, request, how);
   }
   const { InitWork } = await import('../../batch/init-work.js');
   const work = new InitWork(session, request, { rest: how.rest, out, failedOut });

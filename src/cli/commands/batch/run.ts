@@ -7,8 +7,8 @@ import { canAsk } from '../../consent.js';
 import { openInput } from '../../input/open-input.js';
 import { IDEMPOTENCY_KEY_OPTION } from '../../options/idempotency-key.js';
 import { COLUMN_OPTION, TABLE_FORMAT_OPTION } from '../../options/input-format.js';
-import { ALLOW_UNVERIFIED_OPTION, KEYPAIR_OPTION, NO_SIMULATE_OPTION } from '../../options/keypair.js';
-import { AGAIN_OPTION, howOften, ONLY_NEW_OPTION, REST_OPTION } from '../../options/once.js';
+import { KEYPAIR_OPTION } from '../../options/keypair.js';
+import { AGAIN_OPTION, ALLOW_CHANGED_OPTION, howOften, REST_OPTION } from '../../options/once.js';
 import { FORCE_OPTION, failedOutFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
@@ -19,12 +19,10 @@ const configure = (command: Command) =>
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
-    .addOption(ONLY_NEW_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
     .addOption(FORCE_OPTION)
     .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
-    .addOption(ALLOW_UNVERIFIED_OPTION)
-    .addOption(NO_SIMULATE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -41,7 +39,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const request = await checkedPipelines(session, input, dryRun);
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
-    return showPipelinesPlan(session, request);
+    return showPipelinesPlan(session, request, how);
   }
   const [{ RunWork }, { absoluteSource, keypairLocation }] = await Promise.all([
     import('../../batch/run-work.js'),
@@ -51,8 +49,6 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const work = new RunWork(session, request, {
     rest: how.rest,
     keypair,
-    allowUnverified: options.allowUnverified === true,
-    simulate: options.simulate,
     failedOut,
   });
   if (!(await runBatchOperation(session, request, how, work, work.notes)))

@@ -3,7 +3,7 @@ import type { ApiKeyInfo } from '../../../contract/admin.js';
 import { defineCommand } from '../../command.js';
 import { viewKeys } from '../../views/local.js';
 
-const COLUMNS = ['id', 'scopes', 'proof types', 'created', 'ends', 'revoked', 'in the place of'] as const;
+const COLUMNS = ['id', 'scopes', 'proof types', 'created', 'ends', 'revoked'] as const;
 
 const cells = (key: ApiKeyInfo) => [
   key.id,
@@ -12,7 +12,6 @@ const cells = (key: ApiKeyInfo) => [
   key.dateCreated,
   key.dateExpires ?? undefined,
   key.dateRevoked ?? undefined,
-  key.rotatedFrom ?? undefined,
 ];
 
 export const command = defineCommand({
@@ -22,9 +21,7 @@ export const command = defineCommand({
     await session.output.list(keys, { columns: COLUMNS, cells }, (style) => viewKeys(keys, style));
     return undefined;
   },
-  output: [
-    '[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" } ]',
-  ],
+  output: ['[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" } ]'],
   csv: COLUMNS,
   examples: ['flywheel keys list'],
 });

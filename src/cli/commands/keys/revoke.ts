@@ -1,10 +1,40 @@
-/** `flywheel keys revoke`: the key is refused from now on. */
-import { defineCommand } from '../../command.js';
-import { revokeKey } from '../../keys/revoke-key.js';
+/** `flywheel keys revoke`: the key is refused from now on, or from a later time on. */
+import type { Command } from '@commander-js/extra-typings';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { durationOption } from '../../options/durations.js';
+
+const configure = (command: Command) =>
+  command
+    .argument('<id>', 'id of the key, as `flywheel keys list` shows it')
+    .option('--after <time>', 'for how long the key stays valid: 30min, 24h, 7d (default: 0)');
+
+async function run(
+  session: Session,
+  [id]: [string],
+  { after }: OptionsOf<typeof configure>,
+): Promise<undefined> {
+  const afterMs = durationOption('--after', after, 0);
+  const key = await (await session.local()).revokeKey(id, afterMs);
+  session.output.result(key, (style) => [
+    style.good(
+      key.dateRevoked === null
+        ? `${key.id} is valid until ${key.dateExpires}.`
+        : `Revoked ${key.id} (${key.dateRevoked}).`,
+    ),
+  ]);
+  return undefined;
+}
 
 export const command = defineCommand({
-  configure: (command) => command.argument('<id>', 'id of the key, as `flywheel keys list` shows it'),
-  run: (session, [id]) => revokeKey(session, id),
-  output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires", "rotatedFrom" }'],
-  examples: ['flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10'],
+  configure,
+  run,
+  details: [
+    'To replace a key, make another with the same scopes (`flywheel keys create`), give it to whoever uses the old one, and revoke the old one with --after. An idempotency key belongs to the project: a request that was begun with the old key is carried on, or answered again, with the new one.',
+    'The commands of this machine use the key in the file api-key of the data directory, unless FLYWHEEL_API_KEY names another.',
+  ],
+  output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" }'],
+  examples: [
+    'flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10',
+    'flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10 --after 24h',
+  ],
 });

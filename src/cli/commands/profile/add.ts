@@ -1,14 +1,14 @@
 /** `flywheel profile add`: settings of one API under a name, or changes of them; its key comes from standard input. */
 import type { Command } from '@commander-js/extra-typings';
-import { nodeAddress } from '../../../chain/node-address.js';
+import { nodeAddress, requireQuorum } from '../../../chain/node-address.js';
+import type { PinnedFlywheel, Settings } from '../../../compose/settings.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isAddress } from '../../../values/address.js';
 import { Secret } from '../../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { type Profile, readProfiles } from '../../config/profile-file.js';
-import { requireQuorum, rpcUrlsOf } from '../../config/resolve-rpc.js';
+import { rpcUrlsOf } from '../../config/resolve-rpc.js';
 import { typedSending } from '../../config/resolve-sending.js';
-import type { PinnedFlywheel, Settings } from '../../config/settings.js';
 import { integerOption } from '../../options/amounts.js';
 import { changedLimits, limitOptions, readLimitChanges } from '../../options/limits.js';
 import { parseProfileName } from '../../options/names.js';

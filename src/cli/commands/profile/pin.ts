@@ -17,20 +17,23 @@ async function run(
   options: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const { settings } = session;
-  const [{ confirmPins, keepPins, noChain, pinnedText, readPins, requirePins }, { viewPins }, { driftOf }] =
-    await Promise.all([
-      import('../../batch/pins.js'),
-      import('../../views/pins.js'),
-      import('../../../approval/pins.js'),
-    ]);
+  const [
+    { confirmPins, keepPins, pinnedText, readPins, requireChain, requirePins },
+    { viewPins },
+    { driftOf },
+  ] = await Promise.all([
+    import('../../batch/pins.js'),
+    import('../../views/pins.js'),
+    import('../../../approval/pins.js'),
+  ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
     throw new FlywheelError('ERR_USAGE', `The profile in use is another one; add --profile ${name}.`);
   const outFile = outputFile(session, '--out', options.out, options);
   if (outFile !== null) requireFree(outFile);
-  const { pins: before, chain } = await session.service();
-  if (chain === null) throw noChain();
-  const pins = await readPins(chain, requirePins(before));
+  const opened = await session.service();
+  const before = opened.pins;
+  const pins = await readPins(requireChain(opened), requirePins(before));
   for (const { fact, before: was, now } of before?.facts == null
     ? []
     : driftOf(before.facts, pins.facts ?? {}))

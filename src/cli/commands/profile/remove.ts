@@ -8,11 +8,8 @@ export const command = defineCommand({
   configure: (command) => command.argument('<name>', 'name of the profile'),
   run: async ({ settings, output }, [given]) => {
     const name = parseProfileName(given);
-    const [{ removeProfile }, { countPending }] = await Promise.all([
-      import('../../config/profile-store.js'),
-      import('../../journal/count-pending.js'),
-    ]);
-    const pending = await countPending(settings.configDir.value, name);
+    const { pendingOf, removeProfile } = await import('../../config/profile-store.js');
+    const pending = await pendingOf(settings.configDir.value, name);
     if (pending > 0) {
       throw new FlywheelError(
         'ERR_CONFIG_INVALID',

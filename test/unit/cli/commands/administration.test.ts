@@ -3,14 +3,14 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LocalAdmin } from '../../../../src/cli/context.js';
-import type { DatabaseAdmin } from '../../../../src/cli/database-admin.js';
 import { createDatabaseAdmin } from '../../../../src/compose/database-admin.js';
-import type { AuditQuery } from '../../../../src/contract/admin.js';
+import type { ApiKeyInfo, AuditQuery } from '../../../../src/contract/admin.js';
+import type { DatabaseAdmin } from '../../../../src/contract/database-admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
 import { localWith, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
-import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT, ROTATED } from '../fixtures.js';
+import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT } from '../fixtures.js';
 
 const local = (parts: Partial<LocalAdmin>) => testCli({ openers: localWith(parts) });
 const lines = (...rows: readonly string[]): string => `${rows.join('\n')}\n`;
@@ -40,28 +40,28 @@ describe('keys', () => {
     );
     expect((await cli.run('keys', 'list', '--output', 'csv')).stdout).toBe(
       lines(
-        'id,scopes,proof types,created,ends,revoked,in the place of',
-        `key-1,burn airdrop,,${DATE},${LATER},,`,
-        `key-2,burn,A B,${DATE},,${LATER},key-1`,
+        'id,scopes,proof types,created,ends,revoked',
+        `key-1,burn airdrop,,${DATE},${LATER},`,
+        `key-2,burn,A B,${DATE},,${LATER}`,
       ),
     );
   });
 
   it.each([
-    [[], 86_400_000, null],
-    [['--grace', '0'], 0, null],
-    [['--grace', '30min'], 1_800_000, null],
-    [['--grace', '7d', '--out', '/secrets/shop.key'], 604_800_000, '/secrets/shop.key'],
-  ])('are rotated with %j', async (words, graceMs, outFile) => {
+    [[], 0],
+    [['--after', '0'], 0],
+    [['--after', '30min'], 1_800_000],
+    [['--after', '7d'], 604_800_000],
+  ])('are revoked with %j', async (words, afterMs) => {
     const asked: unknown[] = [];
     const cli = local({
-      rotateKey: async (input) => {
-        asked.push(input);
-        return ROTATED;
+      revokeKey: async (...terms) => {
+        asked.push(terms);
+        return KEYS[0] as ApiKeyInfo;
       },
     });
-    const { exit, stdout } = await cli.run('keys', 'rotate', 'key-1', ...words);
-    expect([exit, JSON.parse(stdout), asked]).toEqual([0, ROTATED, [{ id: 'key-1', graceMs, outFile }]]);
+    const { exit, stdout } = await cli.run('keys', 'revoke', 'key-1', ...words);
+    expect([exit, JSON.parse(stdout), asked]).toEqual([0, KEYS[0], [['key-1', afterMs]]]);
   });
 });
 

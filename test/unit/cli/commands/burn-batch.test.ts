@@ -2,12 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cutBurns } from '../../../../src/cli/burn-batch/cut.js';
+import { cutBurns } from '../../../../src/cli/burn-batch/requests.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
-import { complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
+import { complaint, refusal, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
@@ -192,19 +192,37 @@ describe('burn-batch', () => {
       ...[2, 'ERR_INPUT_INVALID', expect.stringContaining('2 of 4')],
     ]);
     expect(await cli.pending()).toEqual([]);
-    const onlyNew = await go(cli, '--only-new', '--output', 'ndjson');
-    expect([onlyNew.exit, rows(onlyNew.stdout).map(({ index }) => index)]).toEqual([0, [2, 3]]);
+    const rest = await go(cli, '--rest', '--output', 'ndjson');
+    expect([rest.exit, rows(rest.stdout).map(({ index }) => index)]).toEqual([0, [2, 3]]);
     const again = await go(cli);
     expect([again.exit, JSON.parse(again.stdout).success.length, sizes(cli)]).toEqual([0, 2, [2, 2]]);
   });
 
-  it('asks on a terminal about what has landed before; no is the answer of silence', async () => {
-    const cli = cliWith([burn(0)], person('', 'y'));
+  it('takes no changed amount for new work, and no proof that is to be recorded for one that is not', async () => {
+    const cli = cliWith([burn(0), burn(1)]);
     await go(cli);
-    write(cli, 'b.json', [burn(0), burn(1)]);
-    const declined = await go(cli);
-    expect([declined.exit, declined.questions]).toEqual([130, [expect.stringContaining('[y/N]')]]);
-    expect([(await go(cli)).exit, sent(cli)]).toEqual([0, [[burn(0)], [burn(1)]]]);
+    write(cli, 'b.json', [burn(0), burn(1, { burnAmount: 4 }), burn(2)]);
+    for (const how of [[], ['--rest'], ['--yes', '--rest'], ['--dry-run', '--rest']])
+      expect((await refusal(cli, 'burn-batch', 'b.json', ...how)).slice(0, 2)).toEqual([
+        2,
+        'ERR_INPUT_INVALID',
+      ]);
+    expect(sizes(cli)).toEqual([2]);
+    const allowed = await go(cli, '--rest', '--allow-changed');
+    expect([allowed.exit, sent(cli)[1]]).toEqual([0, [burn(1, { burnAmount: 4 }), burn(2)]]);
+    write(cli, 'b.json', [burn(0, { persistOnchain: true }), burn(1)]);
+    expect((await refusal(cli, 'burn-batch', 'b.json')).slice(0, 2)).toEqual([2, 'ERR_INPUT_INVALID']);
+    expect(sizes(cli)).toEqual([2, 2]);
+  });
+
+  it('does not send all of a file of which this machine knows nothing where the rest is asked for', async () => {
+    const cli = cliWith(many(2));
+    for (let time = 0; time < 2; time += 1)
+      expect((await refusal(cli, 'burn-batch', 'b.json', '--rest')).slice(0, 2)).toEqual([
+        2,
+        'ERR_INPUT_INVALID',
+      ]);
+    expect([sizes(cli), await cli.pending()]).toEqual([[], []]);
   });
 
   it('leaves nothing pending where the service knows all of a file of which only the new part is sent', async () => {
@@ -213,7 +231,7 @@ describe('burn-batch', () => {
     const state = breaking(cli);
     state.failure = new FlywheelError('ERR_IDEMPOTENCY_KEY_REUSED', 'Another body.', { status: 422 });
     write(cli, 'b.json', [burn(0), burn(1)]);
-    const { exit, stderr } = await go(cli, '--only-new');
+    const { exit, stderr } = await go(cli, '--rest');
     expect([exit, complaint(stderr).hint]).toEqual([5, expect.any(String)]);
     expect(await cli.pending()).toEqual([]);
   });
@@ -224,10 +242,10 @@ describe('burn-batch', () => {
     expect((await go(cli)).exit).toBe(7);
     state.failure = null;
     write(cli, 'b.json', [FAILING, burn(2)]);
-    expect((await go(cli, '--only-new')).exit).toBe(0);
+    expect((await go(cli, '--rest')).exit).toBe(0);
     expect((await cli.run('pending', 'resume')).exit).toBe(3);
     const before = sizes(cli);
-    for (const how of [[], ['--rest'], ['--only-new']]) {
+    for (const how of [[], ['--rest']]) {
       const { exit, stderr } = await go(cli, ...how);
       expect([exit, complaint(stderr).message]).toEqual([3, expect.stringMatching(/1 of 2 .*\[0\]/)]);
     }

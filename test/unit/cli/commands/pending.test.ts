@@ -119,8 +119,6 @@ describe('pending forget', () => {
 
 describe('a batch that is pending', () => {
   const { executeResult: _, ...open } = exampleReply('getBatch').value as Batch;
-  const ID = open.id;
-  const CANCEL = ['batch', 'cancel', ID, '--keypair', 'owner.json', '--yes'];
   function cliWith(status: Batch['status']): TestCli {
     const service = fakeService();
     service.answer('getBatch', () => reply(status === 'EXECUTED' ? aBatch({ status }) : { ...open, status }));
@@ -128,27 +126,6 @@ describe('a batch that is pending', () => {
     writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
     return cli;
   }
-
-  it('is given up where it was to be cancelled and is executed', async () => {
-    const cli = cliWith('EXECUTED');
-    cli.service.answer('cancelBatch', () => refuse('ERR_UNAVAILABLE', 'Out of reach.'));
-    expect([(await cli.run(...CANCEL)).exit, await cli.pending()]).toEqual([6, ['cancel open']]);
-    cli.service.answer('cancelBatch', () => refuse('ERR_INVALID_REQUEST', 'There is nothing to cancel.'));
-    expect((await cli.run('pending', 'resume')).stderr).toContain('nothing to cancel');
-    expect(await cli.pending()).toEqual([]);
-  });
-
-  it('is ended before anything else is gone on with', async () => {
-    const cli = cliWith('FINALIZED');
-    for (const operation of ['burn', 'cancelBatch'] as const) cli.service.answer(operation, unknown);
-    await cli.run('burn', '--type', 'T', '--proof', '{}', '--amount', '1');
-    await cli.run(...CANCEL);
-    expect(await cli.pending()).toEqual(['burn open', 'cancel open']);
-    const before = cli.service.calls.length;
-    await cli.run('pending', 'resume');
-    const acted = cli.service.calls.slice(before).map(({ operation }) => operation);
-    expect(acted.filter((operation) => /burn|cancel/.test(operation))).toEqual(['cancelBatch', 'burn']);
-  });
 
   it('is resumed as printed when no answer says whether a fresh approval was issued', async () => {
     const cli = cliWith('FINALIZED');

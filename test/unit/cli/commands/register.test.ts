@@ -13,10 +13,10 @@ const { mint, owner } = PLAN;
 const WORDS = ['register', '--cluster', 'devnet', '--mint', mint, '--owner', owner];
 
 function world(plan = PLAN, options: TestCliOptions = {}) {
-  const seen: { input?: RegistrationInput; takeOver?: unknown; done: string[] } = { done: [] };
+  const seen: { input?: RegistrationInput; done: string[] } = { done: [] };
   const registrar = registrarOf(plan, {
-    plan: async (input, takeOver) => {
-      Object.assign(seen, { input, takeOver });
+    plan: async (input) => {
+      Object.assign(seen, { input });
       return plan;
     },
     close: async () => void seen.done.push('closed'),
@@ -41,13 +41,13 @@ describe('register', () => {
     const { cli, seen, words } = world();
     const { exit, stdout } = await cli.run(
       ...[...words, '--yes', '--proof-type', 'A', '--daily-burn-cap', '12.5', '--vault-index', '3'],
-      ...['--symbol', 'SHOP', '--min-operator-sol', '0.2', '--take-over', 'id'],
+      ...['--symbol', 'SHOP', '--min-operator-sol', '0.2'],
     );
     expect([exit, JSON.parse(stdout)]).toMatchObject([
       0,
       { apiKey: { key: 'fk_secret' }, txHash: 'signature' },
     ]);
-    expect([seen.done, seen.takeOver]).toEqual([['devnet', 'performed', 'closed'], 'id']);
+    expect(seen.done).toEqual(['devnet', 'performed', 'closed']);
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
     expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
     expect(input).toEqual({

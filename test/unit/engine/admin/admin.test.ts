@@ -4,10 +4,8 @@ import { decodeAccount, MULTISIG } from '../../../../src/chain/squads/accounts.j
 import { decodeMint } from '../../../../src/chain/tokens/accounts.js';
 import type { RegisterInput } from '../../../../src/contract/admin.js';
 import type { Address } from '../../../../src/values/address.js';
-import { Secret } from '../../../../src/values/secret.js';
 import {
   aBurnRequest,
-  lamportsOf,
   openTestEngine,
   REGISTER_DEFAULTS,
   type TestEngine,
@@ -121,25 +119,6 @@ describe('register', () => {
 });
 
 describe('fund', () => {
-  it('sends tokens and SOL to whom it is told, and says what is there now', async () => {
-    test = await openTestEngine();
-    const { registration, owner } = test.project;
-    for (const [to, address, lamports] of [
-      ['vault', registration.vaultAddress, 11_500_000_000n],
-      ['burn-wallet', registration.burnWallet, 11_500_000_000n],
-      ['operator', registration.operator, 21_500_000_000n],
-      [owner.address, owner.address, 2_500_000_000n],
-    ] as const) {
-      const before = await tokensOf(test.chain, test.project, address);
-      const result = await test.engine.fund({ to, tokens: '2.5', sol: '1.5' });
-      expect(result).toMatchObject({ address, lamports: lamports.toString() });
-      expect(await tokensOf(test.chain, test.project, address)).toBe(before + 2_500_000n);
-      expect(await lamportsOf(test.chain, address)).toBe(lamports);
-      const [record] = await test.chain.lookUp([result.txHash]);
-      expect(record?.error).toBeNull();
-    }
-  });
-
   it.each([
     ['nothing', {}, 'ERR_INVALID_REQUEST', 'There is nothing to fund.'],
     ['zero', { sol: '0' }, 'ERR_INVALID_REQUEST', 'must be positive'],
@@ -158,29 +137,6 @@ describe('fund', () => {
 });
 
 describe('keys', () => {
-  it('are made, listed without their text, and revoked', async () => {
-    test = await openTestEngine();
-    const made = await test.engine.createKey({ scopes: ['airdrop'], proofTypes: ['WATCH_AD'] });
-    const listed = await test.engine.listKeys();
-    expect(listed).toHaveLength(2);
-    expect(listed.find(({ id }) => id === made.id)).toEqual({
-      id: made.id,
-      scopes: ['airdrop'],
-      proofTypes: ['WATCH_AD'],
-      dateCreated: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-      dateRevoked: null,
-      dateExpires: null,
-      rotatedFrom: null,
-    });
-    expect(JSON.stringify(listed)).not.toContain(made.key);
-    const revoked = await test.engine.revokeKey(made.id);
-    expect(revoked.dateRevoked).not.toBeNull();
-    expect(await test.engine.revokeKey(made.id)).toEqual(revoked);
-    await expect(test.engine.currentBatch({ credential: new Secret(made.key) })).rejects.toMatchObject({
-      code: 'ERR_UNAUTHORIZED',
-    });
-  });
-
   it('cannot have what the flywheel has not, nor be revoked from outside', async () => {
     test = await openTestEngine();
     await expect(

@@ -1,9 +1,6 @@
-/** Executing a batch: success, failure at each place, and the verdict that is written of it. */
-import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildApproval } from '../../../../src/approval/build-approval.js';
 import { rentExemptLamports } from '../../../../src/chain/account.js';
-import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
 import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
@@ -21,9 +18,7 @@ import {
   lamportsOf,
   openTestEngine,
   signApproval,
-  signVote,
   type TestEngine,
-  tokensOf,
 } from '../../../support/engine.js';
 
 let test: TestEngine;
@@ -91,110 +86,6 @@ describe('executeBatch', () => {
     expect((await test.engine.status()).usedToday.burn).toBe('5');
   });
 
-  it('executes every pipeline in order, in bundles of up to four', async () => {
-    test = await openTestEngine({ dailyBurn: '100' });
-    const batch = await init(ones(6));
-    const { value, meta } = await execute(batch);
-    expect(meta.replayed).toBe(false);
-    expect(value.result).toEqual({
-      total: 6,
-      totalSuccessful: 6,
-      totalFailed: 0,
-      successfulExecutions: [
-        { bundleId: expect.any(String), txHashes: Array(4).fill(expect.any(String)) },
-        { bundleId: expect.any(String), txHashes: Array(2).fill(expect.any(String)) },
-      ],
-    });
-    for (const { bundleId, txHashes } of value.result.successfulExecutions) {
-      expect(bundleId).toBe(createHash('sha256').update(txHashes.join(',')).digest('hex'));
-    }
-    const hashes = value.result.successfulExecutions.flatMap(({ txHashes }) => txHashes);
-    const records = await test.chain.lookUp(hashes);
-    expect(records.map((record) => record?.error)).toEqual(Array(6).fill(null));
-    // Each ran its memo and its burn; a bundle is one block.
-    for (const record of records) {
-      const logs = record?.logs.join('\n') ?? '';
-      const memoAt = logs.indexOf(`Program ${MEMO_PROGRAM} success`);
-      expect(memoAt).toBeGreaterThan(0);
-      expect(logs.indexOf(`Program ${TOKEN_PROGRAM} success`)).toBeGreaterThan(memoAt);
-    }
-    const slots = records.map((record) => record?.slot ?? 0n);
-    expect(slots.map((slot) => slot - (slots[0] ?? 0n))).toEqual([0n, 0n, 0n, 0n, 1n, 1n]);
-    const { value: read } = await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call());
-    expect(read).toMatchObject({ status: 'EXECUTED', executeResult: value.result });
-    expect((await test.engine.currentBatch(test.project.call())).value).toBeNull();
-    expect(await test.engine.status()).toMatchObject({ burned: '6', usedToday: { burn: '6' } });
-  });
-
-  it('is idempotent by batch, with and without a key', async () => {
-    test = await openTestEngine();
-    const batch = await init(ones(2));
-    const { value } = await execute(batch, 'key-1');
-    const before = await height();
-    for (const key of ['key-1', 'key-2', undefined]) {
-      const again = await execute(batch, key);
-      expect(again).toMatchObject({ value, meta: { replayed: true } });
-    }
-    expect(await height()).toBe(before);
-  });
-
-  it('stops at the first failing bundle, which leaves nothing, and says where', async () => {
-    test = await openTestEngine({ vaultTokens: '15', dailyBurn: '100' });
-    const [first, second] = [await init(ones(9)), await init(ones(9))];
-    await execute(first);
-    // 6 of 15 are left: transactions 0 to 3 land, 4 and 5 would, 6 fails and takes them with it.
-    const { value, meta } = await execute(second);
-    expect(value).toEqual({
-      batchId: second.batch.id,
-      result: {
-        total: 9,
-        totalSuccessful: 4,
-        totalFailed: 5,
-        successfulExecutions: [{ bundleId: expect.any(String), txHashes: Array(4).fill(expect.any(String)) }],
-        failedOnTransactionIndex: 6,
-        failedStartTransactionIndex: 4,
-        failedTxMsg: expect.stringMatching(/^Transaction 6 failed: .*insufficient funds/),
-      },
-    });
-    expect(await tokensOf(test.chain, test.project, test.project.registration.vaultAddress)).toBe(2_000_000n);
-    const { value: read } = await test.engine.getBatch({ batchId: second.batch.id }, test.project.call());
-    expect(read).toMatchObject({ status: 'FAILED', executeResult: value.result });
-    // What did not run still can, so it goes on counting against the cap.
-    expect(await test.engine.status()).toMatchObject({ burned: '13', usedToday: { burn: '18' } });
-    expect(meta.cost?.rentReclaimedLamports).toBe(0n);
-
-    const before = await height();
-    expect(await execute(second)).toMatchObject({ value, meta: { replayed: true } });
-    expect(await height()).toBe(before);
-  });
-
-  it('keeps the caps of airdrops and burns that did not happen, until it is cancelled', async () => {
-    test = await openTestEngine({ vaultTokens: '10', dailyBurn: '100', dailyAirdrop: '100' });
-    const toAddress = test.project.owner.address;
-    const airdrop = (amount: number) => aPipeline([{ action: 'AIRDROP', toAddress, amount }, burnAction(1)]);
-    const [first, second] = [await init([airdrop(8)]), await init([airdrop(3)])];
-    expect((await test.engine.status()).usedToday).toEqual({ burn: '2', airdrop: '11' });
-    await execute(first);
-    const { value } = await execute(second);
-    expect(value.result).toMatchObject({ totalFailed: 1, failedOnTransactionIndex: 0 });
-    expect((await test.engine.status()).usedToday).toEqual({ burn: '2', airdrop: '11' });
-    const call = test.project.call();
-    const { value: asked } = await test.engine.cancelBatch({ batchId: second.batch.id }, call);
-    const signedTx = signVote(test.project.owner, asked.cancelTx ?? '');
-    await test.engine.cancelBatch({ batchId: second.batch.id, signedTx }, call);
-    expect((await test.engine.status()).usedToday).toEqual({ burn: '1', airdrop: '8' });
-    expect(await tokensOf(test.chain, test.project, toAddress)).toBe(8_000_000n);
-  });
-
-  it('lets one of two executes win', async () => {
-    test = await openTestEngine();
-    const batch = await init(ones(5));
-    const outcomes = await Promise.allSettled([execute(batch), execute(batch), execute(batch)]);
-    const errors = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
-    expect(errors).toEqual(['ERR_BATCH_IN_PROGRESS', 'ERR_BATCH_IN_PROGRESS']);
-    expect((await test.engine.status()).burned).toBe('5');
-  });
-
   it('answers while the accounts of a batch that has just been executed are being closed', async () => {
     test = await openTestEngine();
     const batch = await init(ones(1));
@@ -244,16 +135,6 @@ describe('executeBatch', () => {
     expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
     await execute(batch);
     expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
-  });
-
-  it("takes the owner's approval that came by other means", async () => {
-    test = await openTestEngine();
-    const { owner } = test.project;
-    const batch = await init(ones(2));
-    await land(owner, proposalApprove(place(batch, owner)));
-    const lamports = await lamportsOf(test.chain, owner.address);
-    expect((await execute(batch)).value.result.totalSuccessful).toBe(2);
-    expect(await lamportsOf(test.chain, owner.address)).toBe(lamports);
   });
 
   it.each(['rejected', 'cancelled'] as const)('fails a batch that was %s with other tools', async (how) => {
@@ -321,25 +202,6 @@ describe('executeBatch', () => {
     expect(transactionAccounts.size).toBe(1);
     expect(await height()).toBe(before);
     expect((await execute(batch)).value.result.totalSuccessful).toBe(2);
-  });
-
-  it("does not find another project's batch, nor one that is not there", async () => {
-    test = await openTestEngine();
-    const other = await test.register({ symbol: 'OTH' });
-    const batch = await init(ones(1));
-    const signedTx = signApproval(test.project.owner, batch);
-    for (const [batchId, project] of [
-      [batch.batch.id, other],
-      ['00000000-0000-4000-8000-000000000000', test.project],
-    ] as const) {
-      const call = project.call();
-      const notFound = { code: 'ERR_BATCH_NOT_FOUND', message: `There is no batch ${batchId}.` };
-      await expect(test.engine.getBatch({ batchId }, call)).rejects.toMatchObject(notFound);
-      await expect(test.engine.executeBatch({ batchId, signedTx } as never, call)).rejects.toMatchObject(
-        notFound,
-      );
-    }
-    expect((await test.engine.currentBatch(other.call())).value).toBeNull();
   });
 
   it('builds the same approval that a client builds', async () => {

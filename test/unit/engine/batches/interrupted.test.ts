@@ -11,7 +11,6 @@ import type { Engine } from '../../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
 import { RunningClock } from '../../../support/clock.js';
-import { dyingEngine } from '../../../support/dying-engine.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -25,6 +24,7 @@ import {
 } from '../../../support/engine.js';
 import { isLong } from '../../../support/long.js';
 import { cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
+import { dyingEngine } from './dying-engine.js';
 
 const VAULT = 30n;
 const BURN_WALLET = 30n;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { BATCH_TRANSITIONS } from '../../../../src/store/store.js';
+import { BATCH_TRANSITIONS } from '../../../../src/store/repositories/batches.js';
 import { RunningClock } from '../../../support/clock.js';
 import {
   aBurnRequest,

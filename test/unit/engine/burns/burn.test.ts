@@ -1,8 +1,7 @@
 /** What only a caller in this process sees of the two burn operations, and what is stored of them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
-import { MAX_JSON_DEPTH } from '../../../../src/values/canonical-json.js';
-import { InexactNumber, jsonText } from '../../../../src/values/exact-number.js';
+import { jsonText } from '../../../../src/values/exact-number.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../../../support/engine.js';
 
@@ -11,14 +10,6 @@ afterEach(() => test.destroy());
 
 const burnBatch = (requests: unknown, key: string = randomIds.uuid()) =>
   test.engine.burnBatch(requests as BurnRequest[], test.project.call({ idempotencyKey: key }));
-
-describe('burn', () => {
-  it('is not limited: so many a second as a caller in this process asks for', async () => {
-    test = await openTestEngine();
-    const asked = Array.from({ length: 25 }, () => test.engine.burn(aBurnRequest(1), test.project.call()));
-    expect(await Promise.all(asked)).toHaveLength(25);
-  });
-});
 
 describe('burnBatch', () => {
   it('tells of each element as it ends, in the order of the request', async () => {
@@ -55,24 +46,6 @@ describe('burnBatch', () => {
     expect(stored?.reply?.length).toBeLessThan(10_000);
     const repeat = await burnBatch(requests, key);
     expect([repeat.meta.replayed, jsonText(repeat.value)]).toEqual([true, jsonText(first.value)]);
-  });
-
-  it('gives proofs back as they were sent, digit by digit, also when the answer is repeated', async () => {
-    test = await openTestEngine();
-    const nest = (depth: number): unknown => (depth === 0 ? 1 : [nest(depth - 1)]);
-    const proofs = [
-      { id: new InexactNumber('9007199254740993'), list: [new InexactNumber('1e400'), 2 ** 53 + 2] },
-      { n: new InexactNumber('0.1000000000000000055511151231257827') },
-      // As deep as a proof may be, and one more than a body may be with the answer around it.
-      { deep: nest(MAX_JSON_DEPTH - 2), id: new InexactNumber('-9007199254740993') },
-    ];
-    const requests = [aBurnRequest(1), ...proofs.map((proof) => ({ ...aBurnRequest(1), proof }))];
-    const key = randomIds.uuid();
-    const first = await burnBatch(requests, key);
-    expect(first.value.errors.map(({ proof }) => jsonText(proof))).toEqual(proofs.map(jsonText));
-    const repeat = await burnBatch(requests, key);
-    expect(repeat.meta.replayed).toBe(true);
-    expect(jsonText(repeat.value)).toBe(jsonText(first.value));
   });
 
   it('stops between intents when aborted, keeps what was done, and carries on', async () => {

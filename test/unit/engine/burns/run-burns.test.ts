@@ -96,14 +96,16 @@ describe('runBurns', () => {
     await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
     const sent = rawSqlite(
       dataFiles(test.dataDir).store,
-      'select hex(bytes) as bytes from burn_transactions',
+      'select hex("transaction") as bytes from burns where "transaction" is not null',
     );
     expect(sent).toHaveLength(3);
     const others = Array.from({ length: 300 }, () => aBurnRequest(1));
     await test.engine.burnBatch(others, test.project.call({ idempotencyKey: randomIds.uuid() }));
     expect((await test.engine.burnBatch(burns(3), call)).value.success).toHaveLength(3);
     // Of what is final nothing is kept to be sent.
-    expect(rawSqlite(dataFiles(test.dataDir).store, 'select * from burn_transactions')).toEqual([]);
+    expect(
+      rawSqlite(dataFiles(test.dataDir).store, 'select 1 from burns where "transaction" is not null'),
+    ).toEqual([]);
     // What the first one would have sent comes late; it is what has landed, so nothing burns twice.
     const late = sent.map(({ bytes }) => Uint8Array.from(Buffer.from(String(bytes), 'hex')));
     expect(await test.chain.submit(late)).toEqual([null, null, null]);
@@ -187,8 +189,8 @@ describe('a burn whose record cannot be written', () => {
   });
 
   it.each([
-    ['from the middle on', 'new.position >= 140', 140, 60],
-    ['alone among others', 'new.position = 7', 199, 1],
+    ['from the middle on', 'new."index" >= 140', 140, 60],
+    ['alone among others', 'new."index" = 7', 199, 1],
     ['like all others', 'true', 0, 200],
   ])('is refused alone in a batch: %s', async (_name, condition, landed, refused) => {
     test = await openTestEngine();
@@ -213,7 +215,7 @@ describe('a burn whose record cannot be written', () => {
     const { store } = dataFiles(test.dataDir);
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
     const requests = Array.from({ length: 200 }, () => aBurnRequest(1));
-    refuseRecords('new.position >= 140');
+    refuseRecords('new."index" >= 140');
     rawSqlite(
       store,
       "create trigger keep before update of reply on requests begin select raise(abort, 'no room'); end",

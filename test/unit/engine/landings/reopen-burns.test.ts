@@ -5,6 +5,7 @@ import type { WatchedLanding } from '../../../../src/store/records.js';
 import { openTestEngine, type TestEngine } from '../../../support/engine.js';
 import {
   aBurn,
+  aRequest,
   openTemporarySqliteStore,
   register,
   type StoreUnderTest,
@@ -31,13 +32,12 @@ beforeEach(async () => {
   under = await openTemporarySqliteStore();
   await register(under.store);
   await under.store.transaction(async (tx) => {
-    await tx.burns.insertMany([aBurn(1)]);
-    await tx.burns.settleMany([success(1)]);
+    await tx.burns.insertMany(aRequest(), [aBurn(1)]);
+    await tx.burns.settleMany([success(1, LANDED.slot)]);
     await tx.usage.addLanded(
       { ...usage, day: success(1).dateSettled.slice(0, 10) as typeof usage.day },
       1_500_000n,
     );
-    await tx.landings.add([{ ...LANDED, sequence: 1 }]);
     await tx.requests.complete('request-1', '{}');
   });
 });
@@ -73,8 +73,7 @@ it('leaves alone what has landed again under another signature, and the answer t
   await under.store.transaction(async (tx) => {
     const signed = { signature: 'signature 2', transaction: new Uint8Array([2]), lastValidBlockHeight: 9n };
     await tx.burns.resign(1, 'signature 1', signed);
-    await tx.burns.settleMany([success(1)]);
-    await tx.landings.add([{ ...LANDED, sequence: 1 }]);
+    await tx.burns.settleMany([success(1, LANDED.slot)]);
     await tx.requests.complete('request-1', '{"again":true}');
   });
   await reopen();

@@ -2,13 +2,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKyselyStore, ownClock } from '../../../../src/store/kysely-store.js';
-import { kyselyOver, SqliteDriver } from '../../../../src/store/sqlite/driver.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import type { Address } from '../../../../src/values/address.js';
-import { systemClock } from '../../../../src/values/time.js';
 import { aBurn, aRequest, aToken, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
 
 let directory: string;
@@ -24,35 +21,30 @@ beforeEach(async () => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 /** A store whose file may not grow by more than so many pages, as on a disk that is nearly full. */
-function storeWithRoomFor(pages: number): { readonly store: Store; readonly free: () => void } {
-  const database = new Database(path);
+async function storeWithRoomFor(
+  pages: number,
+): Promise<{ readonly store: Store; readonly free: () => void }> {
+  const prepare = vi.spyOn(Database.prototype, 'prepare');
+  const store = await openSqliteStore({ path, busyTimeoutMs: 100 });
+  const database = prepare.mock.contexts[0] as Database.Database;
+  prepare.mockRestore();
   const [size] = database.prepare('pragma page_count').all() as { page_count: number }[];
-  database.prepare(`pragma max_page_count = ${(size?.page_count ?? 0) + pages}`).all();
-  const driver = new SqliteDriver({ database, file: path, busyTimeoutMs: 100 });
-  const db = kyselyOver(driver);
-  return {
-    store: createKyselyStore({
-      writer: () => db,
-      isShared: false,
-      reader: () => db,
-      clock: ownClock(systemClock),
-      close: () => driver.destroy(),
-    }),
-    free: () => void database.prepare('pragma max_page_count = 1000000').all(),
-  };
+  const limit = (count: number) => void database.prepare(`pragma max_page_count = ${count}`).all();
+  limit((size?.page_count ?? 0) + pages);
+  return { store, free: () => limit(1_000_000) };
 }
 
 const burns = Array.from({ length: 300 }, (_, index) =>
-  aBurn(index + 1, { requestId: 'many', transaction: new Uint8Array(400) }),
+  aBurn(index + 1, { transaction: new Uint8Array(400) }),
 );
 
-describe('SqliteDriver', () => {
+describe('a store on a full disk', () => {
   it('changes nothing when the disk is full, says so, and works again when there is room', async () => {
-    const { store, free } = storeWithRoomFor(10);
+    const { store, free } = await storeWithRoomFor(10);
     const work = () =>
       store.transaction(async (tx) => {
         await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
-        await tx.burns.insertMany(burns);
+        await tx.burns.insertMany(aRequest({ id: 'many' }), burns);
       });
     await expect(work()).rejects.toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
@@ -67,10 +59,9 @@ describe('SqliteDriver', () => {
   });
 
   it('lets nothing be written outside of a transaction that the database has rolled back', async () => {
-    const { store } = storeWithRoomFor(10);
+    const { store } = await storeWithRoomFor(10);
     const work = store.transaction(async (tx) => {
       await tx.requests.insert(aRequest({ id: 'many', value: 'many' }));
-      // Into a table without triggers: else only the statement would be undone.
       const tooLarge = aToken({ id: 'large', mintAddress: 'Large' as Address, name: 'x'.repeat(200_000) });
       await tx.tokens.insert(tooLarge).catch(() => undefined);
       await tx.requests.insert(aRequest({ id: 'stray', value: 'stray' }));

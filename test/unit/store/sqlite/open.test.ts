@@ -12,19 +12,10 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { BURN_BYTES_VERSION } from '../../../../src/store/migrations/0005-burn-bytes.js';
-import { STORE_VERSION } from '../../../../src/store/migrations/index.js';
+import { STORE_VERSION } from '../../../../src/store/migrations.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
-import {
-  aBurn,
-  aRequest,
-  LATER,
-  rawSqlite,
-  register,
-  success,
-  temporaryDirectory,
-} from '../../../support/store.js';
+import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
 
 let directory: string;
 let path: string;
@@ -40,7 +31,7 @@ async function createStore(): Promise<void> {
   const store = await openSqliteStore({ path });
   await register(store);
   const burns = Array.from({ length: 200 }, (_, index) => aBurn(index + 1));
-  await store.transaction((tx) => tx.burns.insertMany(burns));
+  await store.transaction((tx) => tx.burns.insertMany(aRequest(), burns));
   await store.close();
   rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
 }
@@ -109,7 +100,7 @@ describe('openSqliteStore', () => {
     await createStore();
     expect(rawSqlite(path, 'pragma journal_mode')).toStrictEqual([{ journal_mode: 'wal' }]);
     const orphan = (store: Store) =>
-      store.transaction((tx) => tx.burns.insertMany([aBurn(900, { keyId: 'nobody' })]));
+      store.transaction((tx) => tx.burns.insertMany(aRequest(), [aBurn(900, { keyId: 'nobody' })]));
     expect(await failureOf(use(orphan))).toMatchObject({ code: 'ERR_INTERNAL' });
   });
 
@@ -125,39 +116,28 @@ describe('openSqliteStore', () => {
     await createStore();
     await use(async (store) => {
       const transaction = new Uint8Array(1_000_000);
-      await store.transaction((tx) => tx.burns.insertMany([aBurn(500, { transaction })]));
+      await store.transaction((tx) => tx.burns.insertMany(aRequest(), [aBurn(500, { transaction })]));
       expect(statSync(`${path}-wal`).size).toBeGreaterThan(1_000_000);
     });
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
     expect(statSync(path).size).toBeGreaterThan(1_000_000);
   });
 
-  it('brings bytes of burns that are beside them no more to where they are dropped', async () => {
-    await createStore();
-    await use((store) =>
-      store.transaction(async (tx) => {
-        await tx.burns.settleMany([success(1), success(2)]);
-        await tx.landings.add([{ slot: 7n, dateLanded: LATER, feeLamports: 5_000n, sequence: 2 }]);
-      }),
-    );
-    rawSqlite(path, 'drop table burn_transactions');
-    rawSqlite(path, 'alter table burns add column signed_transaction blob');
-    rawSqlite(path, "update burns set signed_transaction = cast('bytes of ' || sequence as blob)");
-    rawSqlite(path, `delete from store_migrations where version >= ${BURN_BYTES_VERSION}`);
-    await use(async (store) => {
-      const found = await store.read((tx) => tx.burns.ofRequest('request-1', 0, 3));
-      expect(found.map(({ transaction }) => transaction)).toEqual([
-        null,
-        new TextEncoder().encode('bytes of 2'),
-        new TextEncoder().encode('bytes of 3'),
-      ]);
+  it('refuses the store of a build from before the first release in one sentence, and leaves it alone', async () => {
+    rawSqlite(path, 'create table store_migrations (version integer primary key, name text not null)');
+    rawSqlite(path, "insert into store_migrations values (7, 'ended-batches')");
+    rawSqlite(path, `pragma application_id = ${0x46_4c_59_53}`);
+    const before = readFileSync(path);
+    expect(await failureOf(use(write))).toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} was written by a build of flywheel from before its first release.`,
     });
-    expect(rawSqlite(path, 'select count(*) as n from burn_transactions')).toEqual([{ n: 199 }]);
+    expect(readFileSync(path).equals(before)).toBe(true);
   });
 
   it('refuses a store of a newer build and leaves it alone', async () => {
     await createStore();
-    rawSqlite(path, `insert into store_migrations values (${STORE_VERSION + 1}, 'of tomorrow')`);
+    rawSqlite(path, `insert into schema_versions values (${STORE_VERSION + 1}, 'of tomorrow')`);
     rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
     const before = readFileSync(path);
     expect(await failureOf(use(write))).toMatchObject({

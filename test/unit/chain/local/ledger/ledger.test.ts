@@ -145,6 +145,7 @@ describe('openLedger', () => {
       logs: ['log of one'],
       feeLamports: 5_000n,
       computeUnits: 150n,
+      tokenChanges: [],
     });
     again.close();
   });

@@ -1,4 +1,4 @@
-/** `batch approve --wallet` as an operation: what was signed is noted, sent, looked up, and never signed twice without need. */
+/** `batch approve --wallet`: what the wallet signed is sent, and what stands on chain is not signed again. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
 import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
-import { complaint, refusal } from '../../../../support/commands.js';
+import { refusal } from '../../../../support/commands.js';
 import {
   aPipeline,
   burnAction,
@@ -58,7 +58,7 @@ afterAll(() => test.destroy());
 type Around = (send: () => Promise<SendOutcome>, count: number) => Promise<SendOutcome>;
 
 /** A command line on the engine of the test, whose page is used by the owner as soon as it is there; `around` may come between sending. */
-function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}, home?: string) {
+function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}) {
   const real = createSender(test.chain, { clock: { nowMs: () => 0 }, sleep: async () => undefined });
   const sender: ChainSender = {
     submitAndConfirm: (wire, terms) => {
@@ -67,7 +67,6 @@ function cliWith(around: Around = (send) => send(), opened: Partial<OpenedServic
     },
   };
   const cli = testCli({
-    ...(home === undefined ? {} : { home }),
     opened: {
       ...{ service: test.engine, credential: test.project.key, chain: test.chain, sender, pins },
       ...{ walletChain: async () => 'solana:localnet', trusted: async () => trusted },
@@ -116,29 +115,11 @@ describe('batch approve --wallet', () => {
     expect([first.exit, JSON.parse(first.stdout)]).toMatchObject([0, { batchId, approved: true }]);
     expect(first.stderr).toMatch(/sha256:[0-9a-f]{64}/);
     const again = await approve(cli);
-    expect([again.exit, again.stdout]).toEqual([0, first.stdout]);
+    expect([again.exit, JSON.parse(again.stdout)]).toEqual([0, { batchId, alreadyApproved: true }]);
     expect([cli.pages.length, sent.length, await cli.pending()]).toEqual([1, 1, []]);
     const { exit, stdout } = await cli.run('batch', 'execute', batchId);
     expect([exit, JSON.parse(stdout).result.totalSuccessful]).toEqual([0, 1]);
     approval = await initiate();
-  });
-
-  it.each([
-    ['before it was sent', false],
-    ['after it had landed', true],
-  ])('finds what was signed when it broke off %s, from the journal alone', async (_name, lands) => {
-    const broken = cliWith(async (send) => {
-      if (lands) await send();
-      throw new FlywheelError('ERR_UNAVAILABLE', 'Out of reach.');
-    });
-    const { exit, stderr } = await approve(broken);
-    expect([exit, await broken.pending()]).toEqual([6, ['approve open']]);
-    const resume = /flywheel (.*)$/.exec(complaint(stderr).hint ?? '')?.[1] ?? '';
-    const cli = cliWith(undefined, {}, broken.home);
-    const resumed = await cli.run(...resume.split(' '));
-    expect([resumed.exit, cli.pages, await cli.pending()]).toEqual([0, [], []]);
-    expect(sent[1]).toEqual(Buffer.from(sent[0] ?? []));
-    await next();
   });
 
   it('has it signed once more when it expired, on the same page', async () => {
@@ -148,19 +129,22 @@ describe('batch approve --wallet', () => {
     await next();
   });
 
-  it('leaves nothing open that failed on chain, and keeps what is not known to have landed', async () => {
-    const problem = new FlywheelError('ERR_UNAVAILABLE', 'The node does not answer.');
-    const unknown = cliWith(async () => ({ kind: 'unknown', rejection: null, problem }));
-    expect(await refusal(unknown, ...words())).toEqual([
-      ...[7, 'ERR_OUTCOME_UNKNOWN', expect.stringContaining('The node does not answer.')],
-    ]);
-    expect(await unknown.pending()).toEqual(['approve open']);
+  it('says what failed on chain, and what is not known to have landed is found by the same command', async () => {
     const record = { error: { kind: 'instruction', index: 0, custom: 6_012 } } as never;
     const failed = cliWith(async () => ({ kind: 'failed', record }));
     expect(await refusal(failed, ...words())).toEqual([
       ...[1, 'ERR_BATCH_EXECUTE_FAILED', expect.stringContaining('6012')],
     ]);
-    expect(await failed.pending()).toEqual([]);
+    const problem = new FlywheelError('ERR_UNAVAILABLE', 'The node does not answer.');
+    const unknown = cliWith(async (send) => {
+      await send();
+      return { kind: 'unknown', rejection: null, problem };
+    });
+    expect(await refusal(unknown, ...words())).toEqual([
+      ...[7, 'ERR_OUTCOME_UNKNOWN', expect.stringContaining('The node does not answer.')],
+    ]);
+    expect(JSON.parse((await approve(unknown)).stdout)).toEqual({ batchId, alreadyApproved: true });
+    await next();
   });
 
   it('opens no page where nothing can be verified, sent or answered for, nor for what has been approved', async () => {

@@ -1,4 +1,4 @@
-/** `flywheel batch cancel` and `batch reject`: what is asked of the service, and the one vote that the owner signs after a yes. */
+/** `flywheel batch cancel`: what is asked of the service, and the one vote that the owner signs after a yes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -47,23 +47,23 @@ const asked = ({ service }: TestCli): readonly CancelBatchRequest[] =>
   service.calls.flatMap(({ operation, input }) =>
     operation === 'cancelBatch' ? [input as CancelBatchRequest] : [],
   );
-const words = (verb: string): string[] => ['batch', verb, ID, '--keypair', 'owner.json'];
+const WORDS = ['batch', 'cancel', ID, '--keypair', 'owner.json'];
 
 describe.each([
   ['cancel', 'Approved'],
   ['reject', 'Active'],
-] as const)('batch %s', (verb, kind) => {
+] as const)('batch cancel, for which a vote to %s is needed', (vote, kind) => {
   it('signs nothing after a no, nor where no chain can be read', async () => {
     const change = (world: World): void => {
       world.state = (state) => {
         state.proposal = { ...state.proposal, status: { kind, timestamp: 1n } };
       };
     };
-    const declined = cliWith(voteOf(verb), person('n'), { change });
-    const { exit, questions } = await declined.run(...words(verb));
+    const declined = cliWith(voteOf(vote), person('n'), { change });
+    const { exit, questions } = await declined.run(...WORDS);
     expect([exit, questions]).toEqual([130, [expect.stringContaining(ID)]]);
-    const blind = cliWith(voteOf(verb), {}, { isBlind: true });
-    const answer = await refusal(blind, ...words(verb), '--yes');
+    const blind = cliWith(voteOf(vote), {}, { isBlind: true });
+    const answer = await refusal(blind, ...WORDS, '--yes');
     expect(answer.slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
     for (const cli of [declined, blind])
       expect(asked(cli).filter(({ signedTx }) => signedTx !== undefined)).toEqual([]);
@@ -73,7 +73,7 @@ describe.each([
 describe('batch cancel', () => {
   it('needs no keypair where no vote is needed, and takes an id in capitals', async () => {
     const cli = cliWith(null);
-    const { exit, stdout, questions } = await cli.run('batch', 'cancel', ID.toUpperCase());
+    const { exit, stdout, questions } = await cli.run('batch', 'cancel', ID.toUpperCase(), '--yes');
     expect([exit, JSON.parse(stdout), questions]).toEqual([0, OVER, []]);
     expect(asked(cli)).toEqual([{ batchId: ID }]);
   });
@@ -84,18 +84,18 @@ describe('batch cancel', () => {
   ] as const)('exits for %s with %i', async (code, exit) => {
     const cli = cliWith(null);
     cli.service.answer('cancelBatch', () => refuse(code, 'It did not work.'));
-    expect(await refusal(cli, ...words('cancel'))).toEqual([exit, code, 'It did not work.']);
+    expect(await refusal(cli, ...WORDS, '--yes')).toEqual([exit, code, 'It did not work.']);
   });
 });
 
-describe('batch reject', () => {
-  it('rejects with a warning what could never be approved', async () => {
+describe('batch cancel of what waits', () => {
+  it('warns of what could never be approved, and votes it down', async () => {
     const change = (world: World): void => {
       world.state = (state) => {
         state.multisig = { ...state.multisig, threshold: 1 };
       };
     };
-    const { exit, stderr } = await cliWith(null, {}, { change }).run(...words('reject'), '--yes');
+    const { exit, stderr } = await cliWith(null, {}, { change }).run(...WORDS, '--yes');
     expect([exit, stderr]).toEqual([0, expect.stringMatching(/threshold was 2 and is 1/)]);
   });
 
@@ -108,10 +108,10 @@ describe('batch reject', () => {
         };
       };
       const cli = cliWith(voteOf('reject'), {}, { change });
-      expect((await cli.run(...words('reject'), '--yes')).exit).toBe(0);
+      expect((await cli.run(...WORDS, '--yes')).exit).toBe(0);
       expect(asked(cli).map(({ signedTx }) => signedTx !== undefined)).toEqual([false, true]);
       const sly = cliWith(voteOf('approve'), {}, { change });
-      expect((await sly.run(...words('reject'), '--yes')).exit).toBe(9);
+      expect((await sly.run(...WORDS, '--yes')).exit).toBe(9);
       expect(asked(sly)).toEqual([{ batchId: ID }]);
     },
   );

@@ -1,0 +1,226 @@
+/** `batch approve --wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
+import { digestText } from '../../actions/pipelines.js';
+import { buildApproval } from '../../approval/build-approval.js';
+import { checkWalletVote, type WalletVote } from '../../approval/check-wallet-vote.js';
+import type { Pins } from '../../approval/pins.js';
+import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
+import type {
+  ChainReader,
+  ChainSender,
+  RecentBlockhash,
+  Rejection,
+  TransactionError,
+} from '../../chain/chain.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { isUuid, type Uuid } from '../../values/ids.js';
+import type { Taken } from '../../wallet-page/serve-page.js';
+import type { Session } from '../command.js';
+import { requireConsent } from '../consent.js';
+import type { OpenedService } from '../context.js';
+import { repeatable } from '../operation/repeatable.js';
+import { commandLine } from '../operation/resume-line.js';
+import { plainStyle } from '../output/color.js';
+import { viewLook } from '../views/batch-content.js';
+import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
+import { batchName, readApproval } from './approval-source.js';
+import { requireExecutesFromChain } from './approved-on-chain.js';
+import { awaitSetUp } from './catch-up.js';
+import { type Expectation, readExpectation } from './expectation.js';
+import { getBatch } from './initiate.js';
+import { pinsForApproval, refuse, requireChain } from './pins.js';
+import { type Review, requireOwnMultisig, reviewBatch, unitOf } from './review.js';
+
+interface Options {
+  readonly keypair?: string;
+  readonly out?: string;
+  readonly expect?: string;
+}
+
+/** What is printed. */
+type WalletApproved =
+  | { readonly batchId: Uuid; readonly approved: true; readonly signature: string }
+  | { readonly batchId: Uuid; readonly alreadyApproved: true };
+
+const PAGE_COLUMNS = 100;
+
+/** @throws `ERR_USAGE` for options that mean another way of signing. */
+export async function approveWithWallet(session: Session, source: string, options: Options): Promise<void> {
+  for (const name of ['keypair', 'out'] as const)
+    if (options[name] !== undefined)
+      throw new FlywheelError('ERR_USAGE', `--wallet and --${name} exclude each other.`);
+  const { expect } = options;
+  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  // The approval that was issued is not needed: the wallet signs one of its own.
+  const batchId = isUuid(source)
+    ? (source.toLowerCase() as Uuid)
+    : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
+  const result = await repeatable(session, () => approve(session, batchId, expectation));
+  session.output.result(result, (style) => [
+    'signature' in result
+      ? style.good(`Approved batch ${batchId}: ${result.signature}`)
+      : `Batch ${batchId} is approved already; nothing was signed.`,
+    `Next: ${commandLine(session.settings, 'batch', 'execute', batchId)}`,
+  ]);
+}
+
+/** Reads, tries out and judges a batch as `batch approve` does. @throws `ERR_APPROVAL_REFUSED` with the reason. */
+async function approve(
+  session: Session,
+  batchId: Uuid,
+  expectation: Expectation | null,
+): Promise<WalletApproved> {
+  const opened = await session.service();
+  const chain = requireChain(opened);
+  const batch = batchName(await getBatch(session, batchId));
+  const { batchIndex } = batch;
+  const pins = await pinsForApproval(session, opened, { wire: new Uint8Array(), batch });
+  requireOwnMultisig(pins, batch);
+  await awaitSetUp(session, opened, pins.multisig, batchIndex);
+  const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
+  if (review.isApproved) return { batchId, alreadyApproved: true };
+  await requireFee(chain, pins.owner);
+  await requireExecutesFromChain(session, batchId);
+  const held = await holdApproval(session, batchId, review, pins);
+  try {
+    const facts = factsOf(opened, batchId, review, pins, expectation, held);
+    session.output.show([...facts.lines, ...facts.warnings].join('\n'));
+    await requireDigest(session, batchId, held, expectation);
+    return await serve(session, { batchId, batchIndex, pins, facts, held });
+  } finally {
+    held.close();
+  }
+}
+
+/** A wallet would sign what cannot land. @throws `ERR_INSUFFICIENT_FUNDS` */
+async function requireFee(chain: ChainReader, owner: Address): Promise<void> {
+  const [account] = await chain.getAccounts([owner]);
+  if ((account?.lamports ?? 0n) >= LAMPORTS_PER_SIGNATURE) return;
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The owner ${owner} pays for an approval that a wallet signs, and has ${account?.lamports ?? 0n} lamports; ${LAMPORTS_PER_SIGNATURE} are needed.`,
+    { hint: 'Send it a little SOL, and run the command again.' },
+  );
+}
+
+/** What the page shows; the terminal shows the same, to compare the page with. */
+const factsOf = (
+  { symbol }: OpenedService,
+  batchId: Uuid,
+  review: Review,
+  { owner }: Pins,
+  expectation: Expectation | null,
+  { remarks }: HeldApproval,
+) => ({
+  title: `Approve batch ${batchId}`,
+  warnings: [
+    ...remarks.alarms,
+    ...remarks.news,
+    ...(expectation === null
+      ? ['The batch was not compared with a pipelines file; --expect does that.']
+      : []),
+  ],
+  lines: viewLook(review, unitOf({ symbol, trusted: null }, review), plainStyle(PAGE_COLUMNS)),
+  digest: review.description.digest === null ? null : digestText(review.description.digest),
+  owner,
+});
+
+/** A large batch is agreed to here, with its digest, before the wallet is asked. */
+async function requireDigest(
+  session: Session,
+  batchId: Uuid,
+  { typed }: HeldApproval,
+  expectation: Expectation | null,
+): Promise<void> {
+  if (typed === null) return;
+  if (session.settings.yes && expectation === null)
+    throw refuse('The batch is a large one, and --yes names nothing; add --expect.');
+  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
+    ...{ typed, declined: 'Declined; nothing was signed.' },
+  });
+}
+
+interface Serving {
+  readonly batchId: Uuid;
+  readonly batchIndex: bigint;
+  readonly pins: Pins;
+  readonly facts: ReturnType<typeof factsOf>;
+  readonly held: HeldApproval;
+}
+
+/** Serves the page until a signed approval has landed. */
+async function serve(
+  session: Session,
+  { batchId, batchIndex, pins, facts, held }: Serving,
+): Promise<WalletApproved> {
+  const { context, settings, output } = session;
+  const opened = await session.service();
+  const { sender, walletChain } = opened;
+  const chain = requireChain(opened);
+  if (sender === null) throw refuse('No transaction can be sent to this chain from here.');
+  const { servePage } = await import('../../wallet-page/serve-page.js');
+  const { multisig, owner } = pins;
+  let recent: RecentBlockhash | undefined;
+  return servePage<WalletApproved>({
+    facts: { ...facts, chain: await walletChain() },
+    prepare: async () => {
+      recent = await chain.latestBlockhash();
+      return buildApproval({ owner, multisig, batchIndex, blockhash: recent.blockhash });
+    },
+    take: async (wire) => {
+      const { blockhash = '', lastValidBlockHeight = 0n } = recent ?? {};
+      const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhash });
+      // It is signed: from here on it counts, whatever becomes of it.
+      held.signed();
+      return send(session, sender, batchId, vote, lastValidBlockHeight);
+    },
+    onListening: (url) => {
+      output.show(`Open this in the browser that has your wallet; it can be opened once:\n${url}`);
+      output.progress.show('waiting for the wallet …');
+    },
+    signal: context.signal,
+    timeoutMs: settings.waitSeconds.value * 1_000,
+  }).finally(() => output.progress.clear());
+}
+
+/** Sends the same bytes until it is known what became of them. @throws `ERR_OUTCOME_UNKNOWN` when that takes too long. */
+async function send(
+  { context, settings, output }: Session,
+  sender: ChainSender,
+  batchId: Uuid,
+  { wire, signature, priorityFeeLamports, assertions }: WalletVote,
+  lastValidBlockHeight: bigint,
+): Promise<Taken<WalletApproved>> {
+  if (priorityFeeLamports > 0n)
+    output.tell(`The wallet added a priority fee of at most ${priorityFeeLamports} lamports.`);
+  if (assertions.length > 0) output.tell(`The wallet added ${assertions.join(', ')} of Lighthouse.`);
+  const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
+  const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
+  if (outcome.kind === 'unknown')
+    throw new FlywheelError(
+      'ERR_OUTCOME_UNKNOWN',
+      `What became of the approval ${signature} is not known: ${outcome.problem?.message ?? 'the chain has not said.'} ${refusalText(outcome)}`.trim(),
+    );
+  if (outcome.kind === 'expired')
+    return {
+      state: 'again',
+      text: `${refusalText(outcome)}It has expired before it landed. Nothing was approved; sign once more.`,
+    };
+  if (outcome.kind === 'failed')
+    throw new FlywheelError(
+      'ERR_BATCH_EXECUTE_FAILED',
+      `The approval ${signature} failed on chain: ${reasonText(outcome.record.error)}.`,
+    );
+  return {
+    state: 'done',
+    text: `Batch ${batchId} is approved: ${signature}.`,
+    result: { batchId, approved: true, signature },
+  };
+}
+
+/** Why the chain did not take it, where it said so. */
+const refusalText = ({ rejection }: { readonly rejection: Rejection | null }): string =>
+  rejection === null ? '' : `The chain refuses it: ${reasonText(rejection.error)}. `;
+
+const reasonText = (error: TransactionError | null): string =>
+  error === null ? 'unknown' : 'custom' in error ? `error ${error.custom}` : error.error;

@@ -1,0 +1,102 @@
+/**
+ * How a list of burns goes out: cut into requests that the service takes. All of it first; then, each time that somebody asks
+ * for the rest, what had not landed by then. The answers are in the journal.
+ */
+import type { ElementOutcome } from '../../contract/call.js';
+import { MAX_BODY_BYTES } from '../../contract/limits.js';
+import { type BurnRequest, MAX_BURN_BATCH_ELEMENTS } from '../../contract/schemas/burn.js';
+import { derivedUuid } from '../../values/ids.js';
+import type { Entry, Notes } from '../journal/journal.js';
+
+/** One sending of the file, or of its rest, as it is noted. */
+export interface Stage {
+  /** Indexes of its elements in the file; `null`: all of them. */
+  readonly indexes: readonly number[] | null;
+  /** How many elements each request takes. */
+  readonly cut: readonly number[];
+}
+
+/** One request. */
+export interface Part {
+  /** Under which its answer is stored. */
+  readonly name: string;
+  readonly key: string;
+  /** Indexes in the file. */
+  readonly indexes: readonly number[];
+}
+
+/** The burns of these indexes; `null`: all of them. */
+export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
+  indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
+
+/** How many elements each request takes, within the limits of elements and bytes. */
+export function cutBurns(burns: readonly BurnRequest[]): readonly number[] {
+  const counts: number[] = [];
+  let bytes = 0;
+  for (const burn of burns) {
+    // With a comma an element, and the brackets of the array.
+    const size = Buffer.byteLength(JSON.stringify(burn)) + 1;
+    const count = counts.at(-1) ?? 0;
+    if (count > 0 && count < MAX_BURN_BATCH_ELEMENTS && bytes + size <= MAX_BODY_BYTES) {
+      counts[counts.length - 1] = count + 1;
+      bytes += size;
+    } else {
+      counts.push(1);
+      bytes = 2 + size;
+    }
+  }
+  return counts;
+}
+
+/** A stage of these elements. */
+export const stageOf = (burns: readonly BurnRequest[], indexes: readonly number[] | null): Stage => ({
+  indexes,
+  cut: cutBurns(pick(burns, indexes)),
+});
+
+export const stagesOf = (notes: Notes): readonly Stage[] =>
+  (notes['stages'] as readonly Stage[] | undefined) ?? [];
+
+/** Under which the answer to a request of a stage is stored. */
+export const nameOf = (stage: number, part: number): string => `${stage}/${part}`;
+
+/** The requests of a stage. */
+export function partsOf(entry: Pick<Entry, 'key'>, at: number, { indexes, cut }: Stage): readonly Part[] {
+  const key = at === 0 ? entry.key : derivedUuid(entry.key, 'rest', String(at));
+  let end = 0;
+  return cut.map((size, part) => {
+    const start = end;
+    end += size;
+    return {
+      name: nameOf(at, part),
+      // The first has the key itself.
+      key: part === 0 ? key : derivedUuid(key, String(part)),
+      indexes:
+        indexes === null
+          ? Array.from({ length: size }, (_, offset) => start + offset)
+          : indexes.slice(start, end),
+    };
+  });
+}
+
+/** The outcomes of a request that are stored, with the indexes of the file, or `undefined`. */
+export const storedOutcomes = (
+  entry: Pick<Entry, 'answer'>,
+  { name }: Part,
+): readonly ElementOutcome[] | undefined => entry.answer(name) as readonly ElementOutcome[] | undefined;
+
+/** The stored outcomes of a stage. */
+export function outcomesOf(entry: Entry, at: number): readonly ElementOutcome[] {
+  const stage = stagesOf(entry.notes)[at];
+  return stage === undefined
+    ? []
+    : partsOf(entry, at, stage).flatMap((part) => storedOutcomes(entry, part) ?? []);
+}
+
+/** The latest outcome of each element of the first stage: those after it send some of these again. */
+export function latestOutcomes(entry: Entry): readonly ElementOutcome[] {
+  const latest = new Map<number, ElementOutcome>();
+  for (const at of stagesOf(entry.notes).keys())
+    for (const one of outcomesOf(entry, at)) latest.set(one.index, one);
+  return outcomesOf(entry, 0).map((one) => latest.get(one.index) ?? one);
+}

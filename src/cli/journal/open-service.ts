@@ -1,0 +1,43 @@
+/** What the command line adds to a service that is opened: the journal of its operations, and how warnings are said. */
+import type { Openers } from '../../compose/context.js';
+import type { Settings } from '../../compose/settings.js';
+import { randomIds } from '../../values/ids.js';
+import type { CliContext, OpenedService } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
+import { plainStyle } from '../output/color.js';
+import { warningLines } from '../output/output.js';
+import type { Journal } from './journal.js';
+
+/** Opens a service with its journal, which is opened at the first call. */
+export async function openWithJournal(
+  { io, clock, processes }: Pick<CliContext, 'io' | 'clock' | 'processes'>,
+  settings: Settings,
+  open: Openers['openService'],
+): Promise<OpenedService> {
+  const warn = (text: string): void => {
+    const lines = warningLines(text, settings.messages, plainStyle(io.stderr.columns), io.stderr);
+    io.stderr.write(`${lines.join('\n')}\n`);
+  };
+  const service = await open(settings, warn);
+  if (service.takenBack > 0)
+    warn(
+      `The chain has taken back ${service.takenBack} that had landed; they are pending again. \`${commandLine(settings, 'pending', 'resume')}\` brings them to their end.`,
+    );
+  let opened: Promise<Journal> | undefined;
+  const journal = (): Promise<Journal> => {
+    const { directory, ...target } = service.operations;
+    opened ??= import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
+      openSqliteJournal({ directory, target, processes, clock, ids: randomIds }),
+    );
+    return opened;
+  };
+  const close = service.close.bind(service);
+  return Object.assign(service, {
+    journal,
+    close: async () => {
+      // One that failed to open has nothing to close; its error went to the command already.
+      (await opened?.catch(() => undefined))?.close();
+      await close();
+    },
+  });
+}

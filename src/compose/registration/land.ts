@@ -1,0 +1,176 @@
+/**
+ * Brings onto the chain what a registration still lacks, once: what was sent last is followed to its end, what is there is looked
+ * at, and it is done when the final state has all of it.
+ */
+import { driftOf, type Facts } from '../../approval/pins.js';
+import type { Chain, ChainReader } from '../../chain/chain.js';
+import { multisigCreateV2 } from '../../chain/squads/builders.js';
+import { createAssociatedTokenAccountIdempotent } from '../../chain/tokens/instructions.js';
+import { compileLegacyMessage, requestSignatures } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import { registeredMultisig } from '../../engine/admin/register.js';
+import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/fate.js';
+import { signingTerms, withBudget } from '../../engine/signing-terms.js';
+import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { factsOf, isWhole, type Places, readState, type StateOnChain } from './state.js';
+import type { UnfinishedRegistration } from './unfinished.js';
+
+type Sent = UnfinishedRegistration['sent'];
+
+/** Everything that landing takes. */
+export interface Landing {
+  readonly chain: Chain;
+  /** Of the same nodes, read as carefully as it has to be. */
+  readonly reader: ChainReader;
+  readonly places: Places;
+  /** What was shown before somebody agreed: who may do what, and what the token allows. */
+  readonly agreed: Facts;
+  /** Pays for all of it. */
+  readonly operator: Signer;
+  /** Lends the multisig its address; `null` where it is there already. */
+  readonly createKey: Signer | null;
+  /** The wallet that Squads takes its fee to. */
+  readonly squadsTreasury: Address | null;
+  /** What was signed last. */
+  readonly sent: Sent;
+  /** Keeps what is signed, before it is sent. */
+  keep(sent: Sent): void;
+  sleep(ms: number): Promise<void>;
+}
+
+/** How often to look where the chain does not say. */
+const POLL_MS = 500;
+
+/**
+ * @returns the state that has all of it, and what created it; `null` where all was there.
+ * @throws `ERR_INVALID_REQUEST` when the chain refuses; `ERR_NOT_VERIFIED` when what is there is not as it was agreed to;
+ *   `ERR_UNAVAILABLE` when the chain does not say: the same call then goes on.
+ */
+export async function landRegistration(
+  landing: Landing,
+): Promise<{ readonly state: StateOnChain; readonly txHash: string | null }> {
+  const { reader, places } = landing;
+  let sent = landing.sent;
+  let isNew = false;
+  for (;;) {
+    if (sent !== null && !(await isFinal(landing, sent, isNew))) sent = null;
+    const state = await readState(reader, places);
+    requireAsAgreed(landing, state);
+    if (isWhole(state)) return { state, txHash: sent?.signature ?? null };
+    sent = await signed(landing, state);
+    isNew = true;
+    landing.keep(sent);
+  }
+}
+
+/** An account that the vault had none of before is as the program of the token makes it. */
+const VAULT_ACCOUNT = 'vaultAccount.';
+
+/** @throws `ERR_NOT_VERIFIED` naming each fact that has changed, before and after. */
+function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: StateOnChain): void {
+  const wasOpen = Object.keys(agreed).some((fact) => fact.startsWith(VAULT_ACCOUNT));
+  const drift = driftOf(agreed, factsOf(multisig ?? registeredMultisig(places), token)).filter(
+    ({ fact }) => wasOpen || !fact.startsWith(VAULT_ACCOUNT),
+  );
+  if (drift.length === 0) return;
+  const changes = drift.map(({ fact, before, now }) => `${fact} was ${before} and is ${now}`);
+  throw new FlywheelError('ERR_NOT_VERIFIED', `It is not as it was shown: ${changes.join('; ')}.`, {
+    hint: 'Run the same command again: it shows how it is now.',
+  });
+}
+
+/**
+ * Sends the same bytes until no fork can take them back.
+ * @param isNew - were they certainly never sent before? Only then a refusal says that they did not land.
+ * @returns false where they have proven never to land.
+ */
+async function isFinal(landing: Landing, sent: NonNullable<Sent>, isNew: boolean): Promise<boolean> {
+  const { chain, sleep } = landing;
+  const { signature } = sent;
+  const bytes = Buffer.from(sent.wire, 'base64');
+  const unit: Unit = {
+    transactions: [{ signature, bytes }],
+    lastValidBlockHeight: BigInt(sent.lastValidBlockHeight),
+  };
+  if (isNew) {
+    const [rejection] = await chain.submit([bytes], [true]);
+    if (rejection != null) throw refusal(landing, refused(rejection));
+  }
+  for (;;) {
+    const [fate] = await findFates(chain, [unit]);
+    invariant(fate !== undefined, 'What is asked for is answered.');
+    if (fate.kind === 'expired') return false;
+    if (fate.kind === 'failed') throw refusal(landing, fate);
+    if (fate.kind === 'landed' && fate.isFinal) return true;
+    if (fate.kind === 'open') await sendAgain(chain, signature, bytes, fate);
+    await sleep(chain.pollMs ?? POLL_MS);
+  }
+}
+
+async function sendAgain(
+  chain: Chain,
+  signature: string,
+  bytes: Uint8Array,
+  { isOver }: Open,
+): Promise<void> {
+  if (isOver === true)
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `No node remembers far enough to say whether the transaction ${signature} has landed; nothing is signed in its place.`,
+      { hint: 'Name an RPC node that keeps more of the past.' },
+    );
+  await chain.submit([bytes]);
+}
+
+/** What the chain has refused can be tried anew. */
+function refusal({ keep }: Landing, { reason, records }: Failed): FlywheelError {
+  keep(null);
+  const paid = records.length === 0 ? '' : '; the fee of the transaction is paid';
+  return new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The registration was not made on chain: ${reason}. Nothing of it was created${paid}.`,
+    { hint: 'Once the reason is gone, run the same command again.', exit: EXIT.failedOnChain },
+  );
+}
+
+async function signed(landing: Landing, state: StateOnChain): Promise<NonNullable<Sent>> {
+  const { chain, operator, createKey } = landing;
+  const instructions = missingInstructions(landing, state);
+  const payer = operator.address;
+  const terms = await signingTerms(chain, { payer, instructions });
+  const { blockhash, lastValidBlockHeight } = terms;
+  const budgeted = withBudget(instructions, terms, terms.sample?.units);
+  const message = compileLegacyMessage({ payer, instructions: budgeted, blockhash });
+  const signers = state.multisig === null && createKey !== null ? [operator, createKey] : [operator];
+  const { signature, bytes } = await requestSignatures(message, signers);
+  return {
+    signature,
+    wire: Buffer.from(bytes).toString('base64'),
+    lastValidBlockHeight: lastValidBlockHeight.toString(),
+  };
+}
+
+/** All in one transaction: what of it lands, lands whole. */
+function missingInstructions(landing: Landing, state: StateOnChain): readonly Instruction[] {
+  const { places, operator, createKey, squadsTreasury } = landing;
+  const { mint, tokenProgram, vault } = state.token.flywheel;
+  const instructions: Instruction[] = [];
+  if (state.multisig === null) {
+    invariant(createKey !== null && squadsTreasury !== null, 'A multisig is made with a key of its own.');
+    const { configAuthority: _none, ...rules } = registeredMultisig(places);
+    const creation = { createKey: createKey.address, creator: operator.address, treasury: squadsTreasury };
+    instructions.push(multisigCreateV2({ ...creation, ...rules, configAuthority: null }));
+  }
+  const open = (owner: Address): void => {
+    instructions.push(
+      createAssociatedTokenAccountIdempotent({ payer: operator.address, owner, mint, tokenProgram }),
+    );
+  };
+  if (state.token.vaultAccount === null) open(vault);
+  // Harmless where somebody has opened it meanwhile.
+  if (!state.burnTokenAccount.isThere || instructions.length === 0) open(places.burnWallet);
+  return instructions;
+}

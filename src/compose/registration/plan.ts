@@ -1,0 +1,235 @@
+/** What a registration will come to: every address, every cost, and what cannot be taken back; only reads. */
+import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
+import type { ChainReader } from '../../chain/chain.js';
+import { clusterName } from '../../chain/node-address.js';
+import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
+import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
+import { vaultAddress } from '../../chain/squads/addresses.js';
+import {
+  chargesTransferFee,
+  FROZEN,
+  type Mint,
+  TOKEN_ACCOUNT_SIZE_BYTES,
+  TOKEN_EXTENSION,
+} from '../../chain/tokens/accounts.js';
+import { isOnCurve } from '../../chain/tokens/addresses.js';
+import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
+import { registeredMultisig } from '../../engine/admin/register.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
+import { parseTokenAmount } from '../../values/token-amount.js';
+import { multisigWarnings, requireUsableMultisig, THRESHOLD } from './check-multisig.js';
+import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './state.js';
+
+/** The cluster, as far as a plan needs it. */
+export interface PlanChain {
+  readonly reader: ChainReader;
+  readonly genesisHash: string;
+  /** What a transaction pays beyond its signatures at most. */
+  readonly maxPriorityFeeLamports: bigint;
+  readonly rentOf: Rent;
+}
+
+/** A plan with what it was made from. */
+export interface Planned {
+  readonly plan: RegistrationPlan;
+  readonly places: Places;
+  readonly state: StateOnChain;
+  /** The wallet that Squads takes its fee to; `null` where no multisig is made. */
+  readonly squadsTreasury: Address | null;
+}
+
+/** Bytes behind the base of an account of Token-2022: the mark of its kind, and the extension that lets nobody change its owner. */
+const TOKEN_2022_MORE_BYTES = 5;
+/** What the mint asks of each of its accounts. */
+const WITHHELD_FEE_BYTES = 12;
+
+/** Bytes of a token account that the associated-token program opens. */
+function tokenAccountBytes(mint: Mint): number {
+  if (mint.tokenProgram !== TOKEN_2022_PROGRAM) return TOKEN_ACCOUNT_SIZE_BYTES;
+  return (
+    TOKEN_ACCOUNT_SIZE_BYTES + TOKEN_2022_MORE_BYTES + (chargesTransferFee(mint) ? WITHHELD_FEE_BYTES : 0)
+  );
+}
+
+/**
+ * Reads what is there, holds it to the rules, and counts what is missing.
+ * @throws `ERR_INPUT_INVALID`, `ERR_NOT_VERIFIED`, `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE`
+ */
+export async function planRegistration(
+  chain: PlanChain,
+  wanted: ClusterRegistration,
+  places: Places,
+  isFresh: boolean,
+): Promise<Planned> {
+  requireMembers(places);
+  const state = await readState(chain.reader, places);
+  checkCaps(wanted, state.token.mint.decimals);
+  const { multisig } = state;
+  if (multisig !== null) requireUsableMultisig(places.multisig, multisig, places);
+  else if (!isFresh)
+    throw new FlywheelError(
+      'ERR_NOT_VERIFIED',
+      `There is no multisig at ${places.multisig} on this cluster.`,
+    );
+  const config = await readProgramConfig(chain.reader);
+  const steps = stepsOf(chain, places, state);
+  const made = multisig === null ? config : null;
+  const costs = await costsOf(chain, places, steps, made);
+  const facts = factsOf(multisig ?? registeredMultisig(places), state.token);
+  const { token } = state;
+  const symbol = wanted.symbol ?? token.symbol ?? 'TOKEN';
+  const plan: RegistrationPlan = {
+    cluster: { name: clusterName(chain.genesisHash), genesisHash: chain.genesisHash },
+    mint: places.mint,
+    name: wanted.name ?? symbol,
+    symbol,
+    decimals: token.mint.decimals,
+    tokenProgram: token.mint.tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token',
+    owner: places.owner,
+    operator: places.operator,
+    burnWallet: places.burnWallet,
+    multisig: places.multisig,
+    vaultIndex: places.vaultIndex,
+    vault: vaultAddress(places.multisig, places.vaultIndex).address,
+    steps,
+    costs,
+    facts,
+    irreversible: irreversible(steps, multisig),
+    warnings: [
+      ...(wanted.multisig === null ? [] : [EARLIER_RIGHTS]),
+      ...(multisig === null ? [] : multisigWarnings(multisig, places)),
+      ...tokenWarnings(state),
+    ],
+    state: 'new',
+  };
+  return { plan, places, state, squadsTreasury: made?.treasury ?? null };
+}
+
+function requireMembers({ owner, operator }: Places): void {
+  if (owner === operator)
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      '--owner: owner and operator must be two keys; this is the operator.',
+    );
+  if (!isOnCurve(owner))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--owner: nobody can hold a key to ${owner}; it is the address of a program's account.`,
+    );
+}
+
+/** @throws `ERR_INPUT_INVALID` for a cap that the token cannot express. */
+export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, decimals: number) {
+  const amount = (flag: string, text: string | null): bigint | null => {
+    if (text === null) return null;
+    if (/^0+(\.0+)?$/.test(text)) return 0n;
+    try {
+      return parseTokenAmount(text, decimals);
+    } catch (cause) {
+      if (!isFlywheelError(cause)) throw cause;
+      throw new FlywheelError('ERR_INPUT_INVALID', `${flag}: ${cause.message}`, { cause });
+    }
+  };
+  return {
+    dailyBurnCap: amount('--daily-burn-cap', dailyBurn),
+    dailyAirdropCap: amount('--daily-airdrop-cap', dailyAirdrop),
+  };
+}
+
+function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): readonly RegistrationStep[] {
+  const { token, burnTokenAccount } = state;
+  const accountBytes = tokenAccountBytes(token.mint);
+  const step = (
+    what: RegistrationStep['what'],
+    address: Address,
+    isThere: boolean,
+    bytes: number,
+  ): RegistrationStep => {
+    const rent = isThere ? 0n : chain.rentOf(bytes);
+    return { what, address, isThere, rentLamports: rent.toString() };
+  };
+  return [
+    step('multisig', multisig, state.multisig !== null, ACCOUNT_SIZE.multisig(THRESHOLD)),
+    step('vaultTokenAccount', token.flywheel.vaultTokenAccount, token.vaultAccount !== null, accountBytes),
+    step('burnTokenAccount', burnTokenAccount.address, burnTokenAccount.isThere, accountBytes),
+  ];
+}
+
+async function costsOf(
+  chain: PlanChain,
+  { operator }: Places,
+  steps: readonly RegistrationStep[],
+  made: { readonly treasury: Address; readonly multisigCreationFeeLamports: bigint } | null,
+): Promise<RegistrationPlan['costs']> {
+  const rent = steps.reduce((sum, { rentLamports }) => sum + BigInt(rentLamports), 0n);
+  const squadsFee = made?.multisigCreationFeeLamports ?? 0n;
+  const signatures = made === null ? 1n : 2n;
+  const isSent = steps.some(({ isThere }) => !isThere);
+  const fee = isSent ? signatures * LAMPORTS_PER_SIGNATURE : 0n;
+  const priorityFee = isSent ? chain.maxPriorityFeeLamports : 0n;
+  const total = rent + squadsFee + fee + priorityFee;
+  const [account] = await chain.reader.getAccounts([operator]);
+  const held = account?.lamports ?? 0n;
+  // Who pays must not be left with less than lets its account exist.
+  const needed = total === 0n ? 0n : total + chain.rentOf(0);
+  return {
+    rentLamports: rent.toString(),
+    squadsFeeLamports: squadsFee.toString(),
+    squadsTreasury: made?.treasury ?? null,
+    feeLamports: fee.toString(),
+    maxPriorityFeeLamports: priorityFee.toString(),
+    totalLamports: total.toString(),
+    operatorLamports: held.toString(),
+    missingLamports: (held >= needed ? 0n : needed - held).toString(),
+  };
+}
+
+const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | null): readonly string[] => [
+  ...(multisig === null
+    ? [
+        'The multisig cannot be closed: its rent and the fee of Squads are spent.',
+        'Its members, its threshold and its rules are fixed but by a vote of both members: without either key, what the vault holds stays there.',
+      ]
+    : []),
+  ...(steps.some(({ what, isThere }) => what !== 'multisig' && !isThere)
+    ? ['The rent of the token accounts stays with them for as long as they are open.']
+    : []),
+];
+
+/** What a multisig that was made elsewhere may have allowed before; no account of it says so. */
+const EARLIER_RIGHTS =
+  'The multisig was made elsewhere: a spending limit, or a transaction that was approved before, lets a member take from the vault without another vote. Look with the tools of Squads whether there is one.';
+
+/** What somebody else can do to the tokens. */
+export function tokenWarnings({
+  token: { mint, vaultAccount },
+  burnTokenAccount,
+}: Pick<StateOnChain, 'token' | 'burnTokenAccount'>): readonly string[] {
+  const has = (type: number): boolean => mint.extensions.some((extension) => extension.type === type);
+  const accounts = { vault: vaultAccount, 'burn wallet': burnTokenAccount.account };
+  const opensFrozen = mint.extensions.some(
+    ({ type, data }) => type === TOKEN_EXTENSION.defaultAccountState && data[0] === FROZEN,
+  );
+  return [
+    ...(mint.mintAuthority === null ? [] : [`${mint.mintAuthority} can make more of the token.`]),
+    ...(mint.freezeAuthority === null
+      ? []
+      : [`${mint.freezeAuthority} can freeze the accounts of vault and burn wallet.`]),
+    ...(has(TOKEN_EXTENSION.permanentDelegate)
+      ? ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']
+      : []),
+    ...(chargesTransferFee(mint) ? ['Transfers of the token are charged a fee.'] : []),
+    ...(opensFrozen && Object.values(accounts).includes(null)
+      ? [
+          'New accounts of the token are frozen: nothing can be sent to them or burned before they are thawed.',
+        ]
+      : []),
+    ...Object.entries(accounts).flatMap(([whose, account]) => [
+      ...(account?.frozen === true ? [`The token account of the ${whose} is frozen.`] : []),
+      ...(account?.delegate == null
+        ? []
+        : [`${account.delegate} may take tokens out of the ${whose} as its delegate.`]),
+    ]),
+  ];
+}

@@ -1,0 +1,157 @@
+/** What a registration leaves in the store: token, flywheel and the first API key, in one transaction. */
+import { SQUADS_PROGRAM, TOKEN_2022_PROGRAM } from '../../chain/programs.js';
+import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import type { ApiKeyCreated, Registration } from '../../contract/admin.js';
+import type { ClusterRegistration, RegistrationPlan } from '../../contract/registration.js';
+import { recordRegistration } from '../../engine/admin/audit.js';
+import type { FoundRegistration } from '../../engine/admin/find-registration.js';
+import { insertKey } from '../../engine/admin/keys.js';
+import { registrationView } from '../../engine/admin/registration-view.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { FlywheelPlace, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { randomIds } from '../../values/ids.js';
+import { isoTime } from '../../values/time.js';
+import { processActor } from '../actor.js';
+import { checkCaps } from './plan.js';
+import type { Places, StateOnChain } from './state.js';
+
+/** What is stored. */
+export interface ToStore {
+  readonly wanted: ClusterRegistration;
+  readonly plan: Pick<RegistrationPlan, 'name' | 'symbol' | 'cluster'>;
+  readonly places: Places;
+  readonly state: StateOnChain;
+  /** Who may act for it and what its token allows. */
+  readonly facts: FlywheelPlace['facts'];
+  /** In a database; a data directory has one project, without a name. */
+  readonly name: string | null;
+}
+
+function recordsOf(
+  tx: StoreTransaction,
+  { wanted, plan, places, state, name }: ToStore,
+  place: FlywheelPlace,
+) {
+  const { mint, flywheel: onChain } = state.token;
+  const token: TokenRecord = {
+    id: randomIds.uuid(),
+    name: plan.name,
+    symbol: plan.symbol,
+    mintAddress: places.mint,
+    decimals: mint.decimals,
+    tokenProgram: onChain.tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token',
+    generation: wanted.tokenGeneration,
+    supply: mint.supply,
+    burnWallet: places.burnWallet,
+    burnTokenAccount: associatedTokenAddress(places.burnWallet, places.mint, onChain.tokenProgram),
+    dateCreated: isoTime(tx.nowMs),
+  };
+  const flywheel: FlywheelRecord = {
+    id: randomIds.uuid(),
+    tokenId: token.id,
+    multisig: places.multisig,
+    vaultIndex: places.vaultIndex,
+    vault: onChain.vault,
+    vaultTokenAccount: onChain.vaultTokenAccount,
+    owner: places.owner,
+    operator: places.operator,
+    proofTypes: wanted.proofTypes,
+    ...checkCaps(wanted, mint.decimals),
+    ...{ name, place },
+  };
+  return { token, flywheel };
+}
+
+/** How a refusal ends: before anything was done, and when accounts may have been made for it. */
+export const UNCHANGED = 'nothing was changed';
+export const NOT_STORED = 'nothing of this was stored, and what was made on the chain for it stays there';
+
+/** What to do about a project that is there already. */
+const seen = (name: string | null): { readonly hint: string } => ({
+  hint:
+    name === null
+      ? '`flywheel vault` shows it. Another project takes another --data-dir.'
+      : `\`flywheel vault --project ${name}\` shows it. Another project takes a name, a mint and a vault of its own.`,
+});
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when what is registered is another one. */
+export function requireSame(
+  { token, flywheel }: FoundRegistration,
+  places: Places,
+  ending = UNCHANGED,
+): void {
+  const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
+  const words = { mint: 'mint', multisig: 'multisig', vaultIndex: 'vault index', owner: 'owner' };
+  const all = { ...words, operator: 'operator', burnWallet: 'burn wallet' } satisfies Record<
+    keyof Places,
+    string
+  >;
+  const differs = (Object.keys(all) as (keyof Places)[]).filter((name) => known[name] !== places[name]);
+  if (differs.length === 0) return;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The token ${token.symbol} (${token.mintAddress}) is registered here already, with another ${differs.map((name) => all[name]).join(' and ')}; ${ending}.`,
+    seen(flywheel.name),
+  );
+}
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when another project has the mint, the vault or the name. */
+export async function requireFree(
+  tx: StoreTransaction,
+  places: Places,
+  name: string | null,
+  ending = UNCHANGED,
+): Promise<void> {
+  const token = await tx.tokens.byMint(places.mint);
+  const others = [
+    ['mint', token && (await tx.flywheels.ofToken(token.id))],
+    ['vault', await tx.flywheels.ofVault(places.multisig, places.vaultIndex)],
+    ['name', name === null ? undefined : await tx.flywheels.byName(name)],
+  ] as const;
+  const [taken] = others.filter(([, other]) => other !== undefined);
+  if (taken === undefined) return;
+  const [what, other] = taken;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The project ${other?.name ?? other?.id} is registered here already, with the same ${what}; ${ending}.`,
+    seen(other?.name ?? null),
+  );
+}
+
+/**
+ * Stores what is not stored yet.
+ * @param known - what is registered already.
+ * @param keyIsKept - is there a first key already that somebody can use?
+ */
+export async function storeRegistration(
+  tx: StoreTransaction,
+  what: ToStore,
+  known: FoundRegistration | undefined,
+  keyIsKept: boolean,
+): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated | null }> {
+  const { places, wanted, facts, name } = what;
+  const deps = { ids: randomIds, actor: processActor() };
+  const before = known?.flywheel.place;
+  const place: FlywheelPlace = {
+    ...{ squadsProgram: SQUADS_PROGRAM, facts },
+    minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol ?? null,
+    maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
+  };
+  const newKey = (tokenId: string) =>
+    insertKey(deps, tx, tokenId, { scopes: wanted.scopes, proofTypes: null });
+  if (known !== undefined) {
+    const { token, flywheel } = known;
+    requireSame(known, places, NOT_STORED);
+    await tx.flywheels.setPlace(flywheel.id, place);
+    const registration = registrationView(token, flywheel);
+    return { registration, apiKey: keyIsKept ? null : await newKey(token.id) };
+  }
+  await requireFree(tx, places, name, NOT_STORED);
+  const { token, flywheel } = recordsOf(tx, what, place);
+  await tx.tokens.insert(token);
+  await tx.flywheels.insert(flywheel);
+  const apiKey = await newKey(token.id);
+  await recordRegistration(deps, tx, token, apiKey);
+  return { registration: registrationView(token, flywheel), apiKey };
+}

@@ -1,0 +1,129 @@
+/** Tokens, flywheels and keys: what a project is registered with. */
+import { sql } from 'kysely';
+import type { Address } from '../../values/address.js';
+import type { Sha256 } from '../../values/digest.js';
+import { fromCell } from '../columns.js';
+import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, TokenRecord } from '../records.js';
+import { describe } from '../schema.js';
+import { expectAffected, insertAll, type Session } from '../session.js';
+
+export const tokenRepository = (session: Session, { db } = session) => ({
+  insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
+
+  get: (id: string): Promise<TokenRecord | undefined> =>
+    db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst(),
+
+  byMint: (mintAddress: string): Promise<TokenRecord | undefined> =>
+    db
+      .selectFrom('tokens')
+      .selectAll()
+      .where('mintAddress', '=', mintAddress as Address)
+      .executeTakeFirst(),
+
+  list: (): Promise<readonly TokenRecord[]> =>
+    db.selectFrom('tokens').selectAll().orderBy('dateCreated').orderBy('id').execute(),
+});
+
+export const flywheelRepository = (session: Session) => {
+  const { db } = session;
+  const flywheels = db.selectFrom('flywheels').selectAll();
+  return {
+    insert: (flywheel: FlywheelRecord): Promise<void> => insertAll(session, 'flywheels', [flywheel]),
+
+    ofToken: (tokenId: string): Promise<FlywheelRecord | undefined> =>
+      flywheels.where('tokenId', '=', tokenId).executeTakeFirst(),
+
+    byName: (name: string): Promise<FlywheelRecord | undefined> =>
+      flywheels.where('name', '=', name).executeTakeFirst(),
+
+    /** Of the multisig's vault. */
+    ofVault: (multisig: string, vaultIndex: number): Promise<FlywheelRecord | undefined> =>
+      flywheels
+        .where('multisig', '=', multisig as Address)
+        .where('vaultIndex', '=', vaultIndex)
+        .executeTakeFirst(),
+
+    /** The first ones by their names, those without one last. */
+    list: (limit: number): Promise<readonly FlywheelRecord[]> =>
+      flywheels
+        .orderBy('name', (order) => order.asc().nullsLast())
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    async setPlace(id: string, place: FlywheelPlace): Promise<void> {
+      const { numUpdatedRows } = await db
+        .updateTable('flywheels')
+        .set({ place })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      expectAffected(numUpdatedRows, 1, `There is no flywheel ${id}.`);
+    },
+  };
+};
+
+/** A key, and whose it is. */
+export interface KeyWithProject {
+  readonly key: ApiKeyRecord;
+  readonly token: TokenRecord | undefined;
+  readonly flywheel: FlywheelRecord | undefined;
+}
+
+/** The columns of a key and of its project; their names occur in several of the tables. */
+const PARTS = (['apiKeys', 'tokens', 'flywheels'] as const).flatMap((table) =>
+  Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
+);
+
+function partsOf(row: Readonly<Record<string, unknown>>): KeyWithProject {
+  const found: Record<(typeof PARTS)[number]['table'], Record<string, unknown>> = {
+    ...{ apiKeys: {}, tokens: {}, flywheels: {} },
+  };
+  for (const [at, { table, column, of }] of PARTS.entries())
+    found[table][column] = fromCell(of, row[`c${at}`]);
+  const { apiKeys: key, tokens: token, flywheels: flywheel } = found;
+  const orNone = (part: Record<string, unknown>) => (part['id'] === null ? undefined : part);
+  return { key, token: orNone(token), flywheel: orNone(flywheel) } as unknown as KeyWithProject;
+}
+
+export const apiKeyRepository = (session: Session) => {
+  const { db } = session;
+  const keys = db.selectFrom('apiKeys').selectAll();
+  const updated = db.updateTable('apiKeys');
+  const change = async (id: string, set: (update: typeof updated) => typeof updated): Promise<void> => {
+    const { numUpdatedRows } = await set(updated).where('id', '=', id).executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no API key ${id}.`);
+  };
+  return {
+    insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),
+
+    byHash: (hash: Sha256): Promise<ApiKeyRecord | undefined> =>
+      keys.where('hash', '=', hash).executeTakeFirst(),
+
+    /** The same with the project that it is for, as far as that is there. */
+    async withProject(hash: Sha256): Promise<KeyWithProject | undefined> {
+      const row = await db
+        .selectFrom('apiKeys')
+        .leftJoin('tokens', 'tokens.id', 'apiKeys.tokenId')
+        .leftJoin('flywheels', 'flywheels.tokenId', 'apiKeys.tokenId')
+        .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
+        .where('apiKeys.hash', '=', hash)
+        .executeTakeFirst();
+      return row && partsOf(row);
+    },
+
+    get: (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst(),
+
+    ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
+      keys.where('tokenId', '=', tokenId).orderBy('dateCreated').orderBy('id').execute(),
+
+    /** The key is valid until then, whatever it was before. */
+    expire: (id: string, dateExpires: string): Promise<void> =>
+      change(id, (update) => update.set({ dateExpires })),
+
+    /** The first revocation stands: coalesce keeps its time. */
+    revoke: (id: string, dateRevoked: string): Promise<void> =>
+      change(id, (update) =>
+        update.set(({ fn, val }) => ({ dateRevoked: fn.coalesce('dateRevoked', val(dateRevoked)) })),
+      ),
+  };
+};

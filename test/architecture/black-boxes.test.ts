@@ -1,0 +1,51 @@
+/** Tests of the built program and of the specification know nothing of the sources: a redesign rewrites what is named here, and none of them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from './sources.js';
+
+/** What such tests may import of test/support although it reaches the sources: each opens one thing that is not spawned. */
+const DOORS = [
+  // The command line in this process.
+  'in-process',
+  // The service, a service with made-up answers, and an HTTP server before either.
+  ...['in-process-service', 'service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
+  // A ledger without a flywheel, a node over it, and what others do there.
+  ...['chain', 'registration', 'local-rpc', 'rpc-node', 'cluster-directory', 'send-by-rpc'],
+  ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
+];
+
+const doors = new Set(DOORS.map((name) => `test/support/${name}.ts`));
+
+const files = ['abuse', 'e2e', 'specification'].flatMap((folder) =>
+  readdirSync(join(ROOT, 'test', folder))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(ROOT, 'test', folder, name)),
+);
+
+/** Files that a file of tests imports. */
+const importsOf = (file: string): readonly string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']*)\.js'/g)].map(([, path]) =>
+    relative(ROOT, join(dirname(file), `${path}.ts`)),
+  );
+
+/** What is imported, by way of test/support too, up to the doors. */
+function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
+  for (const one of importsOf(file).filter((path) => !found.has(path))) {
+    found.add(one);
+    if (one.startsWith('test/support/') && !doors.has(one)) reached(join(ROOT, one), found);
+  }
+  return found;
+}
+
+describe('a test of a black box', () => {
+  const found = new Set(files.flatMap((file) => [...reached(file)]));
+
+  it('imports nothing of src, and no helper that does but the doors', () => {
+    expect([...found].filter((path) => path.startsWith('src/'))).toEqual([]);
+  });
+
+  it('uses every door', () => {
+    expect([...doors].filter((path) => !found.has(path))).toEqual([]);
+  });
+});

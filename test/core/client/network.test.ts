@@ -1,0 +1,552 @@
+/** Servers that stall, break off, flood or lie about themselves: the client ends in time and says what is true. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RemoteServiceDeps } from '../../../src/client/request-writer.js';
+import type { Call } from '../../../src/contract/call.js';
+import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
+import type { Service } from '../../../src/contract/service.js';
+import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { Secret } from '../../../src/values/secret.js';
+import { EXAMPLES } from '../../support/fake-service.js';
+import {
+  answers,
+  type Behaviour,
+  closes,
+  drip,
+  type Hostile,
+  resets,
+  settled,
+  silent,
+  startHostile,
+} from '../../support/hostile.js';
+import { remoteClient } from '../../support/http.js';
+import {
+  EARLY_CERTIFICATE,
+  EXPIRED_CERTIFICATE,
+  ISSUED_CERTIFICATE,
+  OTHER_NAME_CERTIFICATE,
+  startTlsServer,
+  TEST_AUTHORITY,
+} from '../../support/http-tls.js';
+
+const KEY = 'secret-api-key-1234567890';
+const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
+const burn = EXAMPLES.burn.request as BurnRequest;
+
+/** Of one try; there are three at most. */
+const TIMEOUT_MS = 100;
+/** Three tries, and what a busy machine needs beside. */
+const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function hostile(behave: Behaviour): Promise<Hostile> {
+  const server = await startHostile(behave);
+  closers.push(server.close);
+  return server;
+}
+
+function client(url: string, deps: Partial<RemoteServiceDeps> = {}): Service {
+  const { service } = remoteClient(url, { requestTimeoutMs: TIMEOUT_MS, ...deps });
+  closers.push(async () => {
+    // Closing is never what hangs.
+    expect((await settled(service.close(), 1_000)).error).toBeUndefined();
+  });
+  return service;
+}
+
+async function failure(promise: Promise<unknown>, withinMs = LIMIT_MS): Promise<FlywheelError> {
+  const { error } = await settled(promise, withinMs);
+  expect(error).toMatchObject({ name: 'FlywheelError' });
+  return error as FlywheelError;
+}
+
+const head = (more = ''): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}`;
+const OK_HEAD = head('content-length: 4\r\n\r\n');
+
+/** What each does to a request, and what a read says of it. */
+const STALLS: readonly (readonly [string, Behaviour, RegExp])[] = [
+  ['is silent', silent, /^No answer from 127\.0\.0\.1:\d+ within 0\.1 s/],
+  ['sends half a status line', answers('HTTP/1.1 20'), /^No answer/],
+  ['stops in the headers', answers(head('x-a: 1')), /^No answer/],
+  ['stops in the body', answers(`${head('content-length: 100\r\n\r\n')}{"a"`), /^No complete answer/],
+  ['drips headers', answers(head(), (socket) => drip(socket, 'x-more: 1\r\n', 10)), /^No answer/],
+  [
+    'drips the body',
+    answers(head('content-length: 100000\r\n\r\n'), (socket) => drip(socket, ' ', 10)),
+    /^No complete answer/,
+  ],
+  [
+    'drips chunks',
+    answers(head('transfer-encoding: chunked\r\n\r\n'), (socket) => drip(socket, '1\r\n \r\n', 10)),
+    /^No complete answer/,
+  ],
+];
+
+const BREAKS: readonly (readonly [string, Behaviour, RegExp])[] = [
+  ['closes at once', closes, /connection to .* broke/],
+  ['closes when asked', answers('', (socket) => socket.end()), /broke/],
+  ['resets when asked', (socket, asked) => asked(() => socket.resetAndDestroy()), /broke/],
+  ['closes in the headers', answers(head('x-a: 1'), (socket) => socket.end()), /broke/],
+  [
+    'closes in the body',
+    answers(`${head('content-length: 100\r\n\r\n')}{"a"`, (socket) => socket.end()),
+    /broke|not as long/,
+  ],
+  [
+    'resets in the body',
+    answers(`${head('content-length: 100\r\n\r\n')}{"a"`, (socket) => socket.resetAndDestroy()),
+    /broke|not as long/,
+  ],
+  ['answers garbage', answers('hello, how are you?\r\n\r\n'), /is not HTTP/],
+  [
+    'gives two lengths',
+    answers(`${head('content-length: 4\r\ncontent-length: 5\r\n\r\n')}null`),
+    /is not HTTP|not as long/,
+  ],
+  [
+    'gives a length and chunks',
+    answers(`${head('content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\n0\r\n\r\n`),
+    /is not HTTP|not as long/,
+  ],
+  [
+    'breaks its chunks',
+    answers(`${head('transfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\nzz\r\n`),
+    /is not HTTP/,
+  ],
+  [
+    'sends huge headers',
+    answers(head(`x-huge: ${'h'.repeat(1_000_000)}\r\n\r\n`)),
+    /header lines .* too long/,
+  ],
+  [
+    'floods with interim answers',
+    answers('', (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_000))),
+    /one interim answer after the other/,
+  ],
+  [
+    'goes on for ever before the answer',
+    answers('', (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 5)),
+    /interim|No answer/,
+  ],
+  [
+    'switches protocols',
+    answers('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    /broke/,
+  ],
+];
+
+const REFUSED_BODIES: readonly (readonly [string, Behaviour, RegExp])[] = [
+  [
+    'packs its answer',
+    answers(`${head('content-encoding: gzip\r\ncontent-length: 4\r\n\r\n')}\u001f\u008b\u0008\u0000`),
+    /a body in the encoding "gzip", which was not asked for/,
+  ],
+  [
+    'packs it twice',
+    answers(head('content-encoding: br, gzip\r\n\r\n'), (socket) => drip(socket, 'x'.repeat(60_000), 1)),
+    /encoding "br, gzip"/,
+  ],
+  [
+    'never ends',
+    answers(head('\r\n'), (socket) => drip(socket, ' '.repeat(4_000_000), 1)),
+    /with more than \d+ bytes|No complete answer/,
+  ],
+  ['gives a length that is too short', answers(`${head('content-length: 2\r\n\r\n')}null`), /broken JSON/],
+];
+
+describe.each([
+  ...STALLS.map((row) => [...row, TIMEOUT_MS] as const),
+  ...BREAKS.map((row) => [...row, 2_000] as const),
+])('a server that %s', (_name, behave, message, requestTimeoutMs) => {
+  it('is given up in time; a read is unavailable, what acts is unknown', async () => {
+    const server = await hostile(behave);
+    const url = `http://127.0.0.1:${server.port}`;
+    const [read, acted] = await Promise.all([
+      failure(client(url, { requestTimeoutMs }).currentBatch(call)),
+      failure(client(url, { requestTimeoutMs }).burn(burn, call)),
+    ]);
+    expect([read.code, read.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(read.message).toMatch(message);
+    expect([acted.code, acted.exitCode, acted.options.idempotencyKey]).toEqual([
+      'ERR_OUTCOME_UNKNOWN',
+      7,
+      call.idempotencyKey,
+    ]);
+    // Three tries each; where not a word came, each also asks once whether TLS is spoken.
+    expect(server.connections).toBeLessThanOrEqual(8);
+  });
+});
+
+describe.each(REFUSED_BODIES)('a server that %s', (_name, behave, message) => {
+  it('is not believed; a read is invalid, what acts is unknown', async () => {
+    const server = await hostile(behave);
+    const service = client(`http://127.0.0.1:${server.port}`, { requestTimeoutMs: 2_000 });
+    const read = await failure(service.currentBatch(call), 7_000);
+    expect(read.message).toMatch(message);
+    expect([
+      ['ERR_RESPONSE_INVALID', 1],
+      ['ERR_UNAVAILABLE', 6],
+    ]).toContainEqual([read.code, read.exitCode]);
+    const acted = await failure(service.burn(burn, call), 7_000);
+    expect([acted.code, acted.exitCode]).toEqual(['ERR_OUTCOME_UNKNOWN', 7]);
+    expect(server.connections).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('a server that resets at once', () => {
+  it('leaves the outcome open only where the request may have left', async () => {
+    const server = await hostile(resets);
+    const error = await failure(client(`http://127.0.0.1:${server.port}`).burn(burn, call));
+    const unsent = error.message.endsWith('Nothing was sent.');
+    expect([error.code, error.exitCode]).toEqual(
+      unsent ? ['ERR_UNAVAILABLE', 6] : ['ERR_OUTCOME_UNKNOWN', 7],
+    );
+    expect(server.connections).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('a server that does not read', () => {
+  it('is given up in time, however much there is to send', async () => {
+    const server = await hostile((socket) => void socket.pause());
+    const large = { ...burn, proof: { text: 'x'.repeat(20_000_000) } };
+    const { error, elapsedMs } = await settled(
+      client(`http://127.0.0.1:${server.port}`).burn(large, call),
+      9_000,
+    );
+    expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
+    expect(elapsedMs).toBeLessThan(LIMIT_MS + 2_000);
+  });
+});
+
+describe('redirects', () => {
+  it('keep to the time of one request, all together', async () => {
+    const server = await hostile((socket, asked) =>
+      asked(() => {
+        const timer = setTimeout(
+          () =>
+            socket.write(
+              'HTTP/1.1 307 Go\r\nlocation: /again\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
+            ),
+          TIMEOUT_MS * 0.7,
+        );
+        socket.on('close', () => clearTimeout(timer));
+      }),
+    );
+    const { error, elapsedMs } = await settled(
+      client(`http://127.0.0.1:${server.port}`).currentBatch(call),
+      LIMIT_MS,
+    );
+    expect(error).toMatchObject({ code: 'ERR_UNAVAILABLE', exitCode: 6 });
+    expect(elapsedMs).toBeLessThan(3 * TIMEOUT_MS + 600);
+  });
+});
+
+describe('what was certainly not sent', () => {
+  it.each([
+    ['is silent before TLS', silent, /took too long to set up a connection|No connection to/],
+    ['closes before TLS', closes, /closed the connection before it was set up|cannot be reached/],
+    ['resets before TLS', resets, /cannot be reached \(ECONNRESET\)|closed the connection/],
+    [
+      'speaks garbage for TLS',
+      (socket) => void socket.write('SSH-2.0-OpenSSH_9.6\r\n'),
+      /does not speak TLS/,
+    ],
+  ] as [string, Behaviour, RegExp][])(
+    'is unavailable, also for a POST: %s',
+    async (_name, behave, message) => {
+      const server = await hostile(behave);
+      const error = await failure(client(`https://127.0.0.1:${server.port}`).burn(burn, call));
+      expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+      expect(error.message).toMatch(message);
+      expect(error.message).toMatch(/Nothing was sent\.$/);
+      expect(server.connections).toBeLessThanOrEqual(3);
+    },
+  );
+
+  it('is unavailable when nobody listens', async () => {
+    const server = await startHostile(silent);
+    await server.close();
+    for (const scheme of ['http', 'https']) {
+      const error = await failure(client(`${scheme}://127.0.0.1:${server.port}`).burn(burn, call));
+      expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+      expect(error.message).toMatch(/cannot be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
+      expect(error.hint).toContain('`flywheel serve` starts the service');
+    }
+  });
+
+  it('is unavailable when there is no such name', async () => {
+    const error = await failure(client('https://no-such-name.invalid').burn(burn, call), 9_000);
+    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(error.message).toMatch(/^no-such-name\.invalid cannot be reached \(E[A-Z_]+\)/);
+  });
+
+  it('is not forgotten over a later try that failed to connect', async () => {
+    const server = await hostile((socket, asked) =>
+      asked(() => {
+        void server.close();
+        socket.destroy();
+      }),
+    );
+    const error = await failure(client(`http://127.0.0.1:${server.port}`).burn(burn, call));
+    expect([error.code, error.exitCode]).toEqual(['ERR_OUTCOME_UNKNOWN', 7]);
+    expect(error.message).not.toContain('Nothing was sent');
+  });
+});
+
+describe('TLS that does not hold', () => {
+  const OWN = /NODE_EXTRA_CA_CERTS/;
+  it.each([
+    [
+      'expired',
+      { cert: EXPIRED_CERTIFICATE },
+      EXPIRED_CERTIFICATE,
+      '127.0.0.1',
+      /it has expired \(CERT_HAS_EXPIRED\)/,
+      /clock/,
+    ],
+    [
+      'not valid yet',
+      { cert: EARLY_CERTIFICATE },
+      EARLY_CERTIFICATE,
+      '127.0.0.1',
+      /is not valid yet/,
+      /clock/,
+    ],
+    [
+      'for another name',
+      { cert: OTHER_NAME_CERTIFICATE },
+      OTHER_NAME_CERTIFICATE,
+      '127.0.0.1',
+      /is for another name \(DNS:other\.flywheel\.test\)/,
+      /the name that the certificate is for/,
+    ],
+    ['signed by itself', {}, undefined, '127.0.0.1', /signed by itself, by no authority/, OWN],
+    [
+      'of an unknown authority',
+      { cert: ISSUED_CERTIFICATE },
+      undefined,
+      '127.0.0.1',
+      /an authority that is not known here/,
+      OWN,
+    ],
+  ] as const)(
+    'says what is wrong when the certificate is %s, and sends nothing',
+    async (_name, options, extraCa, host, message, hint) => {
+      const server = await startTlsServer(options);
+      closers.push(server.close);
+      const service = client(`https://${host}:${server.port}`, extraCa === undefined ? {} : { extraCa });
+      const error = await failure(service.burn(burn, call));
+      expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+      expect(error.message).toMatch(message);
+      expect(error.message).toMatch(/Nothing was sent\.$/);
+      expect(error.hint).toMatch(hint);
+      expect(server.asked).toEqual([]);
+    },
+  );
+
+  it('believes what a named authority has signed', async () => {
+    const server = await startTlsServer({ cert: ISSUED_CERTIFICATE });
+    closers.push(server.close);
+    const service = client(`https://127.0.0.1:${server.port}`, { extraCa: TEST_AUTHORITY });
+    expect((await service.currentBatch(call)).value).toBeNull();
+  });
+
+  it.each(['', 'no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'])(
+    'refuses authorities that cannot be read: %j',
+    (extraCa) => {
+      expect(() => remoteClient('https://127.0.0.1', { extraCa })).toThrow(
+        expect.objectContaining({ code: 'ERR_CONFIG_INVALID', exitCode: 2 }),
+      );
+    },
+  );
+
+  it('tells plain http behind an https address', async () => {
+    const server = await hostile(
+      (socket) => void socket.on('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
+    );
+    const error = await failure(client(`https://127.0.0.1:${server.port}`).burn(burn, call));
+    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(error.message).toMatch(/does not speak TLS, so it is no https address .*Nothing was sent\.$/);
+    expect(error.hint).toContain('http address');
+    expect(server.connections).toBe(1);
+  });
+
+  it.each([
+    ['a server that closes', undefined],
+    [
+      'a server that sends an alert',
+      answers(Buffer.from([0x15, 3, 1, 0, 2, 2, 70]), (socket) => socket.end()),
+    ],
+    [
+      'a server that says so in HTML',
+      answers(
+        'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n<html>The plain HTTP request was sent to HTTPS port',
+        (socket) => socket.end(),
+      ),
+    ],
+    [
+      'a server that says so in a line',
+      answers('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n', (socket) =>
+        socket.end(),
+      ),
+    ],
+  ] as [string, Behaviour | undefined][])('tells https behind an http address: %s', async (_name, behave) => {
+    const server = behave === undefined ? await startTlsServer() : await startHostile(behave);
+    closers.push(server.close);
+    const url = `http://127.0.0.1:${server.port}`;
+    const service = client(url, { requestTimeoutMs: 5_000 });
+    const error = await failure(service.burn(burn, call));
+    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(error.message).toMatch(/speaks TLS, so that it cannot read what is sent to an http address/);
+    expect(error.hint).toContain('https address');
+    // Known by now, so that nothing goes there in the clear any more; nor is it missed when there is to be no second try.
+    expect((await failure(service.currentBatch(call))).message).toBe(error.message);
+    const impatient = await failure(client(url, { requestTimeoutMs: 5_000, maxWaitMs: 0 }).burn(burn, call));
+    expect([impatient.exitCode, impatient.message]).toEqual([6, error.message]);
+  });
+
+  it('does not take a service that just breaks off for one of TLS once it has spoken http', async () => {
+    let count = 0;
+    const server = await hostile((socket, asked) =>
+      asked(() => {
+        count += 1;
+        if (count === 1) socket.end(`${OK_HEAD}null`);
+        else socket.destroy();
+      }),
+    );
+    const service = client(`http://127.0.0.1:${server.port}`);
+    expect((await service.currentBatch(call)).value).toBeNull();
+    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    expect(server.connections).toBeLessThanOrEqual(4);
+  });
+});
+
+/** A timer that is not in a hurry, as in the program. */
+const realSleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  const { setTimeout: sleep } = await import('node:timers/promises');
+  await sleep(ms, undefined, signal === undefined ? {} : { signal });
+};
+
+const refusal = (status: string, more: string): Behaviour =>
+  answers(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\n${more}content-length: 41\r\n\r\n{"error":"ERR_UNAVAILABLE","message":"-"}`,
+  );
+
+describe('an interruption', () => {
+  it.each([
+    ['TLS', 'https', silent],
+    ['the headers', 'http', silent],
+    ['the body', 'http', answers(`${head('content-length: 100\r\n\r\n')}{"a"`)],
+    ['the next try', 'http', refusal('503 No', 'retry-after: 30\r\n')],
+  ] as [string, string, Behaviour][])(
+    'ends waiting for %s within a second',
+    async (_name, scheme, behave) => {
+      const server = await hostile(behave);
+      const controller = new AbortController();
+      const service = client(`${scheme}://127.0.0.1:${server.port}`, {
+        requestTimeoutMs: 60_000,
+        sleep: realSleep,
+      });
+      const burning = service.burn(burn, { ...call, signal: controller.signal });
+      const waiting = settled(burning, 20_000);
+      await server.reached;
+      // What the server has said may still be on its way; the wait that follows is the one to be ended.
+      await realSleep(100);
+      const startedMs = performance.now();
+      controller.abort();
+      const { error } = await waiting;
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      expect(error).toMatchObject({
+        code: 'ERR_INTERRUPTED',
+        exitCode: 130,
+        options: { idempotencyKey: call.idempotencyKey },
+      });
+    },
+  );
+
+  it('ends waiting for a rate limit', async () => {
+    const server = await hostile(
+      answers(`${head('ratelimit: "x";r=0;t=30\r\ncontent-length: 4\r\n\r\n')}null`),
+    );
+    const controller = new AbortController();
+    const service = client(`http://127.0.0.1:${server.port}`, { sleep: realSleep });
+    await service.currentBatch(call);
+    const waiting = settled(service.currentBatch({ ...call, signal: controller.signal }), 5_000);
+    controller.abort();
+    const { error, elapsedMs } = await waiting;
+    expect(error).toMatchObject({ code: 'ERR_INTERRUPTED' });
+    expect(elapsedMs).toBeLessThan(1_000);
+  });
+
+  it('before the call keeps it from being sent', async () => {
+    const server = await hostile(silent);
+    const service = client(`http://127.0.0.1:${server.port}`);
+    const error = await failure(service.burn(burn, { ...call, signal: AbortSignal.abort() }));
+    expect(error.code).toBe('ERR_INTERRUPTED');
+    expect(server.connections).toBe(0);
+  });
+});
+
+describe('closing', () => {
+  it.each([
+    ['TLS', 'https', silent],
+    ['an answer', 'http', silent],
+  ] as [string, string, Behaviour][])(
+    'ends what waits for %s, at once and for good',
+    async (_name, scheme, behave) => {
+      const server = await hostile(behave);
+      const service = client(`${scheme}://127.0.0.1:${server.port}`, { requestTimeoutMs: 60_000 });
+      const burning = settled(service.burn(burn, call), 20_000);
+      await server.reached;
+      expect((await settled(service.close(), 1_000)).error).toBeUndefined();
+      const { error } = await burning;
+      expect(error).toMatchObject({ code: scheme === 'https' ? 'ERR_UNAVAILABLE' : 'ERR_OUTCOME_UNKNOWN' });
+      expect(server.connections).toBe(1);
+    },
+  );
+});
+
+describe('the time for all of a call', () => {
+  it('ends it in the middle of a try', async () => {
+    const server = await hostile(silent);
+    const deps = { requestTimeoutMs: 30_000, totalTimeoutMs: 300 };
+    const service = client(`http://127.0.0.1:${server.port}`, deps);
+    const { error, elapsedMs } = await settled(service.burn(burn, call), 5_000);
+    expect(elapsedMs).toBeLessThan(1_300);
+    expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
+    expect((error as FlywheelError).message).toMatch(/All the time that there was, 0\.3 s, is over\.$/);
+    const read = await failure(service.currentBatch(call));
+    expect([read.code, read.exitCode, read.hint]).toEqual(['ERR_UNAVAILABLE', 6, 'Allow more with --wait.']);
+  });
+
+  it('counts tries and waits together', async () => {
+    const server = await hostile(refusal('503 No', 'retry-after: 1\r\n'));
+    const service = client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 500, sleep: realSleep });
+    const { error, elapsedMs } = await settled(service.burn(burn, call), 5_000);
+    // There is no time for a second try, so nobody waits for it.
+    expect(elapsedMs).toBeLessThan(500);
+    expect(error).toMatchObject({ code: 'ERR_UNAVAILABLE', exitCode: 6 });
+    expect(server.connections).toBe(1);
+  });
+
+  it('ends three tries that would each be in time', async () => {
+    const server = await hostile(silent);
+    const service = client(`http://127.0.0.1:${server.port}`, { requestTimeoutMs: 400, totalTimeoutMs: 600 });
+    const { elapsedMs } = await settled(service.currentBatch(call), 5_000);
+    expect(elapsedMs).toBeLessThan(1_100);
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
+  it('may be none at all', async () => {
+    const server = await hostile(silent);
+    const error = await failure(
+      client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 0 }).burn(burn, call),
+    );
+    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(error.message).toMatch(/Nothing was sent\.$/);
+    expect(server.connections).toBe(0);
+  });
+});

@@ -1,0 +1,337 @@
+/** Proxies that do not do what a proxy is for: nothing is sent through them, the command ends, and no password is shown. */
+import { Client, EnvHttpProxyAgent } from 'undici';
+import { afterEach, describe, expect, it } from 'vitest';
+import { proxyFor } from '../../../src/client/proxy.js';
+import type { RemoteServiceDeps } from '../../../src/client/request-writer.js';
+import type { Call } from '../../../src/contract/call.js';
+import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
+import type { Service } from '../../../src/contract/service.js';
+import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { Secret } from '../../../src/values/secret.js';
+import { EXAMPLES } from '../../support/fake-service.js';
+import {
+  answers,
+  type Behaviour,
+  closes,
+  drip,
+  type Hostile,
+  resets,
+  settled,
+  silent,
+  startHostile,
+} from '../../support/hostile.js';
+import { remoteClient } from '../../support/http.js';
+import { startTlsServer, startTunnel, TEST_CERTIFICATE } from '../../support/http-tls.js';
+
+const KEY = 'secret-api-key-1234567890';
+const PASSWORD = 'hunter2-of-the-proxy';
+const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
+const burn = EXAMPLES.burn.request as BurnRequest;
+const TIMEOUT_MS = 150;
+const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
+const BASE = 'https://api.flywheel.test/base';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function hostile(behave: Behaviour): Promise<Hostile> {
+  const server = await startHostile(behave);
+  closers.push(server.close);
+  return server;
+}
+
+function through(proxyUrl: string, deps: Partial<RemoteServiceDeps> = {}) {
+  const opened = remoteClient(BASE, {
+    requestTimeoutMs: TIMEOUT_MS,
+    extraCa: TEST_CERTIFICATE,
+    proxy: { httpsProxy: proxyUrl },
+    ...deps,
+  });
+  closers.push(async () => {
+    expect((await settled(opened.service.close(), 1_000)).error).toBeUndefined();
+  });
+  return opened;
+}
+
+async function failedBurn(service: Service): Promise<FlywheelError> {
+  const { error } = await settled(service.burn(burn, call), LIMIT_MS);
+  expect(error).toMatchObject({ name: 'FlywheelError' });
+  return error as FlywheelError;
+}
+
+const OPEN = 'HTTP/1.1 200 Connection established\r\n\r\n';
+
+describe('a proxy that', () => {
+  it.each([
+    ['closes at once', closes, 3, /broke off instead of connecting|cannot be reached/],
+    ['resets at once', resets, 3, /broke off instead of connecting|cannot be reached \(ECONNRESET\)/],
+    ['is silent', silent, 3, /stayed silent instead of connecting|No connection to/],
+    ['closes on CONNECT', answers('', (socket) => socket.end()), 3, /broke off instead of connecting to api/],
+    ['resets on CONNECT', (socket, asked) => asked(() => socket.resetAndDestroy()), 3, /broke off/],
+    ['stops in its answer', answers('HTTP/1.1 200 OK\r\nx'), 3, /stayed silent|No connection to/],
+    [
+      'drips its answer',
+      answers('HTTP/1.1 200 OK\r\n', (socket) => drip(socket, 'x: 1\r\n', 5)),
+      3,
+      /stayed silent|No connection/,
+    ],
+    [
+      'answers without end',
+      answers('HTTP/1.1 200 OK\r\n', (socket) => drip(socket, `x: ${'y'.repeat(8_000)}\r\n`, 1)),
+      3,
+      /something that is not HTTP/,
+    ],
+    ['does not speak HTTP', answers('SSH-2.0-OpenSSH_9.6\r\n\r\n'), 3, /something that is not HTTP/],
+    [
+      'wants a password',
+      answers('HTTP/1.1 407 Who?\r\nproxy-authenticate: Basic\r\n\r\n'),
+      1,
+      /answered 407 instead of connecting/,
+    ],
+    ['forbids it', answers('HTTP/1.1 403 No\r\n\r\n<html>'), 1, /answered 403/],
+    ['does not reach the service', answers('HTTP/1.1 502 Bad Gateway\r\n\r\n'), 3, /answered 502/],
+    ['redirects', answers('HTTP/1.1 302 Go\r\nlocation: http://127.0.0.1/\r\n\r\n'), 1, /answered 302/],
+    [
+      'says 200 and closes',
+      answers(OPEN, (socket) => socket.end()),
+      3,
+      /api\.flywheel\.test (?:closed the connection|cannot be reached)/,
+    ],
+    [
+      'says 200 and resets',
+      answers(OPEN, (socket) => socket.resetAndDestroy()),
+      3,
+      /api\.flywheel\.test (?:closed|cannot)/,
+    ],
+    ['says 200 and no more', answers(OPEN), 3, /took too long|No connection to/],
+    [
+      'answers in the name of the service',
+      answers(`${OPEN}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull`),
+      3,
+      /spoke in the name of the service/,
+    ],
+    [
+      'opens a tunnel to plain http',
+      answers(OPEN, (socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n'))),
+      1,
+      /api\.flywheel\.test does not speak TLS/,
+    ],
+  ] as [string, Behaviour, number, RegExp][])(
+    '%s: unavailable, nothing sent, and not asked for ever',
+    async (_name, behave, mostConnections, message) => {
+      const proxy = await hostile(behave);
+      const { service } = through(`http://127.0.0.1:${proxy.port}`);
+      const error = await failedBurn(service);
+      expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
+        'ERR_UNAVAILABLE',
+        6,
+        call.idempotencyKey,
+      ]);
+      expect(error.message).toMatch(message);
+      expect(error.message).toMatch(/Nothing was sent\.$/);
+      expect(proxy.connections).toBeLessThanOrEqual(mostConnections);
+      expect(proxy.received).not.toContain(KEY);
+    },
+  );
+
+  it('is not there is unavailable too', async () => {
+    const proxy = await startHostile(silent);
+    await proxy.close();
+    const error = await failedBurn(through(`http://127.0.0.1:${proxy.port}`).service);
+    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
+    expect(error.message).toMatch(/^The proxy 127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/);
+  });
+
+  it('opens the tunnel to a service that then breaks off leaves the outcome open', async () => {
+    const server = await startTlsServer({}, (response) => void response.socket?.destroy());
+    const tunnel = await startTunnel(server.port);
+    closers.push(server.close, tunnel.close);
+    const { service } = through(`http://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 2_000 });
+    const { error } = await settled(service.burn(burn, call), 7_000);
+    expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
+    expect([tunnel.asked.length, server.asked.length]).toEqual([3, 3]);
+  });
+});
+
+describe('a proxy that speaks TLS itself', () => {
+  it('carries TLS within TLS, and sees no more than a plain one', async () => {
+    const server = await startTlsServer();
+    const tunnel = await startTunnel(server.port, { secure: true });
+    closers.push(server.close, tunnel.close);
+    const { service } = through(`https://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 5_000 });
+    expect((await service.currentBatch(call)).value).toBeNull();
+    expect((await service.currentBatch(call)).value).toBeNull();
+    expect(tunnel.asked).toEqual(['api.flywheel.test:443']);
+    expect(tunnel.seen.join('')).not.toContain(KEY);
+  });
+
+  it('is not believed without a certificate that holds', async () => {
+    const tunnel = await startTunnel(1, { secure: true });
+    closers.push(tunnel.close);
+    const { service } = remoteClient(BASE, {
+      requestTimeoutMs: 2_000,
+      proxy: { httpsProxy: `https://me:${PASSWORD}@127.0.0.1:${tunnel.port}` },
+    });
+    closers.push(() => service.close());
+    const error = await failedBurn(service);
+    expect(error.message).toMatch(
+      /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is signed by itself/,
+    );
+    expect([error.exitCode, tunnel.seen]).toEqual([6, []]);
+  });
+});
+
+describe('an interruption', () => {
+  it.each([
+    ['CONNECT', silent],
+    ['TLS within the tunnel', answers(OPEN)],
+  ] as [string, Behaviour][])('ends waiting for %s within a second', async (_name, behave) => {
+    const proxy = await hostile(behave);
+    const controller = new AbortController();
+    const { service } = through(`http://127.0.0.1:${proxy.port}`, { requestTimeoutMs: 60_000 });
+    const waiting = settled(service.burn(burn, { ...call, signal: controller.signal }), 20_000);
+    await proxy.reached;
+    const startedMs = performance.now();
+    controller.abort();
+    const { error } = await waiting;
+    expect(error).toMatchObject({ code: 'ERR_INTERRUPTED', exitCode: 130 });
+    expect((await settled(service.close(), 1_000)).error).toBeUndefined();
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(proxy.connections).toBe(1);
+  });
+});
+
+describe('user and password of a proxy', () => {
+  const encoded = encodeURIComponent(`${PASSWORD}:@/%`);
+  const basic = Buffer.from(`me:${PASSWORD}:@/%`).toString('base64');
+
+  it('open the tunnel', async () => {
+    const server = await startTlsServer();
+    const tunnel = await startTunnel(server.port);
+    closers.push(server.close, tunnel.close);
+    const { service, lines } = through(`http://me:${encoded}@127.0.0.1:${tunnel.port}`, {
+      requestTimeoutMs: 5_000,
+    });
+    expect((await service.currentBatch(call)).value).toBeNull();
+    expect(tunnel.seen[0]).toContain(`Basic ${basic}`);
+    expect(server.asked).toEqual(['/base/v1/flywheel/batch/current']);
+    expect(lines.join('\n')).not.toContain(PASSWORD);
+    expect(lines.join('\n')).not.toContain(basic);
+  });
+
+  it('are shown nowhere when it does not work', async () => {
+    for (const behave of [
+      closes,
+      answers(`HTTP/1.1 407 ${PASSWORD}\r\nx: ${basic}\r\n\r\n`),
+      answers('nonsense\r\n\r\n'),
+    ]) {
+      const proxy = await hostile(behave);
+      const { service, lines } = through(`http://me:${encoded}@127.0.0.1:${proxy.port}`);
+      const error = await failedBurn(service);
+      const all = [error.message, error.hint, error.stack, String(error.options.cause), ...lines].join('\n');
+      for (const secret of [PASSWORD, encoded, basic]) expect(all).not.toContain(secret);
+    }
+  });
+
+  it.each([
+    'nonsense',
+    'proxy:3128',
+    'ftp://proxy:21',
+    'socks5://me:hunter2@proxy:1080',
+    'http://',
+    'http://me:hunter2@',
+    'http://me:%zz-hunter2@proxy:3128',
+    'https://proxy:99999',
+  ])('and an address that is none are a matter of configuration: %s', (httpsProxy) => {
+    try {
+      remoteClient(BASE, { proxy: { httpsProxy } });
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ERR_CONFIG_INVALID', exitCode: 2 });
+      const { message, hint, stack, options } = error as FlywheelError;
+      const all = [message, hint, stack, String(options.cause)].join('\n');
+      expect(message).toContain('HTTPS_PROXY');
+      expect(all.replace('user:password@', '')).not.toMatch(/hunter2|nonsense|me:|proxy:\d/);
+    }
+  });
+
+  it('does not matter where no proxy is used', async () => {
+    for (const [base, noProxy] of [
+      ['http://127.0.0.1:1', ''],
+      ['https://localhost:1', ''],
+      ['https://api.flywheel.test', 'flywheel.test'],
+    ] as const)
+      expect(() => remoteClient(base, { proxy: { httpsProxy: 'nonsense', noProxy } })).not.toThrow();
+  });
+});
+
+describe('NO_PROXY', () => {
+  /** Which way undici's own agent goes: straight, or to the proxy. */
+  async function undiciGoesStraight(url: string, noProxy: string): Promise<boolean> {
+    let straight = false;
+    const fail = (): Error => new Error('only the way matters');
+    const agent = new EnvHttpProxyAgent({
+      httpProxy: '',
+      httpsProxy: 'http://127.0.0.1:1',
+      noProxy,
+      connect: (_to, callback) => {
+        straight = true;
+        callback(fail(), null);
+      },
+      clientFactory: (origin) => new Client(origin, { connect: (_to, callback) => callback(fail(), null) }),
+    });
+    const { origin } = new URL(url);
+    await agent.request({ origin, path: '/', method: 'GET' }).catch(() => undefined);
+    await agent.close();
+    return straight;
+  }
+
+  const NAMES = [
+    '',
+    '*',
+    ' ',
+    '*,',
+    'a,*',
+    'flywheel.test',
+    '.flywheel.test',
+    '*.flywheel.test',
+    'API.Flywheel.Test',
+    'wheel.test',
+    'test',
+    'api.flywheel.test:443',
+    'api.flywheel.test:8443',
+    'flywheel.test:0',
+    'other.test, api.flywheel.test',
+    'other.test\tflywheel.test:8443',
+    '10.0.0.1',
+    '10.0.0.0/8',
+    '0.0.1',
+    '[2001:db8::1]',
+    '2001:db8::1',
+    '[2001:db8::1]:443',
+    '.',
+    'flywheel.test.',
+  ];
+  const URLS = [
+    'https://api.flywheel.test',
+    'https://API.flywheel.test:8443/base',
+    'https://flywheel.test',
+    'https://otherflywheel.test',
+    'https://10.0.0.1',
+    'https://[2001:db8::1]',
+    'https://api.flywheel.test.',
+  ];
+
+  it.each(URLS)('means for %s what it means to undici', async (url) => {
+    const ours = NAMES.map((noProxy) => [
+      noProxy,
+      proxyFor(new URL(url), { httpsProxy: 'http://127.0.0.1:1', noProxy }) === undefined,
+    ]);
+    const theirs = await Promise.all(
+      NAMES.map(async (noProxy) => [noProxy, await undiciGoesStraight(url, noProxy)] as const),
+    );
+    expect(ours).toEqual(theirs);
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * Approvals on a cluster whose blockhashes run out within seconds: one that expired before its owner came is given out once more,
+ * and however many votes of the owner reach the chain, the batch runs once and each is counted for what it cost.
+ */
+import { describe, expect, it } from 'vitest';
+import { decodeApproval } from '../../../src/chain/squads/vote.js';
+import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
+import { base58Encode } from '../../../src/values/base58.js';
+import { aPipeline } from '../../support/examples.js';
+import { isLong } from '../../support/long.js';
+import { rpcResult } from '../../support/rpc-call.js';
+import { failureOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+
+const UNIT = 1_000_000n;
+const OWNER_AND_OPERATOR_SIGN = 10_000n;
+
+type Under = Awaited<ReturnType<typeof openOnCluster>>;
+
+async function waitingBatch(under: Under) {
+  const { service, test } = under;
+  const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 3 }] })];
+  const { value } = await service.initBatch({ pipelines }, test.project.call());
+  return { batchId: value.batch.id, signedTx: signApproval(value.proposalApproveTx, test.project.owner) };
+}
+
+async function freshApproval({ service, test }: Under, batchId: string): Promise<string> {
+  const { value } = await service.issueApproval({ batchId: batchId as never }, test.project.call());
+  return signApproval(value.proposalApproveTx, test.project.owner);
+}
+
+/** Until no transaction with this blockhash is taken any more. */
+async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
+  const { blockhash } = decodeApproval(Buffer.from(signedTx, 'base64'));
+  const isValid = async (): Promise<boolean> =>
+    (
+      await rpcResult<{ value: boolean }>(node.url, 'isBlockhashValid', blockhash, {
+        commitment: 'processed',
+      })
+    ).value;
+  while (await isValid()) node.advance(10);
+}
+
+const signatureOf = (signedTx: string): string =>
+  base58Encode(decodeTransaction(Buffer.from(signedTx, 'base64')).signatures[0] ?? new Uint8Array());
+
+/** What the votes of the owner have cost, by what the chain says of each. */
+async function paidFor({ test }: Under, votes: readonly string[]): Promise<readonly (bigint | null)[]> {
+  const records = await test.chain.lookUp(votes.map(signatureOf));
+  return records.map((record) => record?.feeLamports ?? null);
+}
+
+async function feesOf({ test }: Under, batchId: string): Promise<bigint> {
+  const bundles = await test.store.read((tx) => tx.bundles.ofBatch(batchId));
+  const landed = bundles.filter(({ status }) => status === 'LANDED' || status === 'FAILED');
+  const signatures = landed.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
+  const records = await test.chain.lookUp(signatures);
+  return records.reduce((sum, record) => sum + (record?.feeLamports ?? 0n), 0n);
+}
+
+describe('an approval on a cluster', () => {
+  it('that ran out before the owner came is refused, and a fresh one executes the batch', async () => {
+    const under = await openOnCluster();
+    const { service, test } = under;
+    const before = await supplyOf(under, test.project);
+    const { batchId, signedTx } = await waitingBatch(under);
+    await untilExpired(under, signedTx);
+    const execute = (vote: string) => service.executeBatch({ batchId, signedTx: vote }, test.project.call());
+    expect(await failureOf(execute(signedTx))).toMatchObject({ code: 'ERR_APPROVAL_EXPIRED' });
+    const fresh = await freshApproval(under, batchId);
+    expect(fresh).not.toBe(signedTx);
+    const { value, meta } = await execute(fresh);
+    expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+    expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
+    expect(await paidFor(under, [signedTx, fresh])).toEqual([null, OWNER_AND_OPERATOR_SIGN]);
+    expect(meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    await under.dispose();
+  }, 60_000);
+
+  it('that is on its way when a fresh one is signed counts once, and both are paid for if both land', async () => {
+    const under = await openOnCluster();
+    const { service, test, node } = under;
+    const before = await supplyOf(under, test.project);
+    const { batchId, signedTx } = await waitingBatch(under);
+    // The owner sends the first one too, and the cluster takes its time with it.
+    node.faults.set([{ fault: 'late', rate: 1, slots: 12, methods: ['sendTransaction'], times: 1 }]);
+    await rpcResult(node.url, 'sendTransaction', signedTx, { encoding: 'base64', skipPreflight: true });
+    node.faults.set([]);
+    const fresh = await freshApproval(under, batchId);
+    const { value } = await service.executeBatch({ batchId, signedTx: fresh }, test.project.call());
+    expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+    expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
+    await untilExpired(under, signedTx);
+    const again = await service.executeBatch({ batchId, signedTx: fresh }, test.project.call());
+    expect(again.value.result).toEqual(value.result);
+    expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
+    expect(again.meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    const paid = await paidFor(under, [signedTx, fresh]);
+    expect(paid).toContain(OWNER_AND_OPERATOR_SIGN);
+    await under.dispose();
+  }, 60_000);
+
+  it('that lands while the fresh one is on its way makes that one fail, and the batch is executed', async () => {
+    const under = await openOnCluster();
+    const { service, test, node } = under;
+    const before = await supplyOf(under, test.project);
+    const { batchId, signedTx } = await waitingBatch(under);
+    const fresh = await freshApproval(under, batchId);
+    // The fresh one waits, and the owner sends the first one meanwhile.
+    node.faults.set([{ fault: 'late', rate: 1, slots: 12, methods: ['sendTransaction'], times: 1 }]);
+    const sends = () => under.calls.filter((method) => method === 'sendTransaction').length;
+    const sentBefore = sends();
+    const executing = service.executeBatch({ batchId, signedTx: fresh }, test.project.call());
+    while (sends() === sentBefore) await new Promise((resolve) => setImmediate(resolve));
+    await rpcResult(node.url, 'sendTransaction', signedTx, { encoding: 'base64', skipPreflight: true });
+    const { value, meta } = await executing;
+    expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
+    expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
+    expect(meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    await under.dispose();
+  }, 60_000);
+
+  if (isLong)
+    it('is given out by the service as often as it is asked for, and any one of them does', async () => {
+      const under = await openOnCluster();
+      const { service, test } = under;
+      const { batchId, signedTx } = await waitingBatch(under);
+      await freshApproval(under, batchId);
+      await untilExpired(under, signedTx);
+      await freshApproval(under, batchId);
+      const last = await freshApproval(under, batchId);
+      const { value } = await service.executeBatch({ batchId, signedTx: last }, test.project.call());
+      expect(value.result.totalSuccessful).toBe(1);
+      expect(await failureOf(service.issueApproval({ batchId }, test.project.call()))).toMatchObject({
+        code: 'ERR_INVALID_REQUEST',
+      });
+      await under.dispose();
+    }, 60_000);
+});

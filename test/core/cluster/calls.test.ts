@@ -1,0 +1,19 @@
+/** What a cluster is asked for: providers count every call, and limit them. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { aBurn } from '../../support/examples.js';
+import { openOnCluster } from '../../support/service.js';
+
+it('a burn-batch of 300 takes at most two calls an element', async () => {
+  // By the clock, since many transactions share a block then.
+  const under = await openOnCluster([], 1, undefined, undefined, undefined, undefined, 'clock');
+  const { project } = under.test;
+  const burns = Array.from({ length: 300 }, (_, index) => aBurn({ proof: { index } }));
+  const before = under.calls.length;
+  const { value } = await under.service.burnBatch(burns, project.call({ idempotencyKey: randomUUID() }));
+  expect(value.errors).toEqual([]);
+  const calls = under.calls.slice(before);
+  expect(calls.filter((method) => method === 'sendTransaction').length).toBeGreaterThanOrEqual(300);
+  expect(calls.length).toBeLessThanOrEqual(600);
+  await under.dispose();
+}, 60_000);

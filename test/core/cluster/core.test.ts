@@ -1,0 +1,39 @@
+import { openService } from '../../support/in-process-service.js';
+import { isLong, SEED, sampleOf } from '../../support/long.js';
+import { core } from '../core.js';
+
+/** Clusters that lose, delay, double, hang up and refuse; forks and old answers have tests of their own. */
+const FAULTS = [
+  {
+    what: 'loses and delays what it is sent',
+    faults: [
+      { fault: 'drop', rate: 0.2, times: 6 },
+      { fault: 'late', rate: 0.5, slots: 5 },
+    ],
+  },
+  {
+    what: 'doubles and shuffles, and tells of no landing',
+    faults: [
+      { fault: 'duplicate', rate: 0.5 },
+      { fault: 'reorder', rate: 0.5 },
+      { fault: 'mute', rate: 1 },
+    ],
+  },
+  {
+    what: 'hangs up and is busy',
+    faults: [
+      { fault: 'hangup', rate: 0.2, times: 20 },
+      { fault: 'unavailable', rate: 0.2, times: 20 },
+      { fault: 'busy', rate: 0.1, times: 3, seconds: 0 },
+    ],
+  },
+];
+
+if (isLong) {
+  core('on a cluster', () => openService({ chain: 'cluster' }));
+  core('on PostgreSQL and a cluster', () => openService({ store: 'postgres', chain: 'cluster' }));
+}
+for (const { what, faults } of sampleOf(FAULTS, 1))
+  core(`on a cluster that ${what} (seed ${SEED})`, () =>
+    openService({ chain: 'cluster', faults, seed: SEED }),
+  );

@@ -1,0 +1,163 @@
+/** The engine on a cluster that does not behave: every burn and every batch happens once, whatever is asked how often. */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
+import type { Reply } from '../../../src/contract/call.js';
+import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
+import { aBurn, aPipeline } from '../../support/examples.js';
+import { sampleOf } from '../../support/long.js';
+import { rpcResult } from '../../support/rpc-call.js';
+import { balanceOf, failureOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+
+const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
+const UNIT = 1_000_000n;
+/** Calls with one key at most; each ends with what it has learned stored. */
+const MAX_CALLS = 60;
+/** Errors after which nothing is known yet. */
+const OPEN = [
+  'ERR_UNAVAILABLE',
+  'ERR_RESPONSE_INVALID',
+  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+  'ERR_BATCH_IN_PROGRESS',
+];
+
+/** No test waits long for an answer that never comes. */
+const impatient = ({ address, post }: RpcNode): RpcNode => ({
+  address,
+  post: (body, terms) => post(body, { ...terms, timeoutMs: Math.min(terms.timeoutMs, 1_000) }),
+});
+
+/** Asks again with the same key until there is an answer. */
+async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Value> {
+  let last: unknown;
+  for (let call = 0; call < MAX_CALLS; call += 1) {
+    try {
+      return (await ask()).value;
+    } catch (error) {
+      if (!isFlywheelError(error) || !OPEN.includes(error.code)) throw error;
+      last = error;
+    }
+  }
+  throw new TypeError('The outcome never became known.', { cause: last });
+}
+
+const SENDING = { methods: ['sendTransaction'] };
+/** The first, the last and every third or so run in each check; what test/core has on its clusters is between them. */
+const worlds: readonly [string, readonly FaultRule[]][] = [
+  ['lets some expire', [{ fault: 'expire', rate: 0.2, times: 2 }]],
+  ['drops transactions', [{ fault: 'drop', rate: 0.7, times: 6 }]],
+  ['is late', [{ fault: 'late', rate: 0.7, slots: 9 }]],
+  ['loses what was on forks', [{ fault: 'rollback', rate: 0.15, slots: 1, lost: true }]],
+  ['leaves forks before they are confirmed', [{ fault: 'rollback', rate: 0.2, slots: 1 }]],
+  ['answers from the past', [{ fault: 'behind', rate: 0.4, slots: 20 }]],
+  [
+    'sends twice and in another order',
+    [
+      { fault: 'duplicate', rate: 0.5 },
+      { fault: 'reorder', rate: 0.5 },
+    ],
+  ],
+  ['hangs up', [{ fault: 'hangup', rate: 0.4, times: 20 }]],
+  ['does what it never answers', [{ fault: 'unanswered', rate: 0.4, times: 2, ...SENDING }]],
+  [
+    'is out of order now and then',
+    [
+      { fault: 'unavailable', rate: 0.4, times: 20 },
+      { fault: 'busy', rate: 0.1, times: 3, seconds: 0 },
+    ],
+  ],
+  [
+    'talks nonsense',
+    [
+      { fault: 'wrong', rate: 0.1, as: 'html' },
+      { fault: 'wrong', rate: 0.1, as: 'id' },
+    ],
+  ],
+];
+
+describe(`burns land once each, a batch runs once, and the books balance (seed ${SEED})`, () => {
+  it.each(sampleOf(worlds, 5))(
+    'on a cluster that %s',
+    async (_what, faults) => {
+      const under = await openOnCluster(faults, SEED, impatient);
+      const { service, test, node } = under;
+      const { project } = test;
+      const before = await supplyOf(under, project);
+
+      const key = randomUUID();
+      const burns = Array.from({ length: 6 }, (_, index) =>
+        aBurn({ burnAmount: index + 1, proof: { index } }),
+      );
+      const burned = await untilKnown(() => service.burnBatch(burns, project.call({ idempotencyKey: key })));
+      expect(burned.errors).toEqual([]);
+      expect(new Set(burned.success.map(({ txHash }) => txHash)).size).toBe(6);
+      expect(before - (await supplyOf(under, project))).toBe(21n * UNIT);
+
+      const pipelines = [3, 4, 5].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+      const init = project.call({ idempotencyKey: randomUUID() });
+      const started = await untilKnown(() => service.initBatch({ pipelines }, init));
+      const batchId = started.batch.id;
+      let signedTx = signApproval(started.proposalApproveTx, project.owner);
+      const execute = () => service.executeBatch({ batchId, signedTx }, project.call());
+      const { result } = await untilKnown(async () => {
+        try {
+          return await execute();
+        } catch (error) {
+          // A blockhash of this cluster is good for seconds only.
+          if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
+          const { value } = await service.issueApproval({ batchId }, project.call());
+          signedTx = signApproval(value.proposalApproveTx, project.owner);
+          return execute();
+        }
+      });
+      expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
+
+      expect(before - (await supplyOf(under, project))).toBe(33n * UNIT);
+      expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_988n * UNIT);
+      const records = await test.chain.lookUp(burned.success.map(({ txHash }) => txHash));
+      expect(records.map((record) => record?.error)).toEqual(new Array(6).fill(null));
+      expect(node.failures).toEqual([]);
+      await under.dispose();
+    },
+    120_000,
+  );
+});
+
+describe('where only what is final counts', () => {
+  it('a pipeline that has landed and is not final yet is its own all the same, when it is asked for again', async () => {
+    let isOut = async (): Promise<boolean> => false;
+    const out = { kind: 'failure', reason: 'the line is down', retryable: false, cause: undefined } as const;
+    const under = await openOnCluster(
+      [],
+      SEED,
+      ({ address, post }) => ({
+        address,
+        post: async (...asked) => ((await isOut()) ? out : post(...asked)),
+      }),
+      40,
+      async () => ({ commitment: 'finalized' }),
+    );
+    const { service, test, node } = under;
+    const { project } = test;
+    const pipelines = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+    const call = project.call({ idempotencyKey: randomUUID() });
+    const { batch, proposalApproveTx } = (await service.initBatch({ pipelines }, call)).value;
+    const signedTx = signApproval(proposalApproveTx, project.owner);
+    const execute = () => service.executeBatch({ batchId: batch.id, signedTx }, project.call());
+
+    const shown = [project.registration.mintAddress, { commitment: 'confirmed' }];
+    const supply = async () =>
+      (await rpcResult<{ value: { amount: string } }>(node.url, 'getTokenSupply', ...shown)).value.amount;
+    const before = await supply();
+    // The line goes down once a pipeline has landed, before it is final.
+    isOut = async () => (await supply()) !== before;
+    expect(await failureOf(execute())).toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    isOut = async () => false;
+
+    const { result } = (await execute()).value;
+    expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
+    expect(result.successfulExecutions.flatMap(({ txHashes }) => txHashes)).toHaveLength(2);
+    await under.dispose();
+  }, 60_000);
+});

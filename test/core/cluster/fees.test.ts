@@ -1,0 +1,77 @@
+/** What is paid for a place in a block: within what is allowed, counted to the lamport, and never in the way of a check. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { checkVote } from '../../../src/approval/check-vote.js';
+import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../../src/chain/chain.js';
+import { address } from '../../../src/values/address.js';
+import { aBurn, aPipeline } from '../../support/examples.js';
+import { nodeWithPrice, openOnCluster, type ServiceUnderTest, signApproval } from '../../support/service.js';
+
+const feeOf = (record: TransactionRecord | null | undefined): bigint => record?.feeLamports ?? 0n;
+
+const recordsOf = async ({ test }: ServiceUnderTest, signatures: readonly string[]) => {
+  const records = await test.chain.lookUp(signatures);
+  expect(records.map((record) => record?.error)).toEqual(signatures.map(() => null));
+  return records;
+};
+
+it('burns and batches pay the price of the day, and count it', async () => {
+  const under = await openOnCluster([], 1, nodeWithPrice(50_000));
+  const { service, test } = under;
+  const { project } = test;
+  const burns = [1, 2, 3].map(() => aBurn({ proof: { same: true } }));
+  const burned = await service.burnBatch(burns, project.call({ idempotencyKey: randomUUID() }));
+  expect(burned.value.errors).toEqual([]);
+  const records = await recordsOf(
+    under,
+    burned.value.success.map(({ txHash }) => txHash),
+  );
+  // A trial leaves less than 30,000 units to pay for.
+  for (const record of records) {
+    expect(feeOf(record)).toBeGreaterThan(5_000n);
+    expect(feeOf(record)).toBeLessThan(5_000n + 1_500n);
+  }
+
+  const pipelines = [aPipeline(), aPipeline()];
+  const init = await service.initBatch({ pipelines }, project.call({ idempotencyKey: randomUUID() }));
+  const { batch, proposalApproveTx } = init.value;
+  const setUp = batch.initResult ?? { batchIndex: 0, successfulExecutions: [] };
+  const { multisigAddress, ownerAddress, operatorAddress } = await facts(under);
+  const vote = checkVote(Uint8Array.from(Buffer.from(proposalApproveTx, 'base64')), {
+    ...{ kind: 'approve', multisig: multisigAddress, batchIndex: BigInt(setUp.batchIndex) },
+    ...{ member: ownerAddress, feePayers: [operatorAddress] },
+  });
+  expect(vote.priorityFeeLamports).toBeGreaterThan(0n);
+  const signedTx = signApproval(proposalApproveTx, project.owner);
+  const executed = await service.executeBatch({ batchId: batch.id, signedTx }, project.call());
+  expect(executed.value.result).toMatchObject({ totalSuccessful: 2 });
+
+  const hashes = [...setUp.successfulExecutions, ...executed.value.result.successfulExecutions].flatMap(
+    ({ txHashes }) => txHashes,
+  );
+  const fees = (await recordsOf(under, hashes)).map(feeOf);
+  expect(fees).toHaveLength(4);
+  for (const fee of fees) expect(fee).toBeGreaterThan(5_000n);
+  await under.dispose();
+}, 60_000);
+
+it('nothing pays more than is allowed, however much others pay', async () => {
+  const under = await openOnCluster([], 1, nodeWithPrice(2_000_000_000));
+  const { value } = await under.service.burn(
+    aBurn(),
+    under.test.project.call({ idempotencyKey: randomUUID() }),
+  );
+  const [record] = await recordsOf(under, [value.txHash]);
+  expect(feeOf(record)).toBeLessThanOrEqual(5_000n + DEFAULT_MAX_PRIORITY_FEE_LAMPORTS);
+  expect(feeOf(record)).toBeGreaterThan(5_000n + DEFAULT_MAX_PRIORITY_FEE_LAMPORTS - 10n);
+  await under.dispose();
+}, 60_000);
+
+async function facts({ test }: ServiceUnderTest) {
+  const { registration } = test.project;
+  return {
+    multisigAddress: address(registration.multisig),
+    ownerAddress: address(test.project.owner.address),
+    operatorAddress: address(registration.operator),
+  };
+}

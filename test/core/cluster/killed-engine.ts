@@ -1,0 +1,76 @@
+/** Engines on a cluster in this process that die at any one of their calls over the network, before it or after it. */
+import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
+import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
+import { createInstances } from '../../../src/compose/instances.js';
+import { createEngine, type Engine } from '../../../src/engine/engine.js';
+import { replacing } from '../../support/doubles.js';
+import type { TestEngine } from '../../support/engine.js';
+import type { TestNode } from '../../support/local-rpc.js';
+import { wayTo } from '../../support/service.js';
+
+/** The call that is the last. */
+export interface Death {
+  /** Counted from 1 over all engines of a {@link Lives}. */
+  readonly call: number;
+  /** `before`: nobody hears of it. `after`: it is done, and its answer is lost. */
+  readonly when: 'before' | 'after';
+}
+
+/** Engines one after the other, over one store and one node. */
+export class Lives {
+  readonly #test: TestEngine;
+  readonly #node: TestNode;
+  readonly #death: Death | null;
+  #calls = 0;
+
+  constructor(test: TestEngine, node: TestNode, death: Death | null) {
+    this.#test = test;
+    this.#node = node;
+    this.#death = death;
+  }
+
+  /** Calls over the network by all engines so far. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** An engine that lives until its death; nothing that it would do afterwards is done. */
+  engine(): Engine {
+    const instances = createInstances();
+    let isDead = false;
+    const { store } = this.#test;
+    const die = (): never => {
+      isDead = true;
+      instances.release();
+      throw new Error('killed');
+    };
+    const { node, times } = wayTo(this.#node);
+    const mortal: RpcNode = {
+      address: node.address,
+      post: async (body, terms) => {
+        if (isDead) throw new Error('killed');
+        this.#calls += 1;
+        const isLast = this.#calls === this.#death?.call;
+        if (isLast && this.#death?.when === 'before') die();
+        const answer = await node.post(body, terms);
+        if (isLast || isDead) die();
+        return answer;
+      },
+    };
+    const { chain } = createRpcChain({
+      nodes: [mortal],
+      ...{ timeoutMs: 5_000, maxWaitMs: 5_000, ...times },
+    });
+    const live = <Result>(work: () => Promise<Result>): Promise<Result> =>
+      isDead ? Promise.reject(new Error('killed')) : work();
+    return createEngine({
+      ...this.#test.deps,
+      instances,
+      chain,
+      store: replacing(store, {
+        transaction: (work) => live(() => store.transaction(work)),
+        read: (work) => live(() => store.read(work)),
+      }),
+    });
+  }
+}

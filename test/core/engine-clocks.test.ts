@@ -1,0 +1,89 @@
+/** Engines on one store whose clocks are hours or days apart, under one key: it burns once, and nobody is told of an inner error. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, it } from 'vitest';
+import { Random } from '../fuzz/random.js';
+import { HandClock } from '../support/chain.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  engineBeside,
+  openTestEngine,
+  type TestEngine,
+} from '../support/engine.js';
+import { isLong, sampleOf } from '../support/long.js';
+import { actOverMidnight } from './over-midnight.js';
+
+const HOUR_MS = 3_600_000;
+const APART_MS = [0, 2 * 24 * HOUR_MS, -3 * HOUR_MS, 60_000, 5 * HOUR_MS, -24 * HOUR_MS];
+const ROUNDS = 3;
+const ELEMENTS = isLong ? 300 : 60;
+
+let test: TestEngine;
+afterEach(() => test.destroy());
+
+/** All engines at once under one key, again until it is answered. @returns the answers and what was said before. */
+async function together<Value>(
+  call: (engine: TestEngine['engine']) => Promise<{ readonly value: Value }>,
+): Promise<{ readonly values: ReadonlySet<string>; readonly codes: ReadonlySet<string> }> {
+  const engines = APART_MS.map((apartMs) =>
+    engineBeside(test, { clock: new HandClock(Date.now() + apartMs) }),
+  );
+  const codes = new Set<string>();
+  const values = new Set<string>();
+  const bring = async (engine: TestEngine['engine']): Promise<void> => {
+    for (;;) {
+      try {
+        values.add(JSON.stringify((await call(engine)).value));
+        return;
+      } catch (error) {
+        const { code } = error as { code: string };
+        codes.add(code);
+        if (code !== 'ERR_DUPLICATE_IDEMPOTENCY_KEY') return;
+        await new Promise((done) => setImmediate(done));
+      }
+    }
+  };
+  await Promise.all(engines.map(bring));
+  return { values, codes };
+}
+
+const BUSY = new Set(['ERR_DUPLICATE_IDEMPOTENCY_KEY']);
+
+it('one burn', async () => {
+  test = await openTestEngine();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const options = test.project.call({ idempotencyKey: `key-${round}` });
+    const { values, codes } = await together((engine) => engine.burn(aBurnRequest(1), options));
+    expect([values.size, codes]).toEqual([1, BUSY]);
+  }
+  expect((await test.engine.status()).burned).toBe(String(ROUNDS));
+});
+
+it('a burn-batch', async () => {
+  test = await openTestEngine();
+  const requests = Array.from({ length: ELEMENTS }, (_, index) => aBurnRequest(1, { proof: { index } }));
+  const options = test.project.call({ idempotencyKey: randomUUID() });
+  const { values, codes } = await together((engine) => engine.burnBatch(requests, options));
+  expect([values.size, codes]).toEqual([1, BUSY]);
+  const [value] = [...values].map((text) => JSON.parse(text) as { success: unknown[] });
+  expect(value?.success).toHaveLength(ELEMENTS);
+  expect((await test.engine.status()).burned).toBe(String(ELEMENTS));
+});
+
+it('an init', async () => {
+  test = await openTestEngine();
+  const options = test.project.call({ idempotencyKey: 'key-1' });
+  const pipelines = Array.from({ length: 12 }, () => aPipeline([burnAction(1)]));
+  const { values, codes } = await together((engine) => engine.initBatch({ pipelines }, options));
+  expect([values.size, codes]).toEqual([1, BUSY]);
+  expect((await test.engine.listBatches({ limit: 10 }, test.project.call())).value.items).toHaveLength(1);
+});
+
+it.each(sampleOf([1, 2, 3, 4, 5, 6, 7, 8], 2))(
+  'burns and batches over a midnight, by blocks of another day: no cap is passed (seed %d)',
+  async (seed) => {
+    test = await openTestEngine({ dailyBurn: '5', dailyAirdrop: '5' });
+    await actOverMidnight(test, new Random(seed), 5n);
+  },
+);

@@ -1,0 +1,201 @@
+/** The store on PostgreSQL when connections break, the server goes away, and many start at once. */
+import { connect, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MIGRATIONS } from '../../../src/store/migrations.js';
+import { openPostgresStore } from '../../../src/store/postgres/open.js';
+import type { Store } from '../../../src/store/store.js';
+import { describeLong, itLong } from '../../support/long.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { aRequest, register } from '../../support/store.js';
+
+/** What the way to the server does with a message that holds `commit`. */
+type Way = 'passes' | 'loses the commit' | 'loses the answer' | 'ends with the commit';
+
+let server: PostgresServer;
+let way: Way = 'passes';
+let sockets: Set<Socket>;
+/** Does the way take no connection any more? */
+let isEnded = false;
+let closeProxy: () => void;
+let url: string;
+let schema = 0;
+const opened: Store[] = [];
+
+/** A way to the server that can be cut around a commit. */
+async function startProxy(port: number): Promise<number> {
+  sockets = new Set();
+  const proxy = createServer((near) => {
+    if (isEnded) {
+      near.destroy();
+      return;
+    }
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        near.destroy();
+        far.end();
+      });
+    }
+    near.on('data', (chunk) => {
+      const commits = chunk.includes('commit\0');
+      if (commits && way === 'loses the commit') return near.destroy();
+      if (commits && way !== 'passes') {
+        isEnded = way === 'ends with the commit';
+        far.prependOnceListener('data', () => near.destroy());
+      }
+      return far.write(chunk);
+    });
+    far.on('data', (chunk) => near.writable && near.write(chunk));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  closeProxy = () => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  };
+  return (proxy.address() as { port: number }).port;
+}
+
+async function ask(statement: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  const { rows } = await client.query(statement);
+  await client.end();
+  return rows;
+}
+
+const at = (address: string, name: string): string =>
+  `${address}?options=${encodeURIComponent(`-c search_path=${name}`)}`;
+
+async function open(address: string): Promise<Store> {
+  const store = await openPostgresStore({ url: address, busyTimeoutMs: 2_000 });
+  opened.push(store);
+  return store;
+}
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  way = 'passes';
+  isEnded = false;
+  schema += 1;
+  await ask(`create schema s${schema}`);
+  const port = await startProxy(Number(new URL(server.url).port));
+  url = at(`postgres://postgres@127.0.0.1:${port}/postgres`, `s${schema}`);
+});
+afterEach(async () => {
+  way = 'passes';
+  for (const store of opened.splice(0)) await store.close();
+  closeProxy();
+});
+
+const insert = (store: Store, id: string) =>
+  store.transaction((tx) => tx.requests.insert(aRequest({ id, value: id })));
+
+describe('a commit', () => {
+  it('that never reached the server has changed nothing, and is an error', async () => {
+    const store = await open(url);
+    await register(store);
+    way = 'loses the commit';
+    const lost = insert(store, 'lost');
+    await expect(lost).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    way = 'passes';
+    expect(await store.read((tx) => tx.requests.get('lost'))).toBeUndefined();
+    await insert(store, 'after');
+    expect(await store.read((tx) => tx.requests.get('after'))).toBeDefined();
+  });
+
+  it.each(['loses the answer', 'ends with the commit'] as const)(
+    'whose answer was lost (the way %s) is said to be unknown, and is done',
+    async (how) => {
+      const store = await open(url);
+      await register(store);
+      way = how;
+      await expect(insert(store, 'kept')).rejects.toMatchObject({
+        code: 'ERR_STORE_UNAVAILABLE',
+        message: expect.stringContaining('may or may not be there'),
+      });
+      [way, isEnded] = ['passes', false];
+      expect(await store.read((tx) => tx.requests.get('kept'))).toBeDefined();
+    },
+  );
+});
+
+describe('the server', () => {
+  it('is said to be away while it is, in reads and writes, and is used again when it is back', async () => {
+    const store = await open(url);
+    await register(store);
+    await server.restart(async () => {
+      for (const use of [store.transaction, store.read])
+        await expect(use((tx) => tx.requests.running())).rejects.toMatchObject({
+          code: 'ERR_STORE_UNAVAILABLE',
+        });
+    });
+    expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
+    await insert(store, 'after');
+  });
+
+  it('knows its line of history before anything is written', async () => {
+    const store = await open(url);
+    const [here, last] = await store.read(async (tx) => [tx.lineage, (await tx.lineages.current()).lineage]);
+    expect(last).toBe(here);
+  });
+
+  itLong('has another name once another copy may stand in its place', async () => {
+    const store = await open(url);
+    const nameOf = (of: Store) => of.read(async ({ copy }) => copy);
+    const name = await nameOf(store);
+    expect([await nameOf(store), await nameOf(await open(url)), store.copy]).toEqual([name, name, name]);
+    await server.restart(async () => undefined);
+    expect(await nameOf(store)).not.toBe(name);
+    expect(store.copy).not.toBe(name);
+  });
+
+  it('makes a commit lasting before it answers, whatever the database is set to', async () => {
+    await ask('alter role postgres set synchronous_commit = off');
+    const store = await open(url);
+    await register(store);
+    // A rule of the test's own sees what the connection that writes is set to.
+    await ask(`create table s${schema}.seen (setting text)`);
+    await ask(`create function s${schema}.note() returns trigger language plpgsql as
+      'begin insert into s${schema}.seen values (current_setting(''synchronous_commit'')); return new; end'`);
+    await ask(
+      `create trigger note before insert on s${schema}.requests for each row execute function s${schema}.note()`,
+    );
+    await insert(store, 'lasting');
+    expect(await ask(`select setting from s${schema}.seen`)).toEqual([{ setting: 'on' }]);
+    await ask('alter role postgres reset synchronous_commit');
+  });
+});
+
+describeLong('starting', () => {
+  it('at once makes one schema, whoever of eight is first', async () => {
+    const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
+    await register(stores[0] as Store);
+    const versions = await ask(`select version from s${schema}.schema_versions order by version`);
+    expect(versions.map(({ version }) => Number(version))).toEqual(MIGRATIONS.map((_, before) => before + 1));
+    for (const store of stores) expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
+  });
+
+  it('names the place and no password where nothing answers', async () => {
+    const address = 'postgres://flywheel:hunter2@127.0.0.1:1/books';
+    const failed = await openPostgresStore({ url: address }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    expect(String(failed)).toContain('postgres://127.0.0.1:1/books');
+    expect(String(failed)).not.toContain('hunter2');
+  });
+
+  it('refuses the store of a newer build', async () => {
+    await open(url);
+    await ask(`insert into s${schema}.schema_versions (version, name) values (99, 'later')`);
+    await expect(openPostgresStore({ url })).rejects.toMatchObject({
+      code: 'ERR_STORE_VERSION_MISMATCH',
+      message: expect.stringMatching(/version 99/),
+    });
+  });
+});

@@ -1,0 +1,213 @@
+/** Engines of several machines on one PostgreSQL: of one project one writes at a time, and no project waits for another. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { EngineDeps } from '../../../src/engine/deps.js';
+import { createEngine, type Engine } from '../../../src/engine/engine.js';
+import type { WatchedLanding } from '../../../src/store/records.js';
+import type { Store } from '../../../src/store/store.js';
+import { randomIds } from '../../../src/values/ids.js';
+import { chainOver } from '../../support/doubles.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  type TestEngine,
+  type TestProject,
+} from '../../support/engine.js';
+import { itLong } from '../../support/long.js';
+import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import { aBurn, aRequest, pending, register, type StoreUnderTest, success } from '../../support/store.js';
+
+let server: OwnDatabase;
+let database: StoreUnderTest;
+let test: TestEngine;
+const open = openPostgresStoreIn(() => server.url);
+beforeAll(async () => {
+  server = await openDatabase();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  database = await open();
+  test = await openTestEngine({ dailyBurn: '10' }, { store: database.store });
+});
+afterEach(async () => {
+  await test.destroy();
+  await database.dispose();
+});
+
+async function machine(
+  id: string,
+  parts: Partial<EngineDeps> = {},
+): Promise<Engine & { readonly store: Store }> {
+  const store = await database.openAgain();
+  const instances = { id: `${id}/1/1`, isAlive: () => true };
+  return Object.assign(createEngine({ ...test.deps, store, instances, ...parts }), { store });
+}
+
+const tokenOf = ({ registration }: TestProject): string => registration.tokenId;
+
+const codesOf = (tries: readonly PromiseSettledResult<unknown>[]) =>
+  new Set(tries.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : [])));
+
+it('lets a project write while a transaction of another is held open, and its own wait', async () => {
+  const other = await test.register();
+  const [here, there] = [await machine('here'), await machine('there')];
+  const tokenId = tokenOf(test.project);
+  const hasty = await database.openAgain({ busyTimeoutMs: 50 });
+  await here.store.transaction(
+    async (tx) => {
+      await tx.usage.latestDay(tokenId);
+      const { value } = await there.burn(aBurnRequest(1), other.call());
+      expect(value).toMatchObject({ result: 'SUCCESS' });
+      // In the same process too.
+      await here.burn(aBurnRequest(1), other.call());
+      const own = hasty.transaction(async () => undefined, { tokenId });
+      await expect(own).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+      // What is of no project waits for all of them.
+      const all = hasty.transaction(async () => undefined);
+      await expect(all).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    },
+    { tokenId },
+  );
+  await here.burn(aBurnRequest(1), test.project.call());
+  expect(await database.raw('select distinct token_id from burns')).toHaveLength(2);
+});
+
+itLong('keeps the bytes of a burn that one takes up while another finds it final', async () => {
+  const { store } = await machine('here');
+  await register(store);
+  const ofBurn: WatchedLanding = {
+    ...{ kind: 'burn', tokenId: 'token-1', sequence: 1, requestId: 'request-1', signatures: ['signature 1'] },
+    slot: 7n,
+  };
+  await store.transaction(async (tx) => {
+    await tx.burns.insertMany(aRequest(), [aBurn(1)]);
+    await tx.burns.settleMany([success(1, 7n)]);
+  });
+  await store.transaction(
+    async (tx) => {
+      await tx.landings.reopenBurn(1);
+      await store.transaction((other) => other.landings.forget([ofBurn]), { tokenId: null });
+    },
+    { tokenId: 'token-1' },
+  );
+  const [burn] = await store.read((tx) => tx.burns.ofRequest('request-1'));
+  expect(burn).toStrictEqual(pending(1));
+});
+
+itLong('lets nobody write beside what is of no project', async () => {
+  const hasty = await database.openAgain({ busyTimeoutMs: 50 });
+  const tokenId = tokenOf(test.project);
+  await database.store.transaction(async () => {
+    for (const of of [{ tokenId }, { tokenId: null }, undefined]) {
+      const blocked = hasty.transaction(async () => undefined, of);
+      await expect(blocked).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
+    }
+  });
+  await hasty.transaction(async () => undefined, { tokenId });
+});
+
+it('never passes the cap of a project, however many engines burn at once', async () => {
+  const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
+  const tries = await Promise.allSettled(
+    Array.from({ length: 45 }, (_, at) =>
+      machines[at % 3]?.burn(aBurnRequest(1), test.project.call({ idempotencyKey: `key-${at}` })),
+    ),
+  );
+  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+  expect(codesOf(tries)).toEqual(new Set(['ERR_DAILY_LIMIT_EXCEEDED']));
+  expect((await test.engine.status()).burned).toBe('10');
+});
+
+it('burns once for one key, whichever engines it is brought to at the same time', async () => {
+  const machines = await Promise.all(['a', 'b', 'c', 'd'].map((id) => machine(id)));
+  for (let round = 0; round < 5; round += 1) {
+    const call = test.project.call({ idempotencyKey: `round-${round}` });
+    const answers = new Set<string>();
+    await Promise.all(
+      machines.map(async (engine) => {
+        for (;;) {
+          const answer = await engine.burn(aBurnRequest(1), call).catch((error: { code: string }) => error);
+          if ('value' in answer) return void answers.add(JSON.stringify(answer.value));
+          expect(answer.code).toBe('ERR_DUPLICATE_IDEMPOTENCY_KEY');
+        }
+      }),
+    );
+    expect(answers.size).toBe(1);
+  }
+  expect((await test.engine.status()).burned).toBe('5');
+});
+
+itLong('sets up batches of two projects at the same time', async () => {
+  const other = await test.register();
+  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
+  const pipelines = [aPipeline([burnAction(1)])];
+  const inits = await Promise.all(
+    [test.project, other].map((project, at) =>
+      machines[at]?.initBatch({ pipelines }, project.call({ idempotencyKey: 'batch-1' })),
+    ),
+  );
+  expect(new Set(inits.map((one) => one?.value.batch.id)).size).toBe(2);
+});
+
+itLong('gives every number out once while projects write at the same time', async () => {
+  const projects = [test.project, await test.register(), await test.register()];
+  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
+  await Promise.all(
+    machines.flatMap((engine) =>
+      projects.flatMap((project) =>
+        [1, 2, 3].map((at) =>
+          engine.burnBatch(
+            [aBurnRequest(1, { proof: { at } }), aBurnRequest(1)],
+            project.call({ idempotencyKey: randomIds.uuid() }),
+          ),
+        ),
+      ),
+    ),
+  );
+  const burns = await database.raw('select sequence from burns order by sequence');
+  expect(burns.length).toBe(new Set(burns.map(({ sequence }) => sequence)).size);
+  expect(burns.length).toBeGreaterThanOrEqual(10 + 24);
+});
+
+it('shares what a dead machine has left among the others, each of it settled once', async () => {
+  const dead = await machine('dead', {
+    chain: chainOver(test.chain, {
+      submit: async () => {
+        throw new Error('The machine is gone.');
+      },
+    }),
+  });
+  const projects = [test.project, await test.register()];
+  const left = projects.flatMap((project) =>
+    [1, 2, 3, 4].map(() => dead.burn(aBurnRequest(1), project.call())),
+  );
+  await Promise.allSettled(left);
+  await database.raw(
+    `update requests set instance = 'dead/1/1', lease_until_ms = 1 where status = 'running'`,
+  );
+  const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
+  const reconciled = await Promise.all(machines.map((engine) => engine.reconcile()));
+  expect(reconciled.reduce((sum, { burns }) => sum + burns, 0)).toBe(8);
+  const statuses = await database.raw('select distinct status from burns');
+  expect(statuses).toEqual([{ status: 'SUCCESS' }]);
+  expect((await test.engine.status()).burned).toBe('4');
+});
+
+it('loses nothing of another process that dies with its transaction open', async () => {
+  const tokenId = tokenOf(test.project);
+  const dying = await database.openAgain();
+  const lost = dying.transaction(
+    async (tx) => {
+      await tx.requests.insert(aRequest({ id: 'lost', tokenId, keyId: test.project.registration.tokenId }));
+      await database.raw(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
+      );
+      await tx.requests.get('lost');
+    },
+    { tokenId },
+  );
+  await expect(lost).rejects.toThrow();
+  await test.engine.burn(aBurnRequest(1), test.project.call());
+  expect((await test.engine.status()).burned).toBe('1');
+});

@@ -1,0 +1,219 @@
+/** A program of the user's that signs: believed only where its signature verifies, and ended whatever it does. */
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/signer.js';
+import { commandWords } from '../../src/signing/command-words.js';
+import {
+  createProgramSigner,
+  type ProgramSigner,
+  type ProgramSignerOptions,
+} from '../../src/signing/program-signer.js';
+import { itLong } from '../support/long.js';
+import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
+
+const keypair = generateKeypair();
+const { address } = createKeypairSigner(keypair);
+const messages = (count: number) => Array.from({ length: count }, (_, at) => Buffer.from(`message ${at}`));
+const [message = Buffer.from('')] = messages(1);
+
+const signers: ProgramSigner[] = [];
+afterEach(async () => {
+  await Promise.all(signers.splice(0).map((signer) => signer.close()));
+});
+
+function signerOf(program: TestProgram, more: Partial<ProgramSignerOptions> = {}): ProgramSigner {
+  const words = commandWords(program.command, '--operator-signer');
+  const env = { PATH: process.env['PATH'], FLYWHEEL_API_KEY: 'fw_secret' };
+  const signer = createProgramSigner({ address, role: 'operator', words, env, ...more });
+  signers.push(signer);
+  return signer;
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+async function goneAll(pids: readonly number[]): Promise<void> {
+  while (pids.some(isRunning)) await setTimeout(5);
+}
+
+describe('a program that signs', () => {
+  it.each([
+    ['every line until its input ends', LOOP],
+    ['one line, and ends', ONCE],
+    [
+      'one line without its end',
+      'lines.once("line", (line) => { process.stdout.write(sign(line)); process.exit(0); });',
+    ],
+    [
+      'in pieces, between empty lines',
+      'for await (const line of lines) { const text = sign(line); process.stdout.write("\\n" + text.slice(0, 9)); await new Promise((done) => setTimeout(done, 5)); console.log(text.slice(9) + "\\r\\n"); }',
+    ],
+  ])('signs %s', async (_, code) => {
+    const all = messages(20);
+    const signatures = await signerOf(signingProgram(code, keypair)).signAll(all);
+    expect(signatures.map((signature, at) => verifySignature(address, all[at] as Buffer, signature))).toEqual(
+      all.map(() => true),
+    );
+  });
+
+  itLong('runs a few times at once at most, and again and again as it likes', async () => {
+    const program = signingProgram(LOOP, keypair);
+    const signer = signerOf(program);
+    await signer.signAll(messages(100));
+    await Promise.all(messages(30).map((one) => signer.sign(one)));
+    expect(program.pids().length).toBeLessThanOrEqual(8);
+  });
+
+  it('learns whose signature is wanted, and none of the settings of this program', async () => {
+    const code =
+      'note(JSON.stringify(Object.keys(process.env).filter((name) => /FLYWHEEL/.test(name)))); note(process.env.FLYWHEEL_SIGNER_ADDRESS);';
+    const program = signingProgram(`${code}${LOOP}`, keypair);
+    await signerOf(program).sign(message);
+    expect(program.notes().slice(1)).toEqual(['["FLYWHEEL_SIGNER_ADDRESS"]', address]);
+  });
+
+  it('is gone when the signer is closed, with what it has started', async () => {
+    const code = `import('node:child_process').then(({ spawn }) => {
+      note('start ' + spawn('sleep', ['600'], { stdio: 'ignore' }).pid);
+      ${LOOP.replace('for await (const line of lines)', 'lines.on("line", (line) =>').replace(/;$/, ');')}
+      lines.on('close', () => setTimeout(() => {}, 600_000));
+    });`;
+    const program = signingProgram(code, keypair);
+    const signer = signerOf(program);
+    await signer.sign(message);
+    await signer.close();
+    expect(program.pids()).toHaveLength(2);
+    await goneAll(program.pids());
+  });
+
+  itLong('ends, and is not waited for because of what it has left running', async () => {
+    const code = `import('node:child_process').then(({ spawn }) => {
+      note('start ' + spawn('sleep', ['600'], { stdio: 'inherit' }).pid);
+      lines.once('line', (line) => process.stdout.write(sign(line) + '\\n', () => process.exit(0)));
+    });`;
+    const program = signingProgram(code, keypair);
+    const signer = signerOf(program);
+    for (const one of messages(2)) await signer.sign(one);
+    await signer.close();
+    expect(program.pids()).toHaveLength(4);
+    await goneAll(program.pids());
+  });
+});
+
+describe('a program that does not sign', () => {
+  const failing = (code: string, more: Partial<ProgramSignerOptions> = {}) => {
+    const program = signingProgram(code, keypair);
+    return {
+      program,
+      failure: signerOf(program, more)
+        .sign(message)
+        .catch((error: unknown) => error),
+    };
+  };
+
+  it.each([
+    ['garbage', 'for await (const line of lines) console.log("hello");', /no signature \(5 characters\)/],
+    ['the message', 'for await (const line of lines) console.log(line);', /no signature/],
+    [
+      'a signature over another message',
+      'for await (const line of lines) console.log(sign("AAAA"));',
+      /not that of/,
+    ],
+    [
+      'a key',
+      'for await (const line of lines) console.log(seed.toString("base64"));',
+      /no signature \(44 characters\)/,
+    ],
+  ])('answers %s: nothing of it is used, or shown', async (_, code, message_) => {
+    const { failure } = failing(code);
+    const error = (await failure) as Error;
+    expect(error).toMatchObject({ code: 'ERR_SIGNATURE_WRONG', message: expect.stringMatching(message_) });
+    expect(error.message).not.toContain(Buffer.from(keypair.subarray(0, 32)).toString('base64'));
+  });
+
+  itLong('has another key', async () => {
+    const signer = signerOf(signingProgram(LOOP, generateKeypair()));
+    await expect(signer.sign(message)).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
+  });
+
+  it.each([
+    ['ends with a status', 'console.error("AccessDenied: no"); process.exit(3);', /status 3/],
+    ['ends without an answer', 'process.exit(0);', /without an answer/],
+    ['is killed', 'process.kill(process.pid, "SIGKILL");', /ended by SIGKILL/],
+    ['floods', 'process.stdout.write("x".repeat(5_000));', /more than a signature/],
+    [
+      'answers twice',
+      'for await (const line of lines) console.log(sign(line) + "\\n" + sign(line));',
+      /more than it was asked/,
+    ],
+  ])('%s', async (_, code, reason) => {
+    const { failure } = failing(code);
+    expect(await failure).toMatchObject({
+      code: 'ERR_SIGNER_FAILED',
+      message: expect.stringMatching(reason),
+    });
+  });
+
+  itLong('is not there', async () => {
+    const signer = createProgramSigner({ address, role: 'operator', words: ['/no/such/program'], env: {} });
+    await expect(signer.sign(message)).rejects.toMatchObject({
+      code: 'ERR_SIGNER_FAILED',
+      message: expect.stringContaining('cannot be started (ENOENT)'),
+    });
+  });
+
+  it('says why, and its keys are hidden', async () => {
+    const code =
+      'console.error("denied for " + seed.toString("base64")); setTimeout(() => process.exit(1), 20);';
+    expect(await failing(code).failure).toMatchObject({
+      message: expect.stringContaining('status 1, and said “denied for ***”; nothing was sent.'),
+    });
+  });
+
+  it('hangs, and is ended with what it has started', async () => {
+    const code = `const { spawn } = await import('node:child_process');
+      note('start ' + spawn('sleep', ['600'], { stdio: 'ignore' }).pid);`;
+    const { program, failure } = failing(code, { timeoutMs: 400 });
+    expect(await failure).toMatchObject({
+      code: 'ERR_SIGNER_FAILED',
+      message: expect.stringContaining('no answer within 0.4 s'),
+    });
+    await goneAll(program.pids());
+  });
+
+  it('is ended by an interrupt', async () => {
+    const interrupt = new AbortController();
+    const program = signingProgram('', keypair);
+    const failure = signerOf(program, { signal: interrupt.signal }).signAll(messages(3));
+    while (program.pids().length < 3) await setTimeout(5);
+    interrupt.abort();
+    await expect(failure).rejects.toMatchObject({ code: 'ERR_INTERRUPTED' });
+    await goneAll(program.pids());
+  });
+
+  it('dies half way: nothing more is asked, and the next time it is', async () => {
+    const dying =
+      'let left = 2; for await (const line of lines) { note("asked"); if (left-- === 0) process.exit(1); console.log(sign(line)); }';
+    const program = signingProgram(dying, keypair);
+    const signer = signerOf(program);
+    await expect(signer.signAll(messages(200))).rejects.toMatchObject({ code: 'ERR_SIGNER_FAILED' });
+    expect(program.notes().filter((note) => note === 'asked').length).toBeLessThan(40);
+    program.become(LOOP);
+    expect(await signerOf(program).signAll(messages(40))).toHaveLength(40);
+  });
+
+  it('is swapped for one with another key during the run: that one is not believed', async () => {
+    const program = signingProgram(ONCE, keypair);
+    const signer = signerOf(program);
+    await signer.sign(message);
+    program.become(`seed.reverse(); const other = createPrivateKey({ key: Buffer.concat([der.subarray(0, 16), seed]), format: 'der', type: 'pkcs8' });
+      for await (const line of lines) console.log(ed25519(null, Buffer.from(line, 'base64'), other).toString('base64'));`);
+    await expect(signer.sign(message)).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
+  });
+});

@@ -1,0 +1,120 @@
+/** Members of a flywheel's multisig who act with the tools of Squads' makers, over `flywheel local rpc`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Connection,
+  Keypair,
+  PublicKey,
+  type TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
+import { listening } from '../support/http-serve.js';
+import type { Operator, Template } from '../support/operator.js';
+import { closeConnections, connectionTo } from '../support/web3.js';
+
+export type Vote = 'approve' | 'reject' | 'cancel';
+
+export interface Members {
+  readonly url: string;
+  /** Executes the next transactions of a batch as the owner. @returns how many have landed. */
+  execute(batchIndex: number, count: number): Promise<number>;
+  /** Owner and operator vote; who has voted so already is passed over. */
+  vote(batchIndex: number, vote: Vote): Promise<void>;
+  /** Closes the accounts of a batch that is over, or so many of its transactions only. */
+  close(batchIndex: number, count?: number): Promise<void>;
+  /** How often each proof stands in a transaction that succeeded, as the chain's own records say. */
+  executions(proofHashes: readonly string[]): Promise<readonly number[]>;
+  leave(): Promise<void>;
+}
+
+const keypairIn = (path: string): Keypair =>
+  Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(path, 'utf8'))));
+
+export async function membersOf(
+  { directory, dataDir, owner: ownerFile }: Operator,
+  { made }: Template,
+): Promise<Members> {
+  const rpc = await listening(
+    { home: directory, dataDir },
+    ...['local', 'rpc', '--port', '0', '--on-demand'],
+  );
+  const connection: Connection = connectionTo(rpc.url);
+  const multisigPda = new PublicKey(made.multisig);
+  const owner = keypairIn(ownerFile);
+  const operator = keypairIn(join(dataDir, 'keys', `${made.operator}.json`));
+
+  /** @returns whether it has landed and succeeded. */
+  const send = async (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> => {
+    const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash();
+    const message = new TransactionMessage({
+      ...{ payerKey: signer.publicKey, recentBlockhash: blockhash, instructions },
+    });
+    const transaction = new VersionedTransaction(message.compileToV0Message());
+    transaction.sign([signer]);
+    const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+    const { value } = await connection.confirmTransaction({ signature, blockhash, lastValidBlockHeight });
+    return value.err === null;
+  };
+  const batchAt = (batchIndex: number) =>
+    squads.accounts.Batch.fromAccountAddress(
+      connection,
+      squads.getTransactionPda({ multisigPda, index: BigInt(batchIndex) })[0],
+    );
+
+  return {
+    url: rpc.url,
+    async execute(batchIndex, count) {
+      const { executedTransactionIndex: from } = await batchAt(batchIndex);
+      for (let done = 0; done < count; done += 1) {
+        const { instruction } = await squads.instructions.batchExecuteTransaction({
+          ...{ connection, multisigPda, member: owner.publicKey },
+          ...{ batchIndex: BigInt(batchIndex), transactionIndex: from + done + 1 },
+        });
+        if (!(await send(owner, instruction))) return done;
+      }
+      return count;
+    },
+    async vote(batchIndex, vote) {
+      for (const member of [owner, operator]) {
+        const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: member.publicKey };
+        const instruction = {
+          approve: squads.instructions.proposalApprove,
+          reject: squads.instructions.proposalReject,
+          cancel: squads.instructions.proposalCancelV2,
+        }[vote](terms);
+        await send(member, instruction);
+      }
+    },
+    async close(batchIndex, count) {
+      const { size } = await batchAt(batchIndex);
+      const terms = { multisigPda, rentCollector: operator.publicKey, batchIndex: BigInt(batchIndex) };
+      for (let index = size; index > size - (count ?? size); index -= 1)
+        await send(
+          operator,
+          squads.instructions.vaultBatchTransactionAccountClose({ ...terms, transactionIndex: index }),
+        );
+      if (count === undefined) await send(operator, squads.instructions.batchAccountsClose(terms));
+    },
+    async executions(proofHashes) {
+      const [vault] = squads.getVaultPda({ multisigPda, index: 0 });
+      const named = await connection.getSignaturesForAddress(vault, {}, 'confirmed');
+      const texts = await Promise.all(
+        named
+          .filter(({ err }) => err === null)
+          .map(async ({ signature }) => {
+            const found = await connection.getTransaction(signature, {
+              ...{ commitment: 'confirmed', maxSupportedTransactionVersion: 0 },
+            });
+            return found?.meta?.logMessages?.join('\n') ?? '';
+          }),
+      );
+      return proofHashes.map((hash) => texts.filter((text) => text.includes(hash)).length);
+    },
+    async leave() {
+      closeConnections();
+      await rpc.end('SIGTERM');
+    },
+  };
+}

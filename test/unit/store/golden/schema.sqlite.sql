@@ -1,0 +1,309 @@
+create table "tokens" (
+  "id" text not null,
+  "name" text not null,
+  "symbol" text not null,
+  "mint_address" text not null,
+  "decimals" integer not null check ("decimals" between 0 and 255),
+  "token_program" text not null check ("token_program" in ('token', 'token-2022')),
+  "generation" text not null check ("generation" in ('v1', 'v2')),
+  "supply" text not null check (length("supply") = 20 and ltrim("supply", '0123456789') = '' and "supply" <= '18446744073709551615'),
+  "burn_wallet" text not null,
+  "burn_token_account" text not null,
+  "date_created" text not null,
+  primary key ("id"),
+  unique ("mint_address"));
+
+create table "flywheels" (
+  "id" text not null,
+  "token_id" text not null,
+  "multisig" text not null,
+  "vault_index" integer not null check ("vault_index" between 0 and 255),
+  "vault" text not null,
+  "vault_token_account" text not null,
+  "owner" text not null,
+  "operator" text not null,
+  "proof_types" text not null check (json_valid("proof_types")),
+  "daily_burn_cap" text check (length("daily_burn_cap") = 20 and ltrim("daily_burn_cap", '0123456789') = '' and "daily_burn_cap" <= '18446744073709551615'),
+  "daily_airdrop_cap" text check (length("daily_airdrop_cap") = 20 and ltrim("daily_airdrop_cap", '0123456789') = '' and "daily_airdrop_cap" <= '18446744073709551615'),
+  "name" text,
+  "place" text check (json_valid("place")),
+  primary key ("id"),
+  unique ("token_id"),
+  unique ("multisig", "vault_index"),
+  unique ("id", "token_id"),
+  foreign key ("token_id") references tokens (id));
+
+create unique index flywheels_name on "flywheels" (name) where name is not null;
+
+create table "api_keys" (
+  "id" text not null,
+  "token_id" text not null,
+  "hash" text not null,
+  "scopes" text not null check (json_valid("scopes")),
+  "proof_types" text check (json_valid("proof_types")),
+  "date_created" text not null,
+  "date_revoked" text,
+  "date_expires" text,
+  primary key ("id"),
+  unique ("hash"),
+  unique ("id", "token_id"),
+  foreign key ("token_id") references tokens (id));
+
+create index api_keys_of_token on "api_keys" (token_id);
+
+create table "batches" (
+  "ordinal" integer primary key autoincrement,
+  "id" text not null,
+  "flywheel_id" text not null,
+  "token_id" text not null,
+  "key_id" text not null,
+  "request_id" text not null,
+  "status" text not null check ("status" in ('AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED')),
+  "batch_index" text not null check (length("batch_index") = 20 and ltrim("batch_index", '0123456789') = '' and "batch_index" <= '18446744073709551615'),
+  "day" text not null,
+  "init_result" text check (json_valid("init_result")),
+  "execute_result" text check (json_valid("execute_result")),
+  "setup_rent_lamports" text not null check (length("setup_rent_lamports") = 20 and ltrim("setup_rent_lamports", '0123456789') = '' and "setup_rent_lamports" <= '18446744073709551615'),
+  "instance" text,
+  "lease_until_ms" integer not null,
+  "fee_lamports" text not null check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
+  "rent_paid_lamports" text not null check (length("rent_paid_lamports") = 20 and ltrim("rent_paid_lamports", '0123456789') = '' and "rent_paid_lamports" <= '18446744073709551615'),
+  "rent_reclaimed_lamports" text not null check (length("rent_reclaimed_lamports") = 20 and ltrim("rent_reclaimed_lamports", '0123456789') = '' and "rent_reclaimed_lamports" <= '18446744073709551615'),
+  "date_created" text not null,
+  "date_updated" text not null,
+  "date_cancelled" text,
+  "date_closed" text,
+  unique ("id"),
+  unique ("id", "token_id"),
+  foreign key ("flywheel_id", "token_id") references flywheels (id, token_id),
+  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  check (date_cancelled is null or status = 'FAILED'),
+  check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null));
+
+create index batches_open on "batches" (token_id, ordinal) where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED');
+
+create index batches_status on "batches" (status);
+
+create index batches_of_token on "batches" (token_id, ordinal);
+
+create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
+
+create table "batch_plans" (
+  "batch_id" text not null,
+  "pipelines" text not null check (json_valid("pipelines")),
+  primary key ("batch_id"),
+  foreign key ("batch_id") references batches (id));
+
+create table "usage_holds" (
+  "batch_id" text not null,
+  "kind" text not null check ("kind" in ('burn', 'airdrop')),
+  "token_id" text not null,
+  "amount" text not null check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
+  "from_day" text not null,
+  "to_day" text,
+  primary key ("batch_id", "kind"),
+  foreign key ("batch_id", "token_id") references batches (id, token_id));
+
+create index usage_holds_of_token on "usage_holds" (token_id, kind);
+
+create table "issued_votes" (
+  "ordinal" integer primary key autoincrement,
+  "batch_id" text not null,
+  "kind" text not null check ("kind" in ('approve', 'reject', 'cancel')),
+  "transaction" blob not null,
+  "signature" text not null,
+  "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
+  "date_created" text not null,
+  unique ("signature"),
+  foreign key ("batch_id") references batches (id));
+
+create index issued_votes_of_batch on "issued_votes" (batch_id, ordinal);
+
+create table "bundles" (
+  "ordinal" integer primary key autoincrement,
+  "id" text not null,
+  "batch_id" text not null,
+  "phase" text not null check ("phase" in ('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE')),
+  "first" integer not null check ("first" >= 0),
+  "bundle_id" text not null,
+  "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
+  "status" text not null check ("status" in ('PENDING', 'LANDED', 'FAILED', 'EXPIRED')),
+  "error_message" text,
+  "failed_transaction" integer,
+  "watched_slot" text check (length("watched_slot") = 20 and ltrim("watched_slot", '0123456789') = '' and "watched_slot" <= '18446744073709551615'),
+  "date_landed" text,
+  "fee_lamports" text check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
+  unique ("id"),
+  unique ("bundle_id"),
+  foreign key ("batch_id") references batches (id),
+  check (watched_slot is null or status = 'LANDED'),
+  check ((watched_slot is null) = (date_landed is null) and (watched_slot is null) = (fee_lamports is null)));
+
+create index bundles_of_batch on "bundles" (batch_id);
+
+create unique index bundles_live on "bundles" (batch_id, phase, first) where status in ('PENDING', 'LANDED');
+
+create index bundles_watched on "bundles" (ordinal) where watched_slot is not null;
+
+create table "bundle_transactions" (
+  "bundle" text not null,
+  "position" integer not null check ("position" >= 0),
+  "signature" text not null,
+  "bytes" blob not null,
+  primary key ("bundle", "position"),
+  unique ("signature"),
+  foreign key ("bundle") references bundles (id));
+
+create table "requests" (
+  "id" text not null,
+  "token_id" text not null,
+  "key_id" text not null,
+  "operation" text not null check ("operation" in ('burn', 'burnBatch', 'initBatch', 'executeBatch')),
+  "value" text not null,
+  "fingerprint" text not null,
+  "status" text not null check ("status" in ('running', 'done')),
+  "instance" text not null,
+  "lease_until_ms" integer not null,
+  "reply" text,
+  "batch_id" text,
+  "day_count" integer not null,
+  "date_created" text not null,
+  primary key ("id"),
+  unique ("token_id", "operation", "value"),
+  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  foreign key ("batch_id") references batches (id) deferrable initially deferred,
+  check ((status = 'done') = (reply is not null)));
+
+create index requests_running on "requests" (date_created, id) where status = 'running';
+
+create index requests_of_batch on "requests" (batch_id) where batch_id is not null;
+
+create index requests_done on "requests" (day_count) where status = 'done';
+
+create table "noted_days" (
+  "day" text not null,
+  "day_count" integer not null,
+  primary key ("day"),
+  unique ("day_count"));
+
+create table "burns" (
+  "sequence" integer not null,
+  "request_id" text not null,
+  "index" integer not null check ("index" >= 0),
+  "token_id" text not null,
+  "key_id" text not null,
+  "proof_type" text not null,
+  "proof_hash" text not null,
+  "amount" text not null check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
+  "persist_onchain" integer not null check ("persist_onchain" in (0, 1)),
+  "day" text not null,
+  "status" text not null check ("status" in ('PENDING', 'SUCCESS', 'FAILED')),
+  "signature" text not null,
+  "transaction" blob,
+  "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
+  "error_code" text,
+  "error_message" text,
+  "date_created" text not null,
+  "date_settled" text,
+  "fee_lamports" text check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
+  "watched_slot" text check (length("watched_slot") = 20 and ltrim("watched_slot", '0123456789') = '' and "watched_slot" <= '18446744073709551615'),
+  primary key ("sequence"),
+  unique ("signature"),
+  unique ("request_id", "index"),
+  foreign key ("token_id") references tokens (id),
+  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  check (amount > '00000000000000000000'),
+  check ((status = 'PENDING') = (date_settled is null)),
+  check ((status = 'FAILED') = (error_code is not null)),
+  check (watched_slot is null or status = 'SUCCESS'),
+  check ("transaction" is not null or (status <> 'PENDING' and watched_slot is null)));
+
+create index burns_pending on "burns" (token_id) where status = 'PENDING';
+
+create index burns_watched on "burns" (sequence) where watched_slot is not null;
+
+create index burns_of_token on "burns" (token_id, sequence);
+
+create index burns_of_proof on "burns" (substr(proof_hash, 1, 16));
+
+create table "daily_usage" (
+  "token_id" text not null,
+  "day" text not null,
+  "kind" text not null check ("kind" in ('burn', 'airdrop')),
+  "landed" text not null check (length("landed") = 20 and ltrim("landed", '0123456789') = '' and "landed" <= '18446744073709551615'),
+  primary key ("token_id", "day", "kind"),
+  foreign key ("token_id") references tokens (id));
+
+create table "audit_log" (
+  "ordinal" integer primary key autoincrement,
+  "token_id" text,
+  "actor" text not null,
+  "action" text not null check ("action" in ('register', 'keys.create', 'keys.revoke', 'gap.accept', 'copy', 'migrate')),
+  "subject" text,
+  "detail" text not null check (json_valid("detail")),
+  "date_created" text not null,
+  foreign key ("token_id") references tokens (id));
+
+create index audit_log_of_token on "audit_log" (token_id, ordinal);
+
+create trigger audit_log_update before update on audit_log
+  begin select raise(abort, 'an entry of audit_log stays'); end;
+
+create trigger audit_log_delete before delete on audit_log
+  begin select raise(abort, 'an entry of audit_log stays'); end;
+
+create table "gaps" (
+  "id" text not null,
+  "token_id" text not null,
+  "status" text not null check ("status" in ('OPEN', 'ACCEPTED')),
+  "burns" integer not null check ("burns" >= 0),
+  "burned" text not null check (length("burned") = 20 and ltrim("burned", '0123456789') = '' and "burned" <= '18446744073709551615'),
+  "airdropped" text not null check (length("airdropped") = 20 and ltrim("airdropped", '0123456789') = '' and "airdropped" <= '18446744073709551615'),
+  "transactions" integer not null check ("transactions" >= burns),
+  "first_signature" text not null,
+  "last_signature" text not null,
+  "date_found" text not null,
+  "date_accepted" text,
+  primary key ("id"),
+  foreign key ("token_id") references tokens (id),
+  check ((status = 'ACCEPTED') = (date_accepted is not null)));
+
+create unique index gaps_open on "gaps" (token_id) where status = 'OPEN';
+
+create table "gap_transactions" (
+  "gap_id" text not null,
+  "position" integer not null check ("position" >= 0),
+  "signature" text not null,
+  "burned" text not null check (length("burned") = 20 and ltrim("burned", '0123456789') = '' and "burned" <= '18446744073709551615'),
+  "airdropped" text not null check (length("airdropped") = 20 and ltrim("airdropped", '0123456789') = '' and "airdropped" <= '18446744073709551615'),
+  "memo" text,
+  "date_landed" text,
+  primary key ("gap_id", "position"),
+  unique ("signature"),
+  foreign key ("gap_id") references gaps (id));
+
+create table "chain_marks" (
+  "account" text not null,
+  "token_id" text not null,
+  "signature" text not null,
+  primary key ("account"),
+  foreign key ("token_id") references tokens (id));
+
+create table "progress" (
+  "id" text not null,
+  "genesis" text,
+  "revision" integer not null,
+  "ledger_mark" text not null,
+  "lineage" text not null,
+  "held_until" text check (length("held_until") = 20 and ltrim("held_until", '0123456789') = '' and "held_until" <= '18446744073709551615'),
+  primary key ("id"),
+  check (id = 'store'),
+  check (held_until is null or lineage <> ''));
+
+pragma application_id = 1179408723;
+
+create table burn_numbers (last integer not null);
+
+insert into burn_numbers values (0);
+
+insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', 'file');

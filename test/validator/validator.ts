@@ -1,0 +1,227 @@
+/**
+ * The service on a validator that somebody else runs, with the real Squads program on it: projects are registered there by the
+ * plain steps, so that nothing of it leans on how the embedded ledger or `register` does it.
+ */
+import { rmSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { rentExemptLamports } from '../../src/chain/account.js';
+import { type Chain, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/chain.js';
+import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { ALL_PERMISSIONS } from '../../src/chain/squads/accounts.js';
+import { multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
+import { multisigCreateV2 } from '../../src/chain/squads/builders.js';
+import { createAccount, transfer } from '../../src/chain/system.js';
+import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
+import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
+import {
+  createAssociatedTokenAccountIdempotent,
+  initializeMint2,
+  mintToChecked,
+} from '../../src/chain/tokens/instructions.js';
+import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
+import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/signer.js';
+import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { createInstances } from '../../src/compose/instances.js';
+import { dataFiles } from '../../src/compose/local-config.js';
+import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
+import { readProgramConfig } from '../../src/compose/registration/state.js';
+import type { RegisterInput } from '../../src/contract/admin.js';
+import { insertKey } from '../../src/engine/admin/keys.js';
+import { registrationView } from '../../src/engine/admin/registration-view.js';
+import { createEngine } from '../../src/engine/engine.js';
+import { settle } from '../../src/engine/settle/settle.js';
+import type { FlywheelRecord, TokenRecord } from '../../src/store/records.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import { type Address, address } from '../../src/values/address.js';
+import { randomIds } from '../../src/values/ids.js';
+import { Secret } from '../../src/values/secret.js';
+import { isoTime, systemClock } from '../../src/values/time.js';
+import { parseTokenAmount } from '../../src/values/token-amount.js';
+import { temporaryDirectory } from '../support/chain.js';
+import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from '../support/engine.js';
+import type { TestCluster } from '../support/open-cluster.js';
+import { rpcResult } from '../support/rpc-call.js';
+import { nodeAt } from '../support/rpc-chain.js';
+
+const SOL = 1_000_000_000n;
+const AIRDROP_LAMPORTS = 40n * SOL;
+
+const base = (text: string, decimals: number): bigint =>
+  /^0+$/.test(text) ? 0n : parseTokenAmount(text, decimals);
+
+/** Lands transactions one after the other. */
+async function land(
+  chain: Chain,
+  payer: KeypairSigner,
+  steps: readonly {
+    readonly instructions: readonly Instruction[];
+    readonly signers?: readonly KeypairSigner[];
+  }[],
+): Promise<void> {
+  for (const { instructions, signers = [] } of steps) {
+    const sign = async () => {
+      const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+      const message = compileLegacyMessage({ payer: payer.address, instructions, blockhash });
+      return { transactions: [signTransaction(message, [payer, ...signers])], lastValidBlockHeight };
+    };
+    const [end] = await settle(chain, {
+      units: [await sign()],
+      areNew: true,
+      as: 'alone',
+      renew: async () => [await sign()],
+    });
+    if (end?.end.kind !== 'landed')
+      throw new TypeError(`Not set up: ${JSON.stringify(end?.end.kind === 'failed' && end.end.reason)}`);
+  }
+}
+
+/** A payer with as much as a project takes. */
+export async function payerOn(url: string, chain: Chain): Promise<KeypairSigner> {
+  const payer = createKeypairSigner(generateKeypair());
+  await rpcResult(url, 'requestAirdrop', payer.address, Number(AIRDROP_LAMPORTS));
+  while ((await chain.getAccounts([payer.address]))[0] == null) await setTimeout(200);
+  return payer;
+}
+
+/** Mint, multisig, wallets and their accounts, then the records. */
+async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInput>): Promise<TestProject> {
+  const { chain, store, keyring, ids, clock } = deps;
+  const owner = createKeypairSigner(generateKeypair());
+  const input: RegisterInput = { ...REGISTER_DEFAULTS, owner: owner.address, ...more };
+  const [payer, config] = [await payerOn(url, chain), await readProgramConfig(chain)];
+  const [mint, createKey] = [createKeypairSigner(generateKeypair()), createKeypairSigner(generateKeypair())];
+  const [burnWallet, operator] = [keyring.create(), keyring.create()];
+  const multisig = multisigAddress(createKey.address).address;
+  const vault = vaultAddress(multisig, 0).address;
+  const { decimals } = input;
+  const tokenProgram = tokenProgramAddress(input.tokenProgram);
+  const common = { mint: mint.address, tokenProgram };
+  const accountOf = (of: Address): Address => associatedTokenAddress(of, mint.address, tokenProgram);
+  const pay = (to: Address, lamports: bigint): readonly Instruction[] =>
+    lamports === 0n ? [] : [transfer({ from: payer.address, to, lamports })];
+  const give = (to: Address, amount: bigint): readonly Instruction[] => [
+    createAssociatedTokenAccountIdempotent({ ...common, payer: payer.address, owner: to }),
+    ...(amount === 0n
+      ? []
+      : [mintToChecked({ ...common, to: accountOf(to), authority: payer.address, amount, decimals })]),
+  ];
+  const members = [address(input.owner), operator.address].map((key) => ({
+    key,
+    permissions: ALL_PERMISSIONS,
+  }));
+  await land(chain, payer, [
+    {
+      instructions: [
+        ...pay(operator.address, 10n * SOL),
+        ...pay(address(input.owner), SOL),
+        ...pay(vault, base(input.vaultSol, 9)),
+        ...pay(burnWallet.address, base(input.burnWalletSol, 9)),
+      ],
+    },
+    {
+      instructions: [
+        createAccount({
+          ...{ from: payer.address, account: mint.address, owner: tokenProgram },
+          ...{ lamports: rentExemptLamports(MINT_SIZE_BYTES), sizeBytes: MINT_SIZE_BYTES },
+        }),
+        initializeMint2({ ...common, decimals, mintAuthority: payer.address, freezeAuthority: null }),
+        ...give(burnWallet.address, base(input.burnWalletTokens, decimals)),
+        ...give(vault, base(input.vaultTokens, decimals)),
+      ],
+      signers: [mint],
+    },
+    {
+      instructions: [
+        multisigCreateV2({
+          ...{ createKey: createKey.address, creator: payer.address, treasury: config.treasury },
+          ...{ configAuthority: null, threshold: 2, members, timeLockSeconds: 0 },
+          rentCollector: operator.address,
+        }),
+      ],
+      signers: [createKey],
+    },
+  ]);
+  const token: TokenRecord = {
+    ...{ id: ids.uuid(), name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals },
+    ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration },
+    ...{ supply: base(input.supply, decimals), burnWallet: burnWallet.address },
+    burnTokenAccount: accountOf(burnWallet.address),
+    dateCreated: isoTime(clock.nowMs()),
+  };
+  const cap = (text: string | null): bigint | null => (text === null ? null : base(text, decimals));
+  const flywheel: FlywheelRecord = {
+    ...{ id: ids.uuid(), tokenId: token.id, multisig, vaultIndex: 0, vault, owner: address(input.owner) },
+    ...{ vaultTokenAccount: accountOf(vault), operator: operator.address, proofTypes: input.proofTypes },
+    ...{ dailyBurnCap: cap(input.dailyBurn), dailyAirdropCap: cap(input.dailyAirdrop) },
+    ...{ name: null, place: null },
+  };
+  const apiKey = await store.transaction(async (tx) => {
+    await tx.tokens.insert(token);
+    await tx.flywheels.insert(flywheel);
+    return insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });
+  });
+  const key = new Secret(apiKey.key);
+  return {
+    ...{ registration: registrationView(token, flywheel), owner, key },
+    call: (rest = {}) => ({ credential: key, ...rest }),
+  };
+}
+
+/** The validator at this address, as an engine uses it. */
+export const chainOf = (url: string): Chain =>
+  createRpcChain({
+    nodes: [nodeAt(url)],
+    ...{ timeoutMs: 10_000, maxWaitMs: 30_000, pollMs: 100, clock: systemClock, random: Math.random },
+    maxPriorityFeeLamports: DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
+    sleep: (ms) => setTimeout(ms),
+  }).chain;
+
+/** An engine on the validator at this address, with a project of an owner. */
+export async function openOnValidator(
+  url: string,
+  owner: string,
+): Promise<{ readonly test: TestEngine; readonly cluster: TestCluster; close(): Promise<void> }> {
+  const dataDir = temporaryDirectory();
+  const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
+  const chain = chainOf(url);
+  const keyring = createFileKeyring(dataFiles(dataDir).keys);
+  const [instances, limits] = [createInstances(), DEFAULT_LIMITS];
+  const deps: TestDeps = {
+    store,
+    chain,
+    keyring,
+    treasury: null,
+    clock: systemClock,
+    ids: randomIds,
+    instances,
+    actor: 'test',
+    limits,
+  };
+  const engine = createEngine(deps);
+  const register = (input: Partial<RegisterInput> = {}) => registerOn(url, deps, input);
+  const project = await register({ owner });
+  const test = { engine, chain, store, dataDir, project, deps, register };
+  const expire = async (): Promise<void> => {
+    const { blockhash } = await chain.latestBlockhash();
+    while (await chain.isBlockhashValid(blockhash)) await setTimeout(1_000);
+  };
+  const nothing = async (): Promise<void> => undefined;
+  const close = async (): Promise<void> => {
+    await chain.close();
+    instances.release();
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return {
+    // What only a ledger of its own has is not asked of it here.
+    test: test as Partial<TestEngine> as TestEngine,
+    cluster: { chain, seen: nothing, settle: nothing, expire, close: nothing },
+    close,
+  };
+}
