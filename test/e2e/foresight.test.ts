@@ -106,7 +106,7 @@ describe('--strict', () => {
     expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
-    expect(again.stderr).toContain('it is done, and the command would only print what came of it');
+    expect(again.stderr).toContain('it is done, and the command would only print its outcome');
   });
 });
 

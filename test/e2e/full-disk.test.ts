@@ -12,7 +12,7 @@ import type { Spawned } from '../support/spawn.js';
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
 /** In five requests, of which each makes the files some 300 KiB larger. */
 const ELEMENTS = 5_000;
-const ROOM_KIB = 1_000;
+const ROOM_KIB = 2_000;
 
 let template: Template;
 beforeAll(async () => {

@@ -168,8 +168,6 @@ describe('an execution by an approval file', () => {
     const again = await remote.run(...words, '--expect', file, '--yes');
     expect([again.exit, JSON.parse(again.stdout).result.totalSuccessful]).toEqual([0, 3]);
     expect(remote.open()).toEqual([]);
-    const late = await remote.paste(resumeLineOf(lost));
-    expect([late.exit, problemOf(late).message]).toEqual([2, expect.stringMatching('is over and done')]);
     expect(Number(await burned(remote)) - before).toBe(3);
   });
 });

@@ -53,7 +53,7 @@ export function joinIn(place: Place): Command {
 export function rest({ words, items = [] }: Command): Command | undefined {
   const isFile = words[0] === 'burn-batch' || words[1] === 'run';
   if (!isFile) return undefined;
-  const kept = words.filter((word) => !['--again', '--only-new', '--rest'].includes(word));
+  const kept = words.filter((word) => !['--again', '--rest'].includes(word));
   return { words: [...kept, '--rest'], items };
 }
 
@@ -106,7 +106,6 @@ function aboutBatch({ random, goods }: Place, { id, items }: BookedBatch, habit:
 
 function howOften(random: Office['random']): string[] {
   if (random.oneIn(10)) return ['--again'];
-  if (random.oneIn(6)) return ['--rest'];
-  if (random.oneIn(5)) return ['--only-new'];
+  if (random.oneIn(4)) return ['--rest'];
   return [];
 }

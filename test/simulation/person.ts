@@ -64,7 +64,7 @@ export class Person {
     say(`  ${process.name} types: ${words.join(' ')}`);
     running.add(words);
     const file = words.find((word) => word.endsWith('.json')) ?? '';
-    if (words.includes('--only-new')) narrowed.add(file);
+    if (words.includes('--rest')) narrowed.add(file);
     const isWhole = !narrowed.has(file);
     const items = command.items ?? [];
     const unseen = this.#unseen(command);

@@ -64,8 +64,8 @@ async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
   const command =
     kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
   if ((await type(command, items)) === 0) return;
-  await type([...command, '--only-new']);
-  await type([...command, '--rest']);
+  // A file whose batch was cancelled is refused with both.
+  if ((await type([...command, '--rest'], items)) === 2) await type([...command, '--again'], items);
 }
 
 /** Whatever waits or has failed is cancelled, and what is over but for its accounts is closed. */

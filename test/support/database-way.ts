@@ -21,7 +21,7 @@ export interface DatabaseWay {
 }
 
 /** How a writer of one project begins, commits (PostgreSQL's frontend protocol: a simple query), and asks what became of that. */
-const BEGIN = 'flywheel project';
+const BEGIN = 'begin_write';
 const COMMIT = Buffer.from('Q\0\0\0\x0bcommit\0', 'latin1');
 const ASK = 'pg_xact_status';
 
