@@ -51,7 +51,7 @@ export class Shutdown {
   #closing: Promise<boolean> | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
   /** Aborted at the end of the grace. */
-  readonly signal = this.#grace.signal;
+  readonly signal: AbortSignal = this.#grace.signal;
   /** Are no more connections accepted? */
   isClosing = false;
   /** An answer waits for it: its client might come back while the listener is being closed, and be reset. */
