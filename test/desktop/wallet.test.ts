@@ -24,7 +24,6 @@ import {
   makeTemplate,
   type Operator,
   problemOf,
-  resumeLineOf,
   type Template,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
@@ -191,7 +190,7 @@ describe('batch approve --wallet', () => {
     });
   });
 
-  it('sends what carries assertions of Lighthouse, and looks the same up when it is run again', async () => {
+  it('sends what carries assertions of Lighthouse', async () => {
     // Nothing of that program is on the embedded chain, which therefore does not take it.
     const { url, ended } = await approving('--json', '--wait', '4');
     const { page } = await visiting(url, aWallet(remade({ after: [ASSERTION] })));
@@ -199,12 +198,7 @@ describe('batch approve --wallet', () => {
     const first = await ended;
     expect(first.stderr).toContain('The wallet added AssertAccountInfo of Lighthouse.');
     expect([first.exit, problemOf(first).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
-    const signature = /approval (\w+) is not known/.exec(problemOf(first).message ?? '')?.[1];
-    // It has no page this time: what was signed comes first.
-    const again = await operator.paste(`${resumeLineOf(first)} --wait 4`);
-    expect(again.exit).toBe(7);
-    expect(again.stderr).toContain(signature);
-    expect(again.stderr).not.toContain('http://');
+    expect(await operator.pending()).toEqual(PENDING);
   });
 
   it.each([
