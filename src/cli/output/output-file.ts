@@ -69,16 +69,10 @@ export function requireFree({ path, force }: OutputFile): void {
   if (!force && exists(path)) throw taken(path);
 }
 
-const taken = (path: string, hint = 'Name another file, or add --force to replace it.'): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `${path}: there is a file of that name already.`, { hint });
-
-/** The absolute path of a file that replaces none, whatever is said. @throws `ERR_INPUT_INVALID` */
-export function newFile({ context }: Session, typed: string): string {
-  const path = resolve(context.cwd, typed);
-  checkWritable(path, 'ERR_INPUT_INVALID');
-  if (exists(path)) throw taken(path, 'Name another file.');
-  return path;
-}
+const taken = (path: string): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', `${path}: there is a file of that name already.`, {
+    hint: 'Name another file, or add --force to replace it.',
+  });
 
 /**
  * Writes the file. One that holds the same already is left as it is, and so is one that is as good.
