@@ -6,6 +6,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
+import { requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -26,7 +27,10 @@ const ANSWER = 'burn';
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
-    if (stored !== undefined) return { result: stored };
+    if (stored !== undefined) {
+      await requireThere(session, entry, stored.txHash);
+      return { result: stored };
+    }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
     // Without --once the journal forgets the burn when it is printed; until then no other begins.

@@ -15,7 +15,15 @@ import type { BatchFilter, ListedBatch, ListedBatches } from '../../store/reposi
 import type { Store } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
-import { badCursor, idCursor, indexCursor, readIdCursor, readIndexCursor, soughtIn } from '../pages.js';
+import {
+  askedKey,
+  badCursor,
+  idCursor,
+  indexCursor,
+  readIdCursor,
+  readIndexCursor,
+  soughtIn,
+} from '../pages.js';
 import { createPause } from '../pause.js';
 import { isFinal } from './batch-claim.js';
 import { type BatchOwner, ownerOf } from './batch-context.js';
@@ -73,13 +81,14 @@ async function ordinalAt(
 
 /** Which batches are asked for, whatever page of them. */
 function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
-  const { status, txHash, since, until, type, proofHash, action, toAddress } = query;
-  const holds = { type, proofHash, action, toAddress };
+  const { status, txHash, since, until, type, proofHash, action, toAddress, idempotencyKey } = query;
+  const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
   const isAny = Object.values(holds).every((value) => value === undefined);
   return {
     tokenId: token.id,
     status,
     txHash,
+    idempotencyKey: askedKey(idempotencyKey),
     ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
     ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
     ...(isAny ? {} : { holds }),
@@ -118,7 +127,7 @@ export const batchPipelines = operation('batchPipelines', {
 
 const isAskedFor = (pipeline: PipelineState, query: BatchPipelinesQuery): boolean =>
   (query.type ?? pipeline.type) === pipeline.type &&
-  (query.proofHash ?? pipeline.proofHash) === pipeline.proofHash &&
+  (query.proofHash?.split(',').includes(pipeline.proofHash) ?? true) &&
   (query.state ?? pipeline.state) === pipeline.state &&
   (query.txHash === undefined || query.txHash === pipeline.txHash) &&
   (query.action === undefined || pipeline.actions.some(({ action }) => action === query.action)) &&

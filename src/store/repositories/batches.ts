@@ -6,6 +6,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote } from '../records.js';
 import type { Row } from '../schema.js';
 import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { requestsOf } from './requests.js';
 
 /** Every move that a batch may make (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
@@ -28,6 +29,8 @@ export interface BatchFilter {
   readonly until?: string;
   /** Some transaction of its has this signature. */
   readonly txHash?: string | undefined;
+  /** Its request had this key. */
+  readonly idempotencyKey?: string | undefined;
   /** What its pipelines hold, each of these somewhere among them. */
   readonly holds?: PipelineFilter;
   /** Only batches older than the one with this ordinal. */
@@ -39,7 +42,7 @@ export interface BatchFilter {
 export interface PipelineFilter {
   /** Of the proof. */
   readonly type?: string | undefined;
-  readonly proofHash?: string | undefined;
+  readonly proofHashes?: readonly string[] | undefined;
   /** Of an action of its. */
   readonly action?: string | undefined;
   readonly toAddress?: string | undefined;
@@ -80,9 +83,11 @@ function toRecord({ pipelines, ...row }: Row<'batches'> & Pick<BatchRecord, 'pip
  * Fields as they stand in the JSON of the plan: text in it has its quotes escaped, so that they are found nowhere else, and only
  * a pipeline has a type, only an action a name.
  */
-const fragments = (holds: PipelineFilter): readonly string[] =>
-  Object.entries(holds).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`],
+const fragments = ({ proofHashes, ...holds }: PipelineFilter): readonly (readonly string[])[] =>
+  Object.entries({ ...holds, proofHash: proofHashes }).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [[value].flat().map((one) => `${JSON.stringify(name)}:${JSON.stringify(one)}`)],
   );
 
 const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
@@ -121,9 +126,9 @@ export const batchRepository = (session: Session) => {
 
   /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
   const oldestLookedAt = async (filter: BatchFilter): Promise<number | undefined> => {
-    const { tokenId, before = Number.MAX_SAFE_INTEGER, holds, txHash } = filter;
-    // A signature is found by an index, however many there are.
-    if (txHash !== undefined) return undefined;
+    const { tokenId, before = Number.MAX_SAFE_INTEGER, holds, txHash, idempotencyKey } = filter;
+    // Both are found by an index, however many there are.
+    if (txHash !== undefined || idempotencyKey !== undefined) return undefined;
     const row = await batches
       .select('ordinal')
       .where('tokenId', '=', tokenId)
@@ -183,7 +188,7 @@ export const batchRepository = (session: Session) => {
 
     /** Newest first. So that one call never takes long, only so many batches are looked at, and few where their pipelines are. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
-      const { tokenId, status, since, until, txHash, holds = {}, before, limit } = filter;
+      const { tokenId, status, since, until, txHash, idempotencyKey, holds = {}, before, limit } = filter;
       const oldest = await oldestLookedAt(filter);
       const rows = await batches
         .selectAll('batches')
@@ -196,7 +201,10 @@ export const batchRepository = (session: Session) => {
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
             ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
-            ...fragments(holds).map((text) => eb.exists(holdsText(eb.ref('batches.id'), text))),
+            ...fragments(holds).map((texts) =>
+              eb.or(texts.map((text) => eb.exists(holdsText(eb.ref('batches.id'), text)))),
+            ),
+            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
           ]),
         )
         .orderBy('ordinal', 'desc')

@@ -134,8 +134,8 @@ export function batches(store: () => Store): void {
       expect(await all({ holds: { toAddress: 'recipient' } })).toStrictEqual(['a']);
       expect(await all({ holds: { toAddress: 'RECIPIENT' } })).toStrictEqual([]);
       expect(await all({ holds: { type: 'PRODUCT_BUY', action: 'MEMO' } })).toStrictEqual(['b']);
-      expect(await all({ holds: { proofHash: pipeline.proofHash } })).toHaveLength(10);
-      expect(await all({ holds: { proofHash: pipeline.proofHash.slice(1) } })).toStrictEqual([]);
+      expect(await all({ holds: { proofHashes: [pipeline.proofHash] } })).toHaveLength(10);
+      expect(await all({ holds: { proofHashes: [pipeline.proofHash.slice(1)] } })).toStrictEqual([]);
       expect(await all({ txHash: 'one/1' })).toStrictEqual(['b']);
       expect(await all({ txHash: 'one' })).toStrictEqual([]);
       const { items, next } = await store().read((tx) =>
