@@ -6,7 +6,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { requireThere } from '../operation/done-there.js';
+import { requireAnswersKey, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -64,6 +64,8 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
       await requireNotOnChain(opened, entry, [request]);
     throw error;
   });
+  if (opened.kind === 'remote' && reply.meta.requestId === undefined)
+    await requireAnswersKey(session, entry.key, reply.value.txHash);
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

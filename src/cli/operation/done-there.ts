@@ -216,21 +216,47 @@ export async function askWhatIsDone(
 const BY_NOTES = 'This service cannot be asked what it has done; this machine goes by its own notes.';
 
 /**
- * Before a burn is told as done that was not asked for just now: does the service know its transaction?
+ * Before a burn is told as done that was not asked for just now: does the service know its transaction? Where it does not say so
+ * soon, the notes are told as what they are.
  * @throws `ERR_OUTCOME_UNKNOWN`
  */
 export async function requireThere(session: Session, entry: Entry, txHash: string): Promise<void> {
   if (!entry.isHere) return;
   const { service, call } = await calling(session);
-  const found = await service
-    .listBurns({ txHash, limit: 1 }, call())
-    .then(({ value }) => value.items.length > 0)
-    .catch((error: unknown) => {
-      if (!cannotBeAsked(error)) throw error;
+  const { signal } = session.context;
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const found = await service.listBurns({ txHash, limit: 1 }, { ...call(), signal: patience }).then(
+    ({ value }) => value.items.length > 0,
+    (error: unknown) => {
+      if (signal.aborted) throw error;
       session.output.tell(BY_NOTES);
       return true;
-    });
+    },
+  );
   if (!found) throw notThere('what was done');
+}
+
+/** How long the outcome of what is done waits for the word of a service. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * An answer that does not name the request that it is for may be one to an earlier request.
+ * @throws `ERR_OUTCOME_UNKNOWN` where the service has done something else under the key.
+ */
+export async function requireAnswersKey(session: Session, key: string, txHash: string): Promise<void> {
+  const { service, call } = await calling(session);
+  const items = await service.listBurns({ idempotencyKey: key, limit: 1 }, call()).then(
+    ({ value }) => value.items,
+    (error: unknown) => {
+      if (!cannotBeAsked(error)) throw error;
+      return null;
+    },
+  );
+  if (items === null || items.some((burn) => burn.txHash === txHash)) return;
+  throw new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The answer names transaction ${txHash}, and the service has not sent that for this request.`,
+  );
 }
 
 const notThere = (what: string): FlywheelError =>
