@@ -6,7 +6,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { requireAnswersKey, requireThere } from '../operation/done-there.js';
+import { requireAnswersKey, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -62,6 +62,7 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
       await requireNotOnChain(opened, entry, [request]);
+    await requireRefused(session, entry.key, error);
     throw error;
   });
   if (opened.kind === 'remote' && reply.meta.requestId === undefined)

@@ -16,6 +16,7 @@ import { callWith, isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
 import { burnElements, pipelineElements } from './elements.js';
 import { commandLine } from './resume-line.js';
+import { saysNothingWasDone } from './verdicts.js';
 
 /** What a service says of the elements of an operation that is to begin. */
 export type DoneThere =
@@ -256,6 +257,27 @@ export async function requireAnswersKey(session: Session, key: string, txHash: s
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
     `The answer names transaction ${txHash}, and the service has not sent that for this request.`,
+  );
+}
+
+/**
+ * A refusal may come from whatever stands before a service. @throws `ERR_OUTCOME_UNKNOWN` where the service has burned, or may yet
+ * burn, for the request that was refused.
+ */
+export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
+  const opened = await session.service();
+  if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;
+  if (refusal.status === undefined || !saysNothingWasDone(refusal)) return;
+  const asked = { idempotencyKey: key, limit: MAX_PAGE_ITEMS };
+  const items = await opened.service.listBurns(asked, callWith(session, opened)).then(
+    ({ value }) => value.items,
+    () => [],
+  );
+  if (items.every(({ status }) => status === 'FAILED')) return;
+  throw new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The request was refused, and the service has begun it: ${refusal.message}`,
+    { cause: refusal },
   );
 }
 
