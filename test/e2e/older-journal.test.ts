@@ -11,6 +11,7 @@ import {
   makeTemplate,
   type Operator,
   problemOf,
+  resumeLineOf,
   type Template,
 } from '../support/operator.js';
 
@@ -145,4 +146,94 @@ it('what a service of an earlier state does not know is not told as done', async
   expect((await burnFile('b.json', '--again')).exit).toBe(0);
   expect((await operator.run(...once, '--again')).exit).toBe(0);
   expect(await burned()).toBe(5);
+});
+
+/** More than there is in the burn wallet. */
+const TOO_MUCH = 999_999_999;
+
+it('what was corrected in a file of its own is not burned in full by the rest of the first', async () => {
+  operator = await anOperator('embedded', template);
+  const first = [...burns(0, 1, TOO_MUCH), ...burns(1, 2)];
+  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
+  expect((await burnFile(operator.write('b.json', burns(0, 1, 8)))).exit).toBe(0);
+  expect((await burnFile('a.json', '--rest')).exit).toBe(2);
+  expect(await burned()).toBe(9);
+});
+
+it('what others have burned since is no rest, with a journal or without', async () => {
+  operator = await anOperator('embedded', template);
+  const first = [{ ...burns(0, 1)[0], type: 'NOPE' }, ...burns(1, 2), ...burns(2, 3, TOO_MUCH)];
+  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
+  keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
+  const alone = ['burn', '--type', 'WATCH_AD', '--proof', '{"order":1}', '--amount', '1', '--json'];
+  expect((await operator.run(...alone)).exit).toBe(0);
+  expect((await burnFile('a.json', '--rest')).exit).toBe(3);
+  expect(await burned()).toBe(2);
+  restore(operator.dataDir, JOURNAL, null);
+  expect((await burnFile('a.json')).exit).toBe(3);
+  expect((await burnFile('a.json', '--rest')).exit).toBe(3);
+  expect(await burned()).toBe(2);
+});
+
+it('an operation that was never carried out does not burn what others have burned since', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  const words = ['burn-batch', operator.write('a.json', burns(0, 2)), '--yes', '--json'];
+  const dropped = await operator.run(...words);
+  gate.fate = () => 'pass';
+  expect(dropped.exit).toBe(7);
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  expect((await operator.paste(resumeLineOf(dropped))).exit).toBe(2);
+  expect(await burned()).toBe(3);
+});
+
+it('a batch that a service of an earlier state does not know is not told as executed', async () => {
+  operator = await anOperator('embedded', template);
+  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  for (const more of [[], ['--rest']]) {
+    const told = await runFile('a.json', ...more);
+    expect([told.exit, told.stdout]).toEqual([7, '']);
+  }
+  expect((await runFile('a.json', '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
+it('what is partly lost is not told as done, and can be done anew', async () => {
+  operator = await anOperator('embedded', template);
+  const first = [...burns(0, 1), { ...burns(1, 2)[0], type: 'NOPE' }];
+  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
+  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  for (const more of [[], ['--rest']]) expect((await burnFile('a.json', ...more)).exit).toBe(7);
+  expect(await burned()).toBe(0);
+  expect((await burnFile('a.json', '--again')).exit).toBe(3);
+  expect(await burned()).toBe(1);
+});
+
+it('with a lost journal --again does it again', async () => {
+  operator = await anOperator('embedded', template);
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  restore(operator.dataDir, JOURNAL, null);
+  expect((await burnFile('a.json', '--again')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+});
+
+it('a dry run says what the command would do with a file that is known', async () => {
+  operator = await anOperator('embedded', template);
+  const first = [...burns(0, 1), ...burns(1, 2, TOO_MUCH)];
+  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
+  expect((await burnFile(operator.write('b.json', burns(2, 3)))).exit).toBe(0);
+  const elements = async (name: string, ...more: readonly string[]): Promise<unknown> =>
+    JSON.parse((await burnFile(name, '--dry-run', ...more)).stdout).elements;
+  expect(await elements('a.json', '--rest')).toBe(1);
+  expect(await elements('b.json')).toBe(0);
+  expect(await elements('b.json', '--again')).toBe(1);
+  expect((await burnFile(operator.write('c.json', burns(3, 4)), '--dry-run', '--rest')).exit).toBe(2);
 });

@@ -2,7 +2,7 @@
  * The stages of a batch as an operation: the batch of the whole file, then, each time somebody asks for the rest, one of the
  * pipelines that had not landed by then.
  */
-import type { Batch, ExecuteResult, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
@@ -52,7 +52,8 @@ export class CurrentStage {
     return derivedUuid(this.key, 'execute', signedTx ?? '');
   }
 
-  pipelines(all: readonly Pipeline[]): readonly Pipeline[] {
+  /** Of what there is for each pipeline of the file, that of the stage. */
+  pipelines<Item>(all: readonly Item[]): readonly Item[] {
     const { indexes } = this.note;
     return indexes === null ? all : indexes.flatMap((index) => all.slice(index, index + 1));
   }

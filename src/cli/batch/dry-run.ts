@@ -32,7 +32,9 @@ export async function showPipelinesPlan(
   };
   const outlook = await outlookOf(session);
   const foreseen =
-    outlook.foresight === null ? null : await outlook.foresight.batch(request, outlook.credential);
+    outlook.foresight === null || request.pipelines.length === 0
+      ? null
+      : await outlook.foresight.batch(request, outlook.credential);
   const plan: BatchPlan = { ...planPipelines(request.pipelines), foreseen };
   session.output.result(plan, (style) => viewPipelinesPlan(plan, outlook, style));
 }

@@ -1,5 +1,5 @@
 /** `batch init` as the beginning of a batch's operation. */
-import type { InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver, type OperationState } from '../journal/journal.js';
@@ -17,6 +17,7 @@ import { writeRest } from './rest-file.js';
 /** How init was asked for. */
 export interface InitOptions {
   readonly rest: boolean;
+  readonly allowChanged: boolean;
   /** The approval file; `null`: among those of the flywheel. */
   readonly out: OutputFile | null;
   /** For the pipelines that did not land; `null`: not asked for. */
@@ -45,10 +46,12 @@ export class InitWork implements Work<InitBatchResult> {
     return isOver(state) || state === 'waiting';
   }
 
-  async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
+  async perform(entry: Entry, isNotDone: boolean): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
-    if (this.rest) await beginRest(session, entry, this.#request, ({ id }) => refuseOpenRest(session, id));
-    const initiated = await initiate(session, entry, this.#request);
+    const { allowChanged } = this.#options;
+    const terms = { allowChanged, end: ({ id }: Batch) => refuseOpenRest(session, id) };
+    const isRestBegun = this.rest && (await beginRest(session, entry, this.#request, terms));
+    const initiated = await initiate(session, entry, this.#request, { isLookedUp: isNotDone || isRestBegun });
     if (!initiated.isNew) await requireNotCancelled(session, entry, initiated.batch, this.#request);
     const batch = await upToDate(session, initiated.batch);
     if (batch.status !== 'FINALIZED')

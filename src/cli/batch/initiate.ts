@@ -3,6 +3,8 @@ import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/sc
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { pipelinesDoneThere, requireNotDone } from '../operation/done-there.js';
+import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
@@ -50,13 +52,19 @@ export async function initiate(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  { isLast = true }: { readonly isLast?: boolean } = {},
+  { isLast = true, isLookedUp }: { readonly isLast?: boolean; readonly isLookedUp: boolean },
 ): Promise<Initiated> {
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined)
     return { answer: stored, batch: await getOwnBatch(session, stored.batch.id), isNew: false };
   const pipelines = [...stage.pipelines(request.pipelines)];
+  if (!isLookedUp) {
+    const elements = pipelineElements(request.pipelines);
+    const next = stage.pipelines(elements);
+    const ask = pipelinesDoneThere(session, request.pipelines);
+    await requireNotDone(session, entry, { ask, key: stage.key, elements, next });
+  }
   session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
   const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
@@ -78,11 +86,26 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
     return await getBatch(session, batchId);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
-    throw error.with({
-      hint: `The service may have been restored to an earlier state. See what the chain knows: ${commandLine(session.settings, 'vault')}. --again sets up a new batch.`,
-    });
+    throw new FlywheelError(
+      'ERR_OUTCOME_UNKNOWN',
+      `The service knows nothing of batch ${batchId}, which was set up here.`,
+      {
+        cause: error,
+        hint: `The service may have been restored to an earlier state. See what the chain knows: ${commandLine(session.settings, 'vault')}. --again sets up a new batch.`,
+      },
+    );
   }
 }
+
+/** Does the service know the batch? */
+export const isThere = (session: Session, batchId: string): Promise<'there' | 'lost'> =>
+  getBatch(session, batchId).then(
+    () => 'there',
+    (error: unknown) => {
+      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return 'lost';
+      throw error;
+    },
+  );
 
 const ofAnother = (batchId: string): FlywheelError =>
   new FlywheelError(

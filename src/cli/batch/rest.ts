@@ -3,23 +3,31 @@ import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
+import { noteDone, pipelinesDoneThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
-import { stillToDo } from '../operation/overlap.js';
+import { changedElements, stillToDo } from '../operation/overlap.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch, isOver } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 
+export interface RestTerms {
+  /** Send also what has landed with another amount or recipient. */
+  readonly allowChanged: boolean;
+  /** Makes sure that nothing of a batch can land any more. */
+  readonly end: (batch: Batch) => Promise<void>;
+}
+
 /**
  * Begins the stage, if the last one has failed; one that is under way already is carried on.
- * @param end - makes sure that nothing of a batch can land any more.
+ * @returns whether it was begun, and nothing of it has been done by others.
  */
 export async function beginRest(
   session: Session,
   entry: Entry,
   { pipelines }: InitBatchRequest,
-  end: (batch: Batch) => Promise<void>,
-): Promise<void> {
-  if (entry.isNew || entry.state !== 'partial') return;
+  { allowChanged, end }: RestTerms,
+): Promise<boolean> {
+  if (entry.isNew || entry.state !== 'partial') return false;
   const stage = new CurrentStage(entry);
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
@@ -30,22 +38,26 @@ export async function beginRest(
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {
     entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
-    return;
+    return false;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
   const { printed } = entry;
   const hasLanded = all.filter((_, index) => !notLanded.includes(index));
   entry.settle({ state: 'partial', landed: hasLanded.map(({ digest }) => digest) });
   if (printed) entry.markPrinted();
+  await noteDone(session, entry, { ask: pipelinesDoneThere(session, pipelines), elements: all });
   const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
   const elements = stillToDo(session, entry, missing, 'pipeline');
   if (elements.length === 0)
     throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing is left of this file. Nothing was sent.');
   const digests = new Set(elements.map(({ digest }) => digest));
   const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
+  const changes = allowChanged ? [] : entry.changed(all, left);
+  if (changes.length > 0) throw changedElements(changes, 'pipeline');
   if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] })) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',
     });
   }
+  return true;
 }

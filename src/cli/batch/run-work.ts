@@ -12,6 +12,7 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes, Verdict } from '../journal/journal.js';
+import { requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
@@ -35,6 +36,7 @@ import {
   initiate,
   isFinal,
   isOver,
+  isThere,
   requireNotCancelled,
   upToDate,
   withFreshApproval,
@@ -48,6 +50,7 @@ import { writeRest } from './rest-file.js';
 /** What carrying on needs beside the pipelines. */
 export interface RunOptions {
   readonly rest: boolean;
+  readonly allowChanged: boolean;
   readonly keypair: KeypairSource;
   /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
@@ -82,17 +85,23 @@ export class RunWork implements Work<Ran> {
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
-  async perform(entry: Entry): Promise<Performed<Ran>> {
+  async perform(entry: Entry, isNotDone: boolean): Promise<Performed<Ran>> {
     const before = new CurrentStage(entry);
     const stored = before.runAnswer as Ran | undefined;
     const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
-    if (!isOld) return { result: stored };
+    if (!isOld) {
+      await requireThere(this.#session, () => isThere(this.#session, stored.batch.id));
+      return { result: stored };
+    }
     // What is set up already may be over by now, and learning that takes no keypair.
     if (before.initAnswer === undefined) await this.#requireApprovable(before);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
-    if (this.rest) await beginRest(this.#session, entry, this.#request, (one) => this.#end(one));
-    const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
+    const { allowChanged } = this.#options;
+    const terms = { allowChanged, end: (one: Batch) => this.#end(one) };
+    const isRestBegun = this.rest && (await beginRest(this.#session, entry, this.#request, terms));
+    const how = { isLast: false, isLookedUp: isNotDone || isRestBegun };
+    const initiated = await initiate(this.#session, entry, this.#request, how);
     const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew) await requireNotCancelled(this.#session, entry, batch, this.#request);
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));

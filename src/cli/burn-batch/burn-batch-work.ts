@@ -10,11 +10,20 @@ import { fingerprint } from '../../values/digest.js';
 import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
-import type { Entry } from '../journal/journal.js';
+import type { Element, Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { requireRefused, requireThere } from '../operation/done-there.js';
+import {
+  type AskDoneThere,
+  areThere,
+  burnsDoneThere,
+  noteDone,
+  requireAnswersKey,
+  requireNotDone,
+  requireRefused,
+  requireThere,
+} from '../operation/done-there.js';
 import { burnElements, equalElements } from '../operation/elements.js';
-import { stillToDo } from '../operation/overlap.js';
+import { changedElements, stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
@@ -47,6 +56,8 @@ export interface BurnBatchOptions {
   readonly rest: boolean;
   /** Send nothing if any element would fail. */
   readonly strict: boolean;
+  /** Send also what has landed with another amount. */
+  readonly allowChanged: boolean;
 }
 
 /** In the order of the file. */
@@ -59,6 +70,10 @@ export class BurnBatchWork implements Work<Outcomes> {
   readonly #session: Session;
   readonly #body: BurnBatchBody;
   readonly #strict: boolean;
+  readonly #allowChanged: boolean;
+  readonly #ask: AskDoneThere;
+  readonly #elements: readonly Element[];
+  #isLookedUp = false;
   /** Elements whose latest outcome is a failure. */
   readonly #failed = new Set<number>();
   /** Of the transactions that burned, in whichever request. */
@@ -66,15 +81,19 @@ export class BurnBatchWork implements Work<Outcomes> {
   /** What the token is called. */
   #symbol: string | null = null;
 
-  constructor(session: Session, body: BurnBatchBody, { rest, strict }: BurnBatchOptions) {
+  constructor(session: Session, body: BurnBatchBody, { rest, strict, allowChanged }: BurnBatchOptions) {
     this.#session = session;
     this.#body = body;
     this.outputs = body.failedOut === null ? [] : [body.failedOut];
     this.rest = rest;
     this.#strict = strict;
+    this.#allowChanged = allowChanged;
+    this.#ask = burnsDoneThere(session, body.burns);
+    this.#elements = burnElements(body.burns);
   }
 
-  async perform(entry: Entry): Promise<Performed<Outcomes>> {
+  async perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Outcomes>> {
+    this.#isLookedUp = isLookedUp;
     if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
@@ -99,11 +118,11 @@ export class BurnBatchWork implements Work<Outcomes> {
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
-      const last = result.findLast((outcome) => outcome.status === 'success');
-      if (last !== undefined) await requireThere(this.#session, entry, last.txHash);
+      const landed = result.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+      await requireThere(this.#session, () => areThere(this.#ask, pick(this.#elements, landed)));
       return { result };
     }
-    const landed = burnElements(this.#body.burns).filter((_, index) => !this.#failed.has(index));
+    const landed = this.#elements.filter((_, index) => !this.#failed.has(index));
     const state = this.#failed.size === 0 ? 'done' : 'partial';
     return { result, verdict: { state, landed: landed.map(({ digest }) => digest) } };
   }
@@ -136,13 +155,17 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (entry.state !== 'partial') return true;
     const { burns } = this.#body;
     const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
-    const elements = burnElements(burns);
+    const elements = this.#elements;
+    await noteDone(this.#session, entry, { ask: this.#ask, elements });
+    this.#isLookedUp = true;
     const left = stillToDo(this.#session, entry, pick(elements, failed), 'burn');
     if (left.length === 0) return false;
     const digests = new Set(left.map(({ digest }) => digest));
     const indexes = failed.filter((index) =>
       pick(elements, [index]).some(({ digest }) => digests.has(digest)),
     );
+    const changes = this.#allowChanged ? [] : entry.changed(elements, indexes);
+    if (changes.length > 0) throw changedElements(changes, 'burn');
     await this.#requireAllPossible(indexes);
     const stages = stagesOf(entry.notes);
     const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };
@@ -207,6 +230,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       outcomes[outcome.index] = own;
       on.hear(own);
     };
+    await this.#requireNotDone(entry, part);
     on.send();
     const reply = await trying(entry, part.name, async () => {
       try {
@@ -216,6 +240,9 @@ export class BurnBatchWork implements Work<Outcomes> {
         throw error;
       }
     });
+    if (opened.kind === 'remote' && reply.meta.requestId === undefined)
+      for (const { txHash } of reply.value.success.slice(0, 1))
+        await requireAnswersKey(this.#session, part.key, txHash);
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;
@@ -229,6 +256,18 @@ export class BurnBatchWork implements Work<Outcomes> {
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
     await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
+  }
+
+  /** What the service does not know by the key of the request may have been done by another one. */
+  async #requireNotDone(entry: Entry, { key, indexes }: Part): Promise<void> {
+    if (this.#isLookedUp) return;
+    const own = stagesOf(entry.notes).flatMap((_, at) => outcomesOf(entry, at));
+    const landed = own.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    this.#isLookedUp = await requireNotDone(this.#session, entry, {
+      ...{ ask: this.#ask, key, elements: this.#elements },
+      own: pick(this.#elements, landed).map(({ digest }) => digest),
+      next: pick(this.#elements, indexes),
+    });
   }
 
   /** One transaction burns one element. @throws `ERR_OUTCOME_UNKNOWN` for an answer that was given before. */

@@ -6,7 +6,14 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { requireAnswersKey, requireRefused, requireThere } from '../operation/done-there.js';
+import {
+  areThere,
+  burnsDoneThere,
+  requireAnswersKey,
+  requireNotDone,
+  requireRefused,
+  requireThere,
+} from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -25,11 +32,18 @@ const ANSWER = 'burn';
 
 /** The work of a burn. */
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
-  perform: async (entry) => {
+  perform: async (entry, isLookedUp) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) {
-      await requireThere(session, entry, stored.txHash);
+      await requireThere(session, () =>
+        areThere(burnsDoneThere(session, [body.request]), burnElements([body.request])),
+      );
       return { result: stored };
+    }
+    if (body.once && !isLookedUp) {
+      const elements = burnElements([body.request]);
+      const ask = burnsDoneThere(session, [body.request]);
+      await requireNotDone(session, entry, { ask, key: entry.key, elements, next: elements });
     }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];

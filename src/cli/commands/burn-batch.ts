@@ -60,7 +60,11 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     import('../burn-batch/burn-batch-work.js'),
     import('../operation/run-operation.js'),
   ]);
-  const work = new BurnBatchWork(session, { burns, failedOut }, { rest, strict });
+  const work = new BurnBatchWork(
+    session,
+    { burns, failedOut },
+    { rest, strict, allowChanged: how.allowChanged },
+  );
   if (!(await runOperation(session, request, work, asking))) await work.present();
   return undefined;
 }

@@ -80,10 +80,6 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const { dryRun = false } = options;
   const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
   const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
-  if (dryRun) {
-    const { showBurnPlan } = await import('../burn/burn-plan.js');
-    return showBurnPlan(session, request);
-  }
   const [{ burnWork }, { burnElements }, { runOperation }, { burnsDoneThere }] = await Promise.all([
     import('../burn/burn-work.js'),
     import('../operation/elements.js'),
@@ -101,10 +97,17 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     command: session.commandLine,
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
-  await runOperation(session, asked, burnWork(session, body), {
-    noun: 'burn',
-    doneThere: body.once ? burnsDoneThere(session, [request]) : undefined,
-  });
+  const doneThere = body.once ? burnsDoneThere(session, [request]) : undefined;
+  if (dryRun) {
+    const [{ showBurnPlan }, { takenByDryRun }] = await Promise.all([
+      import('../burn/burn-plan.js'),
+      import('../operation/known.js'),
+    ]);
+    if (doneThere !== undefined)
+      await takenByDryRun(session, asked, { noun: 'burn', isRest: false, doneThere });
+    return showBurnPlan(session, request);
+  }
+  await runOperation(session, asked, burnWork(session, body), { noun: 'burn', doneThere });
   return undefined;
 }
 

@@ -101,8 +101,6 @@ export interface OperationSummary {
   readonly printed: boolean;
   /** A living process works on it. */
   readonly busy: boolean;
-  /** It went to the address that is asked now, not to another one of the same flywheel. */
-  readonly isHere: boolean;
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly dateChanged: string;
@@ -130,6 +128,8 @@ export interface Entry extends OperationSummary {
   keep(name: string, answer: unknown): void;
   /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
   answer(name: string): unknown;
+  /** Which of these others have landed instead of, as {@link Begun} tells of new ones. */
+  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[];
   /** Which of these have landed by other operations, or may land yet. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[];
   /**
@@ -191,11 +191,10 @@ export interface Journal {
 
   /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
-  /** Which of these have landed here, at this address, by whichever operation; and which are part of any. */
-  compare(elements: readonly Element[]): {
-    readonly landed: readonly Sha256[];
-    readonly known: readonly Sha256[];
-  };
+  /** Which of these have landed, by whichever operation. */
+  landed(elements: readonly Element[]): readonly Sha256[];
+  /** Is it part of an operation that may yet land it? */
+  isOpen(digest: Sha256): boolean;
   /** Notes elements that have landed by hands of which this journal knew nothing. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
 

@@ -28,7 +28,7 @@ export type Changes = Readonly<
 const ANSWER_DAYS = 90;
 /** The columns of {@link OperationsTable} rows, in their order. */
 const COLUMNS =
-  'serial, target, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
+  'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
 /** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
@@ -70,7 +70,7 @@ export class OperationsTable {
     const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?1) OR (address = ?2 AND (flywheel = '' OR ?1 = ''))`;
     const ids = file.read(() => file.prepare(same).all([flywheel, address])).map(([id]) => Number(id));
     this.#place = `(${ids.join(', ')})`;
-    this.elements = new ElementsTable(file, this.#place, this.#target);
+    this.elements = new ElementsTable(file, this.#place);
   }
 
   /** The first operation of the target that matches, in the order that the condition ends with. */
@@ -186,7 +186,7 @@ export class OperationsTable {
   }
 
   #toRow(row: readonly SqlValue[]): Row {
-    const [serial, target, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
+    const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
     const [command, notes, begun, changed] = rest;
     return {
       serial: Number(serial),
@@ -201,7 +201,6 @@ export class OperationsTable {
       holder: typeof holder === 'string' ? holder : null,
       resumed: resumed === 1,
       busy: this.#isBusy(holder),
-      isHere: Number(target) === this.#target,
       command: JSON.parse(String(command)),
       notes: JSON.parse(String(notes)),
       dateBegun: String(begun),

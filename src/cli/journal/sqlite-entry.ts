@@ -3,6 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import {
+  type ChangedElement,
   type Element,
   type Entry,
   isOver,
@@ -22,7 +23,6 @@ export class SqliteEntry implements Entry {
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly isNew: boolean;
-  readonly isHere: boolean;
   /** No other process has another process. */
   readonly busy = false;
   readonly #file: SqliteFile;
@@ -39,7 +39,6 @@ export class SqliteEntry implements Entry {
     this.isNew = isNew;
     this.id = row.id;
     this.kind = row.kind;
-    this.isHere = row.isHere;
     this.key = row.key;
     this.command = row.command;
     this.dateBegun = row.dateBegun;
@@ -104,6 +103,10 @@ export class SqliteEntry implements Entry {
 
   lacking(elements: readonly Element[]): readonly number[] {
     return this.#table.elements.lacking(elements);
+  }
+
+  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
+    return this.#table.elements.changes(elements, taken);
   }
 
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {

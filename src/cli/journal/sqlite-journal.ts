@@ -102,15 +102,17 @@ class SqliteJournal implements Journal {
   }
 
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
-    return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content, 0);
+    return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  compare(elements: readonly Element[]): {
-    readonly landed: readonly Sha256[];
-    readonly known: readonly Sha256[];
-  } {
-    const digests = elements.map(({ digest }) => digest);
-    return this.#file.read(() => this.#table.elements.compare(digests));
+  landed(elements: readonly Element[]): readonly Sha256[] {
+    return this.#file.read(() => this.#table.elements.landed(elements));
+  }
+
+  isOpen(digest: Sha256): boolean {
+    return this.#file.read(() =>
+      this.#table.elements.overlaps([digest], null).some(({ hasLanded }) => !hasLanded),
+    );
   }
 
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
@@ -140,7 +142,7 @@ class SqliteJournal implements Journal {
   #find({ kind, content, origin }: OperationRequest): Row | undefined {
     if (origin.from === 'chance') return this.#unprinted(kind, content);
     if (origin.from === 'user') return this.#ofKey(kind, origin.key, content);
-    return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content, 0), content);
+    return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content), content);
   }
 
   /** @throws `ERR_IDEMPOTENCY_KEY_REUSED` */
@@ -194,9 +196,9 @@ class SqliteJournal implements Journal {
     return this.#table.elements.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
-  #derivedKey(kind: OperationKind, content: Sha256, run: number): string {
+  #derivedKey(kind: OperationKind, content: Sha256): string {
     const { address, flywheel } = this.#options.target;
-    return derivedUuid('operation', kind, content, flywheel ?? address, String(run));
+    return derivedUuid('operation', kind, content, flywheel ?? address);
   }
 
   #insert(request: OperationRequest, run: number): Begun {
@@ -211,10 +213,12 @@ class SqliteJournal implements Journal {
     const key =
       origin.from === 'user'
         ? origin.key
-        : origin.from === 'content'
-          ? this.#derivedKey(kind, content, run)
+        : // What is done anew is new to the service too, whatever this journal knows of earlier ones.
+          origin.from === 'content' && !again
+          ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
-    const given = { notes: request.notes(taken), body: request.body() };
+    const notes = { ...request.notes(taken), ...(again ? { again } : {}) };
+    const given = { notes, body: request.body() };
     const row = this.#table.insert({ kind, key, origin: origin.from, content, run, command, ...given });
     this.#table.elements.claim(row.serial, takenOf(elements, taken));
     return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, true) };

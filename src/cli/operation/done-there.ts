@@ -7,11 +7,11 @@ import type { BurnRequest, BurnState } from '../../contract/schemas/burn.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { JsonObject } from '../../values/canonical-json.js';
-import { proofHash } from '../../values/digest.js';
+import { proofHash, type Sha256 } from '../../values/digest.js';
 import { MAX_HASHES_ASKED } from '../../values/schemas.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
-import type { Element, Entry, Journal, OperationRequest } from '../journal/journal.js';
+import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
 import { burnElements, pipelineElements } from './elements.js';
@@ -32,8 +32,8 @@ export type DoneThere =
       readonly open: readonly Element[];
     };
 
-/** Asks a service. @param key - under which the request would go out. */
-export type AskDoneThere = (key: string) => Promise<DoneThere>;
+/** Asks a service. @param key - under which the request would go out; `null`: it is not asked for that. */
+export type AskDoneThere = (key: string | null) => Promise<DoneThere>;
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -55,8 +55,10 @@ async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
   orNotOffered(async (key) => {
     const { service, call } = await calling(session);
-    const own = await service.listBurns({ idempotencyKey: key, limit: 1 }, call());
-    if (own.value.items.length > 0) return 'same request';
+    if (key !== null) {
+      const own = await service.listBurns({ idempotencyKey: key, limit: 1 }, call());
+      if (own.value.items.length > 0) return 'same request';
+    }
     const named = byName(burns, ({ proof }) => proof);
     const found: BurnState[] = [];
     for (const hashes of pieces(named.hashes))
@@ -80,8 +82,10 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
   orNotOffered(async (key) => {
     const { service, call } = await calling(session);
-    const own = await service.listBatches({ idempotencyKey: key, limit: 1 }, call());
-    if (own.value.items.length > 0) return 'same request';
+    if (key !== null) {
+      const own = await service.listBatches({ idempotencyKey: key, limit: 1 }, call());
+      if (own.value.items.length > 0) return 'same request';
+    }
     const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
     const found: { readonly batch: Batch; readonly state: PipelineState }[] = [];
     for (const hashes of pieces(named.hashes)) {
@@ -160,85 +164,194 @@ function there<Item>(
   };
 }
 
-/** Has the service no such list, or none that can be looked through in this way? */
-const cannotBeAsked = (error: unknown): boolean =>
-  isNotOffered(error) ||
-  isFlywheelError(error, 'ERR_INVALID_REQUEST') ||
-  isFlywheelError(error, 'ERR_RESPONSE_INVALID');
-
 const orNotOffered =
   (ask: AskDoneThere): AskDoneThere =>
   async (key) => {
     try {
       return await ask(key);
     } catch (error) {
-      if (!cannotBeAsked(error)) throw error;
+      if (!isNotOffered(error)) throw error;
       return 'not offered';
     }
   };
 
+/** What is to be compared with what its service says. */
+interface Compared {
+  readonly kind: OperationKind;
+  /** All that there are of the file. */
+  readonly elements: readonly Element[];
+  /** Those that have landed by the operation itself and are not noted as landed yet. */
+  readonly own?: readonly Sha256[];
+}
+
 /**
- * Before a file is begun of which the journal knows nothing: notes what of it the service has done.
- * @throws `ERR_INPUT_INVALID` for what may land by other hands; `ERR_OUTCOME_UNKNOWN` for what has landed by the journal, and of
- * which the service does not know.
+ * Holds the notes of this machine against what a service says, and notes what has landed by hands of which the journal knew nothing.
+ * @throws `ERR_INPUT_INVALID` for what may land by other hands; `ERR_OUTCOME_UNKNOWN` for what has landed by the notes of this
+ * machine, and of which the service does not know.
+ */
+async function compare(
+  session: Session,
+  journal: Journal,
+  { kind, elements, own = [] }: Compared,
+  answer: Exclude<DoneThere, string>,
+): Promise<void> {
+  const noted = new Set([...journal.landed(elements), ...own]);
+  const there = countBy([...answer.landed, ...answer.open]);
+  const lost = [...countBy(elements.filter(({ digest }) => noted.has(digest)))].filter(
+    ([content, count]) => count > (there.get(content) ?? 0),
+  );
+  if (lost.length > 0) throw notThere(`${lost.length} of ${countText(elements.length, 'element')}`);
+  const before = new Set(journal.landed(answer.landed));
+  const news = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
+  if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
+  const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
+  const open = unknownOf(elements, known, [...answer.landed, ...answer.open]);
+  if (open.every(({ digest }) => journal.isOpen(digest))) return;
+  const { isOnThisMachine } = await session.service();
+  const words = isOnThisMachine && kind !== 'batch' ? ['pending', 'resume'] : LISTS[kind];
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
+    { hint: `Bring that to its end first: \`${commandLine(session.settings, ...words)}\`.` },
+  );
+}
+
+const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
+  burn: ['burn', 'list'],
+  'burn-batch': ['burn', 'list'],
+  batch: ['batch', 'list'],
+};
+
+/** How many there are of each content. */
+function countBy(elements: readonly Element[]): Map<Sha256, number> {
+  const counts = new Map<Sha256, number>();
+  for (const { content } of elements) counts.set(content, (counts.get(content) ?? 0) + 1);
+  return counts;
+}
+
+/** Those of a file, beside the known ones, that a service has; and what it has of others about the same. */
+function unknownOf(
+  elements: readonly Element[],
+  known: ReadonlySet<Sha256>,
+  there: readonly Element[],
+): readonly Element[] {
+  const left = countBy(there);
+  for (const [content, count] of countBy(elements.filter(({ digest }) => known.has(digest))))
+    left.set(content, (left.get(content) ?? 0) - count);
+  const inFile = elements.filter(({ digest, content }) => {
+    const more = left.get(content) ?? 0;
+    if (known.has(digest) || more <= 0) return false;
+    left.set(content, more - 1);
+    return true;
+  });
+  const contents = new Set(elements.map(({ content }) => content));
+  return [...inFile, ...there.filter(({ content, digest }) => !contents.has(content) && !known.has(digest))];
+}
+
+/**
+ * Before a file is begun of which the journal knows nothing.
+ * @returns whether all of it was looked up: else the service knows its first request, or cannot be asked.
+ * @throws as {@link compare}
  */
 export async function askWhatIsDone(
   session: Session,
   journal: Journal,
   { kind, content, origin, elements, again }: OperationRequest,
   ask: AskDoneThere | undefined,
-): Promise<void> {
-  if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return;
+): Promise<boolean> {
+  if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return false;
   const answer = await ask(journal.keyOf(kind, content, origin));
-  const here = journal.compare(elements);
-  if (answer === 'not offered') {
-    if (here.landed.length > 0) session.output.tell(BY_NOTES);
-  }
-  if (typeof answer === 'string') return;
-  const landed = new Set(answer.landed.map(({ digest }) => digest));
-  const lost = here.landed.filter((digest) => !landed.has(digest));
-  if (lost.length > 0) throw notThere(`${lost.length} of ${countText(elements.length, 'element')}`);
-  const { known } = journal.compare([...answer.landed, ...answer.open]);
-  const isUnknown = ({ digest }: Element): boolean => !known.includes(digest);
-  const open = answer.open.filter(isUnknown);
-  if (open.length > 0) {
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
-      {
-        hint: `See \`${commandLine(session.settings, ...(kind === 'batch' ? ['batch', 'list'] : ['burn', 'list']))}\`; end that first.`,
-      },
-    );
-  }
-  const news = answer.landed.filter(isUnknown);
-  if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
+  if (answer === 'not offered') session.output.tell(BY_NOTES);
+  if (typeof answer === 'string') return false;
+  await compare(session, journal, { kind, elements }, answer);
+  return true;
 }
 
-const BY_NOTES = 'This service cannot be asked what it has done; this machine goes by its own notes.';
+/** Of an operation that was begun before. */
+interface GoingOn extends Omit<Compared, 'kind'> {
+  readonly ask: AskDoneThere;
+  /** Of the request that is to be sent next. */
+  readonly key: string;
+  /** What that would send. */
+  readonly next: readonly Element[];
+}
 
 /**
- * Before a burn is told as done that was not asked for just now: does the service know its transaction? Where it does not say so
- * soon, the notes are told as what they are.
- * @throws `ERR_OUTCOME_UNKNOWN`
+ * Before a request of an operation goes out that was begun before: others may have done it meanwhile.
+ * @returns whether all of it was looked up, as {@link askWhatIsDone}
+ * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have done some of it
  */
-export async function requireThere(session: Session, entry: Entry, txHash: string): Promise<void> {
-  if (!entry.isHere) return;
-  const { service, call } = await calling(session);
-  const { signal } = session.context;
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const found = await service.listBurns({ txHash, limit: 1 }, { ...call(), signal: patience }).then(
-    ({ value }) => value.items.length > 0,
-    (error: unknown) => {
-      if (signal.aborted) throw error;
-      session.output.tell(BY_NOTES);
-      return true;
-    },
+export async function requireNotDone(
+  session: Session,
+  entry: Entry,
+  { ask, key, next, ...compared }: GoingOn,
+): Promise<boolean> {
+  // Somebody has said that all of it is done once more.
+  if (entry.notes['again'] === true) return true;
+  const answer = await ask(key);
+  if (typeof answer === 'string') return false;
+  const journal = await (await session.service()).journal();
+  await compare(session, journal, { ...compared, kind: entry.kind }, answer);
+  const done = entry.elsewhere(next.map(({ digest }) => digest)).filter(({ hasLanded }) => hasLanded);
+  if (done.length === 0) return true;
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
+    // The service has never seen the request, so that nothing is lost with the operation.
+    { keyUnused: true, hint: 'The same command with --rest sends the others.' },
   );
-  if (!found) throw notThere('what was done');
 }
+
+/**
+ * Before a rest is put together: what others have done of the file since.
+ * @throws as {@link compare}
+ */
+export async function noteDone(session: Session, entry: Entry, compared: Omit<GoingOn, 'key' | 'next'>) {
+  const { ask, ...rest } = compared;
+  const answer = await ask(null);
+  if (answer === 'not offered') session.output.tell(BY_NOTES);
+  if (typeof answer === 'string') return;
+  const journal = await (await session.service()).journal();
+  await compare(session, journal, { ...rest, kind: entry.kind }, answer);
+}
+
+const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
 
 /** How long the outcome of what is done waits for the word of a service. */
 const PATIENCE_MS = 5_000;
+
+/**
+ * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
+ * notes are told as what they are.
+ * @throws `ERR_OUTCOME_UNKNOWN`
+ */
+export async function requireThere(
+  session: Session,
+  ask: () => Promise<'not offered' | 'there' | 'lost'>,
+): Promise<void> {
+  const { signal } = session.context;
+  const impatient = new Promise<'not offered'>((resolve) => {
+    setTimeout(() => resolve('not offered'), PATIENCE_MS).unref();
+  });
+  const found = await Promise.race([ask(), impatient]).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    return 'not offered';
+  });
+  if (found === 'lost') throw notThere('what was done');
+  if (found === 'not offered') session.output.tell(BY_NOTES);
+}
+
+/** Are all of these among what a service has done, or may do yet? */
+export async function areThere(
+  ask: AskDoneThere,
+  elements: readonly Element[],
+): Promise<'not offered' | 'there' | 'lost'> {
+  const answer = await ask(null);
+  if (typeof answer === 'string') return 'not offered';
+  const there = countBy([...answer.landed, ...answer.open]);
+  const isLost = [...countBy(elements)].some(([content, count]) => count > (there.get(content) ?? 0));
+  return isLost ? 'lost' : 'there';
+}
 
 /**
  * An answer that does not name the request that it is for may be one to an earlier request.
@@ -249,7 +362,7 @@ export async function requireAnswersKey(session: Session, key: string, txHash: s
   const items = await service.listBurns({ idempotencyKey: key, limit: 1 }, call()).then(
     ({ value }) => value.items,
     (error: unknown) => {
-      if (!cannotBeAsked(error)) throw error;
+      if (!isNotOffered(error)) throw error;
       return null;
     },
   );
@@ -284,6 +397,6 @@ export async function requireRefused(session: Session, key: string, refusal: unk
 const notThere = (what: string): FlywheelError =>
   new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `By the notes of this machine ${what} has landed, and the service knows nothing of it. It may have been restored to an earlier state.`,
-    { hint: 'See what is on chain before you do anything; --again sends all of it anew.' },
+    `By the notes of this machine ${what} has landed, and this service knows nothing of it. It may have been restored to an earlier state, or be another one.`,
+    { hint: 'See what is on chain. Only if it is not there, send all of it anew with --again.' },
   );

@@ -53,6 +53,7 @@ async function workOf(
       return new BurnBatchWork(session, body as BurnBatchBody, {
         rest: false,
         strict: false,
+        allowChanged: false,
       }) as Work<unknown>;
     }
     case 'batch':
@@ -72,10 +73,15 @@ async function batchWork(
   const run = entry.notes['run'] as RunNote | undefined;
   if (run === undefined) {
     const { InitWork } = await import('../batch/init-work.js');
-    return new InitWork(session, request, { rest: false, out: null, failedOut: null }) as Work<unknown>;
+    return new InitWork(session, request, {
+      rest: false,
+      allowChanged: false,
+      out: null,
+      failedOut: null,
+    }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
   const { keypair: noted, failedOut } = run;
-  const options = { rest: false, keypair: source(noted), failedOut };
+  const options = { rest: false, allowChanged: false, keypair: source(noted), failedOut };
   return new RunWork(session, request, options) as Work<unknown>;
 }

@@ -8,6 +8,7 @@ import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
+  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -19,7 +20,7 @@ import {
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
-import { type AskDoneThere, askWhatIsDone } from './done-there.js';
+import { type AskDoneThere, areThere, askWhatIsDone } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
@@ -41,8 +42,9 @@ export interface Work<Result> {
   isRepeat?(state: OperationState): boolean;
   /**
    * Does what is left to do; answers that are stored are not asked for again.
+   * @param isLookedUp - nothing of it has been done by others.
    */
-  perform(entry: Entry): Promise<Performed<Result>>;
+  perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Result>>;
   /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
   /** The result in a sentence, for when it cannot be printed. */
@@ -71,10 +73,14 @@ export async function runOperation<Result>(
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const isRest = work.rest === true;
-  await askWhatIsDone(session, journal, request, doneThere);
+  const isLookedUp = await askWhatIsDone(session, journal, request, doneThere);
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
-    const begun = await take(session, () => journal.begin(now));
+    const begun = await take(
+      session,
+      () => journal.begin(now),
+      (entry) => requireLost(session, journal, entry, { ...now, doneThere }),
+    );
     if ('overlaps' in begun) {
       asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
       continue;
@@ -86,7 +92,9 @@ export async function runOperation<Result>(
       throw noRest();
     }
     const wasDone = begun.state === 'done';
-    await carryOut(session, begun, work).catch((error: unknown) => explain(now, error));
+    await carryOut(session, begun, work, isLookedUp && begun.isNew).catch((error: unknown) =>
+      explain(now, error),
+    );
     if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
     return true;
   }
@@ -94,7 +102,7 @@ export async function runOperation<Result>(
 }
 
 /** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
-const noRest = (): FlywheelError =>
+export const noRest = (): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
     'The journal of this machine knows nothing of this file, so it cannot tell what has not landed. Nothing was sent.',
@@ -102,7 +110,7 @@ const noRest = (): FlywheelError =>
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
-export const wasCancelled = ({ dateChanged }: Pick<Entry, 'dateChanged'>): FlywheelError =>
+export const wasCancelled = ({ dateChanged }: Pick<OperationSummary, 'dateChanged'>): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
     `The batch of this file was cancelled on ${dateChanged.slice(0, 10)} before anything of it landed. Nothing was sent.`,
@@ -162,10 +170,15 @@ export async function takeOperation(
 }
 
 /** Carries out an operation that was taken. */
-export async function carryOut<Result>(session: Session, entry: Entry, work: Work<Result>): Promise<void> {
+export async function carryOut<Result>(
+  session: Session,
+  entry: Entry,
+  work: Work<Result>,
+  isLookedUp = false,
+): Promise<void> {
   session.output.detail(`idempotency key: ${entry.key}`);
   noteEarlier(session, entry, work.rest === true);
-  const performed = await work.perform(entry).catch((thrown: unknown) => {
+  const performed = await work.perform(entry, isLookedUp).catch((thrown: unknown) => {
     throw left(session, entry, thrown);
   });
   const { result, verdict } = performed;
@@ -203,19 +216,22 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
 
 type InTheWay = Extract<Begun, { readonly status: 'overlap' | 'changed' }>;
 
-async function take(session: Session, begin: () => Begun): Promise<Entry | InTheWay>;
-async function take(session: Session, begin: () => Begun | undefined): Promise<Entry | InTheWay | undefined>;
-async function take(session: Session, begin: () => Begun | undefined): Promise<Entry | InTheWay | undefined> {
+/** @param unfinished - what to do where `again` was asked for, and the last one is not over. */
+async function take<Asked extends Begun | undefined>(
+  session: Session,
+  begin: () => Asked,
+  unfinished?: (entry: OperationSummary) => Promise<void>,
+): Promise<Entry | InTheWay | Extract<Asked, undefined>> {
   const { clock } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
   let isSaid = false;
   for (;;) {
-    const begun = begin();
-    if (begun === undefined) return begun;
+    const begun: Begun | undefined = begin();
+    if (begun === undefined) return undefined as Extract<Asked, undefined>;
     if (begun.status === 'taken') return begun.entry;
     if (begun.status === 'overlap' || begun.status === 'changed') return begun;
     if (begun.status === 'unfinished') {
-      await requireLost(session, begun.entry);
+      await unfinished?.(begun.entry);
       continue;
     }
     const who = begun.process.replace(/-.*/, '');
@@ -231,25 +247,48 @@ async function take(session: Session, begin: () => Begun | undefined): Promise<E
 }
 
 /**
- * A batch that waits, and that its service no longer knows, is over: nobody can approve or cancel it.
+ * What its service no longer knows is over, though nobody can bring it to its end: then it may be done anew.
  * @throws `ERR_INPUT_INVALID` for any other operation that is not over.
  */
-async function requireLost(session: Session, entry: OperationSummary): Promise<void> {
+async function requireLost(
+  session: Session,
+  journal: Journal,
+  entry: OperationSummary,
+  {
+    elements,
+    doneThere,
+  }: Pick<OperationRequest, 'elements'> & { readonly doneThere: AskDoneThere | undefined },
+): Promise<void> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  if (entry.kind !== 'batch' || entry.state !== 'waiting' || batchId === undefined)
-    throw unfinished(session, entry);
-  const opened = await session.service();
-  const found = await opened.service
-    .getBatch({ batchId }, callWith(session, opened))
-    .catch((error: unknown) => {
-      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
-      throw error;
-    });
-  const begun = found === null ? (await opened.journal()).take(entry.id) : undefined;
+  if (!(await isLost(session, journal, batchId, elements, doneThere))) throw unfinished(session, entry);
+  const begun = journal.take(entry.id);
   if (begun?.status !== 'taken') throw unfinished(session, entry);
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
-  session.output.warn(`The service no longer knows batch ${batchId} of this file; a new one is set up.`);
+  const what = batchId === undefined ? 'what has landed of this file' : `batch ${batchId} of this file`;
+  session.output.warn(`The service no longer knows ${what}; all of it is begun anew.`);
+}
+
+async function isLost(
+  session: Session,
+  journal: Journal,
+  batchId: string | undefined,
+  elements: readonly Element[],
+  doneThere: AskDoneThere | undefined,
+): Promise<boolean> {
+  if (batchId === undefined) {
+    const landed = new Set(journal.landed(elements));
+    const noted = elements.filter(({ digest }) => landed.has(digest));
+    return doneThere !== undefined && (await areThere(doneThere, noted)) === 'lost';
+  }
+  const opened = await session.service();
+  return opened.service.getBatch({ batchId }, callWith(session, opened)).then(
+    () => false,
+    (error: unknown) => {
+      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return true;
+      throw error;
+    },
+  );
 }
 
 function unfinished(session: Session, entry: OperationSummary): FlywheelError {

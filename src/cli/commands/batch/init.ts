@@ -46,7 +46,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     return showPipelinesPlan(session, request, how);
   }
   const { InitWork } = await import('../../batch/init-work.js');
-  const work = new InitWork(session, request, { rest: how.rest, out, failedOut });
+  const work = new InitWork(session, request, {
+    ...{ rest: how.rest, allowChanged: how.allowChanged },
+    ...{ out, failedOut },
+  });
   if (!(await runBatchOperation(session, request, how, work))) nothingNew(session);
   return undefined;
 }

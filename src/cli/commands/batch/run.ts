@@ -48,6 +48,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
   const work = new RunWork(session, request, {
     rest: how.rest,
+    allowChanged: how.allowChanged,
     keypair,
     failedOut,
   });
