@@ -43,15 +43,10 @@ export function fakeService(): FakeService {
 }
 
 /** Commands ask such a list what was done before, and take it well that a service has none. */
-const isLookUp = (operation: OperationId, input: unknown): boolean => {
-  const asked = (input ?? {}) as {
-    readonly idempotencyKey?: string;
-    readonly txHash?: string;
-    readonly limit?: number;
-  };
-  if (operation !== 'listBurns' && operation !== 'listBatches') return false;
-  return asked.idempotencyKey !== undefined || (asked.txHash !== undefined && asked.limit === 1);
-};
+const isLookUp = (operation: OperationId, input: unknown): boolean =>
+  (operation === 'listBurns' || operation === 'listBatches') &&
+  ['idempotencyKey', 'proofHash'].some((name) => Object.hasOwn(input as object, name)) &&
+  !Object.hasOwn(input as object, 'type');
 
 export const exampleReply = (operation: OperationId): Reply<unknown> => ({
   value: EXAMPLES[operation].response,

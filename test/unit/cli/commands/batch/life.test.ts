@@ -88,7 +88,7 @@ describe('batch init', () => {
     const { exit, stdout, stderr } = await cli.run(...INIT);
     const path = join(cli.home, `.local/share/flywheel/approvals/${ID}.json`);
     expect([exit, JSON.parse(stdout)]).toEqual([0, MADE]);
-    expect(JSON.parse(stderr).notice).toContain(path);
+    expect(stderr).toContain(path);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject(JSON.parse(JSON.stringify(MADE)));
     const asked = FILE.map(({ payload, ...one }) => ({ ...one, payload: JSON.stringify(payload) }));
     expect(cli.service.calls[0]).toMatchObject({ operation: 'initBatch', input: { pipelines: asked } });
