@@ -4,7 +4,6 @@ import { openLedgerBank } from '../chain/local/ledger-bank.js';
 import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { readFaultRules } from '../rpc-node/faults/fault-rules.js';
 import type { NodeLedger } from '../rpc-node/node-ledger.js';
 import { type NodeAddress, type RpcNode, type RpcNodeOptions, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
@@ -16,45 +15,22 @@ import { readSquadsProgram } from './open-engine.js';
 import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 
-/** Options of `local rpc` beyond the global ones. */
-export interface LocalRpcTerms {
-  readonly host: string;
-  /** 0 takes a free one; subscriptions take the one after it as well. */
-  readonly port: number;
-  readonly slotMs: number;
-  /** Does a slot go by only when a transaction comes? */
-  readonly onDemand: boolean;
-  /** Slots; `undefined`: what fits the pace. */
-  readonly confirmedAfter: number | undefined;
-  readonly finalizedAfter: number | undefined;
-  /** Rules of faults as JSON. */
-  readonly faults: unknown;
-  /** Of the faults. */
-  readonly seed: number;
-}
-
 /** A node that listens. */
 export interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }
 
-/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc}, and `ERR_INPUT_INVALID` for rules that are none. */
-export async function startRpcOverLedger(
+/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc} */
+export const startRpcOverLedger = (
   { clock, io }: Ambient,
   settings: Settings,
-  terms: LocalRpcTerms,
-): Promise<RunningRpc> {
-  const { host, port, confirmedAfter, finalizedAfter, faults, ...pace } = terms;
-  const options: LocalRpcOptions = {
-    ...pace,
-    clock,
-    faults: readFaultRules(faults),
-    ...(confirmedAfter === undefined ? {} : { confirmedAfter }),
-    ...(finalizedAfter === undefined ? {} : { finalizedAfter }),
-    onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`),
-  };
-  return startLocalRpc(settings.dataDir.value, options, { host, port });
-}
+  address: NodeAddress,
+): Promise<RunningRpc> =>
+  startLocalRpc(
+    settings.dataDir.value,
+    { clock, onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`) },
+    address,
+  );
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
@@ -67,7 +43,7 @@ const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
 /** Airdrops from the treasury, which is read when the first is asked for. */
-function airdropsOf(keys: string, treasury: Address): NonNullable<RpcNodeOptions['airdrop']> {
+function airdropsOf(keys: string, treasury: Address): RpcNodeOptions['airdrop'] {
   const keyring = createFileKeyring(keys);
   let given = 0;
   return (to, lamports, blockhash) => {
@@ -114,12 +90,13 @@ export async function startLocalRpc(
   dataDir: string,
   options: LocalRpcOptions,
   address: NodeAddress,
+  start = startRpcNode,
 ): Promise<RpcNode> {
   const config = requireLocalConfig(dataDir);
   const ledger = await openNodeLedger(dataDir, config);
   const airdrop = airdropsOf(dataFiles(dataDir).keys, config.treasury);
   try {
-    return await startRpcNode({ ...options, ledger, airdrop }, address);
+    return await start({ ...options, ledger, airdrop }, address);
   } catch (error) {
     ledger.close();
     throw error;

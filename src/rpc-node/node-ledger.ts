@@ -1,7 +1,4 @@
-/**
- * The port to the chain under a node: what is durable, and the machine that runs transactions. A node adds slots, commitment
- * and faults to it.
- */
+/** The port to the chain under a node: what is durable, and the machine that runs transactions. */
 import type { AccountState } from '../chain/account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../chain/chain.js';
 import type { Address } from '../values/address.js';
@@ -44,35 +41,17 @@ export interface KeptTransaction extends TransactionRecord {
   readonly place: number;
 }
 
-/** What has landed since a height, and how the accounts are that it names. */
-export interface LedgerNews {
-  readonly height: number;
-  readonly timeMs: number;
-  readonly transactions: readonly KeptTransaction[];
-  readonly states: ReadonlyMap<Address, AccountState | null>;
-}
-
 /** A durable ledger that other processes may write to as well; its methods end before they return. */
-export interface NodeLedger {
+export interface NodeLedger extends AccountSource {
   /** Base58 hash of the first block. */
   readonly genesisHash: string;
   readonly genesisMs: number;
-  readonly transactionCount: number;
-  /** All accounts, and the newest block. */
-  snapshot(): {
-    readonly accounts: readonly (readonly [Address, AccountState])[];
-    readonly height: number;
-    readonly timeMs: number;
-  };
-  /** What has landed above a height, by whichever process; `null` when nothing has. */
-  news(height: number, namedBy: (transaction: KeptTransaction) => readonly Address[]): LedgerNews | null;
+  /** The newest block. */
+  readonly tip: { readonly height: number; readonly timeMs: number };
+  accounts(): readonly (readonly [Address, AccountState])[];
   find(signature: Signature): KeptTransaction | null;
-  /** Transactions that may name one of these, newest first, from before a place on, until `take` says `false`. */
-  search(
-    addresses: readonly Address[],
-    before: number | null,
-    take: (transaction: KeptTransaction) => boolean,
-  ): void;
+  /** Transactions that may name an address, newest first, from before a place on, until `take` says `false`. */
+  search(address: Address, before: number | null, take: (transaction: KeptTransaction) => boolean): void;
   /** Is it one of the ledger's own that was good after all blocks up to a time? */
   isGoodBlockhash(blockhash: ReadonlyBytes, timeMs: number): boolean;
   /**

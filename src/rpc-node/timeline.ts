@@ -1,119 +1,73 @@
-/**
- * Slots, block heights and time. All three are the same for every node of a ledger and for every start: a slot is a span of
- * time since the ledger began, and which slots have no block follows from the ledger's first hash.
- */
+/** Slots, block heights, blockhashes and time of a ledger: the same for every node and every start. */
 import { createHash } from 'node:crypto';
 import { base58Encode } from '../values/base58.js';
+import type { Clock } from '../values/time.js';
 import type { NodeLedger } from './node-ledger.js';
+import { ShownSlot } from './shown-slot.js';
 
-/** Where slots of one length begin. */
-interface Pace {
-  readonly slot: number;
-  readonly fromMs: number;
-  readonly slotMs: number;
-}
-
-/** The slot of the ledger's first block: as if the cluster had been started anew, so that no slot equals its height. */
+/** The slot of the ledger's first block, so that no slot equals its height. */
 export const FIRST_SLOT = 1_000;
-/** One slot of so many has no block. */
-const GROUP = 16;
-const NOTE = 'rpc_node_paces';
+export const SLOT_MS = 400;
+/** Slots by which the newest may be ahead of the clock and is waited for: the block of a command is in the slot after its own time. */
+const WAITED_SLOTS = 2;
 
-/** What time has to do with slots on one ledger. */
+/** A slot is a span of time since the ledger began, and every slot has a block. */
 export class Timeline {
-  readonly #genesisHash: string;
-  readonly #paces: readonly [Pace, ...Pace[]];
+  readonly #ledger: NodeLedger;
+  readonly #clock: Clock;
+  readonly #shown: ShownSlot;
+  readonly slotMs: number;
+  /** By which the slots are ahead of the clock, which was set back. */
+  #aheadMs = 0;
+  #newest: number;
 
-  constructor(genesisHash: string, paces: readonly [Pace, ...Pace[]]) {
-    this.#genesisHash = genesisHash;
-    this.#paces = paces;
+  constructor(ledger: NodeLedger, clock: Clock, slotMs = SLOT_MS) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.slotMs = slotMs;
+    this.#shown = new ShownSlot(ledger);
+    this.#newest = this.#shown.latest;
   }
 
-  /** Length of a slot from now on, in ms. */
-  get slotMs(): number {
-    return (this.#paces.at(-1) as Pace).slotMs;
+  /** The newest slot; never one before another that was told of. */
+  newest(): number {
+    const known = Math.max(this.#newest, this.slotOfBlock(this.#ledger.tip.timeMs));
+    const behindMs = this.startMs(known) - this.#nowMs();
+    if (behindMs > WAITED_SLOTS * this.slotMs) this.#aheadMs += behindMs;
+    this.#newest = Math.max(known, this.slotAt(this.#nowMs()));
+    if (this.#aheadMs > 0) this.#shown.reserve(this.#newest);
+    return this.#newest;
   }
 
-  /** Does the slot have a block? */
-  isProduced(slot: number): boolean {
-    const group = Math.floor((slot - FIRST_SLOT) / GROUP);
-    return (slot - FIRST_SLOT) % GROUP !== this.#gapIn(group);
-  }
-
-  /** The slot, or the last with a block before it; the first at least. */
-  atOrBefore(slot: number): number {
-    const from = Math.max(FIRST_SLOT, slot);
-    return this.isProduced(from) ? from : from - 1;
-  }
-
-  /** The slot, or the next with a block. */
-  atOrAfter(slot: number): number {
-    const from = Math.max(FIRST_SLOT, slot);
-    return this.isProduced(from) ? from : from + 1;
-  }
-
-  next(slot: number): number {
-    return this.atOrAfter(slot + 1);
-  }
-
-  /** Blocks below the block of a slot. */
   heightOf(slot: number): number {
-    const passed = slot - FIRST_SLOT;
-    const group = Math.floor(passed / GROUP);
-    const within = passed % GROUP;
-    return group * (GROUP - 1) + within - (within > this.#gapIn(group) ? 1 : 0);
+    return slot - FIRST_SLOT;
   }
 
   /** When a slot begins, in ms since the Unix epoch; its block has this time. */
   startMs(slot: number): number {
-    const pace = this.#paces.findLast((each) => each.slot <= slot) ?? this.#paces[0];
-    return pace.fromMs + (slot - pace.slot) * pace.slotMs;
+    return this.#ledger.genesisMs + (slot - FIRST_SLOT) * this.slotMs;
   }
 
-  /** The slot with a block that has begun last at a time. */
+  /** The slot that has begun last at a time. */
   slotAt(timeMs: number): number {
-    return this.atOrBefore(this.#count(timeMs, Math.floor));
+    return FIRST_SLOT + Math.max(0, Math.floor((timeMs - this.#ledger.genesisMs) / this.slotMs));
   }
 
   /** The slot to which a block of the ledger belongs. */
   slotOfBlock(timeMs: number): number {
-    return this.atOrAfter(this.#count(timeMs, Math.ceil));
+    return FIRST_SLOT + Math.max(0, Math.ceil((timeMs - this.#ledger.genesisMs) / this.slotMs));
   }
 
-  #count(timeMs: number, round: (slots: number) => number): number {
-    const pace = this.#paces.findLast((each) => each.fromMs <= timeMs) ?? this.#paces[0];
-    return pace.slot + Math.max(0, round((timeMs - pace.fromMs) / pace.slotMs));
+  /** Once nobody asks any more. */
+  end(): void {
+    this.#shown.end(this.newest());
   }
 
-  /** Never the first of a group, so that no two in a row are without a block. */
-  #gapIn(group: number): number {
-    const digest = createHash('sha256').update(`${this.#genesisHash} gap ${group}`).digest();
-    return 1 + (digest.readUInt32LE(0) % (GROUP - 1));
+  #nowMs(): number {
+    return this.#clock.nowMs() + this.#aheadMs;
   }
 }
 
-/** Base58 hash of the block of a slot; on a fork it has another. */
-export const blockhashOf = (genesisHash: string, slot: number, fork: number): string =>
+/** Base58 hash of the block of a slot. @param fork - tells the blocks of a fork from those of the chain. */
+export const blockhashOf = (genesisHash: string, slot: number, fork = 0): string =>
   base58Encode(createHash('sha256').update(`${genesisHash} block ${slot} ${fork}`).digest());
-
-/**
- * The timeline of a ledger, with slots of a length from now on. Where they had another length before, what has passed keeps its
- * numbers.
- * @param shown - the newest slot that was told of.
- */
-export function openTimeline(ledger: NodeLedger, slotMs: number, nowMs: number, shown: number): Timeline {
-  const kept = ledger.note(NOTE);
-  const paces: Pace[] = kept === null ? [] : (JSON.parse(kept) as Pace[]);
-  const last = paces.at(-1);
-  if (last?.slotMs !== slotMs) {
-    if (last === undefined) paces.push({ slot: FIRST_SLOT, fromMs: ledger.genesisMs, slotMs });
-    else {
-      const before = new Timeline(ledger.genesisHash, paces as [Pace, ...Pace[]]);
-      const ofBlock = before.slotOfBlock(ledger.snapshot().timeMs);
-      const slot = before.next(Math.max(before.slotAt(nowMs), ofBlock, shown));
-      paces.push({ slot, fromMs: before.startMs(slot), slotMs });
-    }
-    ledger.keepNote(NOTE, JSON.stringify(paces));
-  }
-  return new Timeline(ledger.genesisHash, paces as [Pace, ...Pace[]]);
-}

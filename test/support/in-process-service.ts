@@ -21,6 +21,7 @@ import { openCluster, type TestCluster } from './open-cluster.js';
 import { openDatabaseStore } from './postgres.js';
 import { serveEngine } from './service.js';
 import { lockSqlite, rawSqlite, type StoreUnderTest } from './store.js';
+import type { FaultRule } from './test-cluster/faults.js';
 
 /** A registered project. Addresses are base58, amounts decimal text in whole tokens. */
 export interface Project {
@@ -123,8 +124,8 @@ export interface ServiceOptions {
   readonly store?: 'sqlite' | 'postgres';
   /** @default local */
   readonly chain?: 'local' | 'cluster';
-  /** Of the cluster; rules as `flywheel local rpc --faults` takes them. */
-  readonly faults?: readonly { readonly fault: string; readonly [term: string]: unknown }[];
+  /** Of the cluster. */
+  readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   /** Servers on one store, asked in turn. @default 1 */
   readonly servers?: number;

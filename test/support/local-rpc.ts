@@ -5,21 +5,21 @@ import { openLedgerBank } from '../../src/chain/local/ledger-bank.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { transfer } from '../../src/chain/system.js';
 import { startLocalRpc } from '../../src/compose/rpc-node.js';
-import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
-import { type RpcNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { Cluster } from '../../src/rpc-node/cluster.js';
+import { JsonRpc } from '../../src/rpc-node/json-rpc.js';
+import { answerWith, type RpcNode, serveCluster, type startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { Timeline } from '../../src/rpc-node/timeline.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
+import { type FaultRule, Faults } from './test-cluster/faults.js';
+import { faultyAnswers } from './test-cluster/faulty-answers.js';
+import { type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
 
-export interface TestNodeOptions {
+export interface TestNodeOptions extends SlotTerms {
   /** Directory of a ledger that is there already, or of a test engine. @default a new ledger, on which `treasury` has everything */
   readonly directory?: string;
   /** A data directory with keys, rather than a bare ledger? @default false */
   readonly isDataDirectory?: boolean;
-  /** With the clock, or one slot for each transaction and each {@link RpcNode.advance}. @default on demand */
-  readonly pace?: 'clock' | 'on-demand';
-  readonly slotMs?: number;
-  readonly confirmedAfter?: number;
-  readonly finalizedAfter?: number;
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   readonly clock?: Clock;
@@ -27,10 +27,21 @@ export interface TestNodeOptions {
   readonly port?: number;
 }
 
+export interface PlainNode extends RpcNode {
+  readonly cluster: Cluster;
+  readonly directory: string;
+  readonly failures: readonly unknown[];
+}
+
 export interface TestNode extends RpcNode {
+  readonly cluster: TestCluster;
+  readonly faults: Faults;
   readonly directory: string;
   /** What was no caller's fault; empty unless the node has an error of its own. */
   readonly failures: readonly unknown[];
+  nowMs(): number;
+  advance(slots?: number): void;
+  settle(): void;
 }
 
 const nodes = new Set<RpcNode>();
@@ -51,26 +62,52 @@ async function newLedger(clock: Clock): Promise<string> {
 /** Starts a node on a free port of loopback. */
 export async function startTestNode({
   isDataDirectory = false,
-  pace = 'on-demand',
   clock = systemClock,
   port = 0,
   directory: given,
-  ...options
+  faults: rules = [],
+  seed = 1,
+  ...terms
 }: TestNodeOptions = {}): Promise<TestNode> {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
-  const terms = {
-    ...options,
-    clock,
-    onDemand: pace === 'on-demand',
-    onFailure: (error: unknown) => void failures.push(error),
+  const faults = new Faults(rules, seed);
+  let cluster: TestCluster | undefined;
+  const start: typeof startRpcNode = (options, address) => {
+    cluster = new TestCluster(options.ledger, terms, { faults, seed, clock });
+    const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
+    return serveCluster(cluster, faultyAnswers(rpc, cluster, faults), options, address);
   };
+  const own = { clock, onFailure: (error: unknown) => void failures.push(error) };
   const address = { host: '127.0.0.1', port };
   const node = isDataDirectory
-    ? await startLocalRpc(directory, terms, address)
-    : await startRpcNode({ ...terms, ...(await ledgerOf(directory)) }, address);
+    ? await startLocalRpc(directory, own, address, start)
+    : await start({ ...own, ...(await ledgerOf(directory)) }, address);
   nodes.add(node);
-  return Object.assign(node, { directory, failures });
+  const on = cluster as unknown as TestCluster;
+  return Object.assign(node, {
+    ...{ cluster: on, faults, directory, failures },
+    nowMs: () => on.nowMs(),
+    advance: (slots?: number) => on.advance(slots),
+    settle: () => on.settle(),
+  });
+}
+
+/** The node of `flywheel local rpc` itself, on slots that may be shorter. */
+export async function startPlainNode({
+  directory: given,
+  slotMs,
+  clock = systemClock,
+}: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}): Promise<PlainNode> {
+  const directory = given ?? (await newLedger(clock));
+  const failures: unknown[] = [];
+  const { ledger, airdrop } = await ledgerOf(directory);
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const cluster = new Cluster(ledger, new Timeline(ledger, clock, slotMs));
+  const rpc = new JsonRpc(cluster, airdrop, onFailure);
+  const node = await serveCluster(cluster, answerWith(rpc), { onFailure }, { host: '127.0.0.1', port: 0 });
+  nodes.add(node);
+  return Object.assign(node, { cluster, directory, failures });
 }
 
 /** The file of the real Squads program, where tests are told to run on it. */

@@ -10,6 +10,7 @@ import type { Signature } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { Admission, type Execution, type OtherBlockhashes } from './ledger/admission.js';
+import type { Block } from './ledger/block-table.js';
 import { type Envelope, readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { KeptTransaction } from './ledger/transaction-table.js';
@@ -29,15 +30,6 @@ export interface TouchedAccount {
 export interface BankRun extends Omit<Execution, 'changes'> {
   /** In the order of the message: static keys, writable looked-up, readonly looked-up. */
   readonly accounts: readonly TouchedAccount[];
-}
-
-/** What has landed since a height, and the state of accounts after it. */
-export interface LedgerNews {
-  readonly height: number;
-  /** Of the newest block, in ms since the Unix epoch. */
-  readonly timeMs: number;
-  readonly transactions: readonly KeptTransaction[];
-  readonly states: ReadonlyMap<Address, AccountState | null>;
 }
 
 /** Where the ledger lies; it is there already. */
@@ -79,52 +71,33 @@ export class LedgerBank {
     this.genesisMs = timeMs;
   }
 
-  /** All accounts and the newest block, as of one state. */
-  snapshot(): {
-    readonly accounts: readonly (readonly [Address, AccountState])[];
-    readonly height: number;
-    readonly timeMs: number;
-  } {
-    return this.#ledger.read(({ accounts, blocks: { tip } }) => ({
-      accounts: accounts.all(),
-      height: tip.height,
-      timeMs: tip.timeMs,
-    }));
+  /** The newest block. */
+  get tip(): Block {
+    return this.#ledger.read(({ blocks }) => blocks.tip);
   }
 
-  /** What has landed above a height, by whichever process; `null` when nothing has. */
-  news(height: number, namedBy: (transaction: KeptTransaction) => readonly Address[]): LedgerNews | null {
-    return this.#ledger.read(({ accounts, blocks: { tip }, transactions }) => {
-      if (tip.height <= height) return null;
-      const landed = transactions.above(height);
-      const named = new Set(landed.flatMap(namedBy));
-      const states = new Map([...named].map((address) => [address, accounts.get(address)] as const));
-      return { height: tip.height, timeMs: tip.timeMs, transactions: landed, states };
-    });
+  get(address: Address): AccountState | null {
+    return this.#ledger.read(({ accounts }) => accounts.get(address));
+  }
+
+  accounts(): readonly (readonly [Address, AccountState])[] {
+    return this.#ledger.read(({ accounts }) => accounts.all());
   }
 
   find(signature: Signature): KeptTransaction | null {
     return this.#ledger.read(({ transactions }) => transactions.kept(signature));
   }
 
-  get transactionCount(): number {
-    return this.#ledger.read(({ transactions }) => transactions.count);
-  }
-
   /**
-   * Transactions whose bytes hold one of the addresses, newest first.
+   * Transactions whose bytes hold an address, newest first.
    * @param before - a place in the order of all; `null` for the newest.
    * @param take - looks at each; `false` ends the search.
    */
-  search(
-    addresses: readonly Address[],
-    before: number | null,
-    take: (transaction: KeptTransaction) => boolean,
-  ): void {
+  search(address: Address, before: number | null, take: (transaction: KeptTransaction) => boolean): void {
     let place = before ?? Number.MAX_SAFE_INTEGER;
     for (;;) {
       const page = this.#ledger.read(({ transactions }) =>
-        transactions.holding(addresses.map(addressBytes), place, PAGE),
+        transactions.holding(addressBytes(address), place, PAGE),
       );
       for (const transaction of page) {
         place = transaction.place;

@@ -78,11 +78,6 @@ export class TransactionTable {
     );
   }
 
-  /** What landed in blocks above a height, in its order. */
-  above(height: number): readonly KeptTransaction[] {
-    return this.#kept('WHERE slot > ? ORDER BY id', [height]);
-  }
-
   /** A landed transaction with its bytes. */
   kept(signature: Signature): KeptTransaction | null {
     const bytes = signatureBytes(signature);
@@ -90,15 +85,9 @@ export class TransactionTable {
     return this.#kept(`WHERE ${SIGNATURE_OF_WIRE} = ?`, [bytes])[0] ?? null;
   }
 
-  /** Transactions that hold one of these byte strings somewhere, newest first, from before a place on. */
-  holding(needles: readonly ReadonlyBytes[], before: number, limit: number): readonly KeptTransaction[] {
-    const found = needles.map(() => 'instr(wire, ?) > 0').join(' OR ');
-    return this.#kept(`WHERE id < ? AND (${found}) ORDER BY id DESC LIMIT ?`, [before, ...needles, limit]);
-  }
-
-  /** How many have landed. */
-  get count(): number {
-    return this.#database.number('SELECT max(id) FROM transactions');
+  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
+  holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
+    return this.#kept('WHERE id < ? AND instr(wire, ?) > 0 ORDER BY id DESC LIMIT ?', [before, bytes, limit]);
   }
 
   #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
