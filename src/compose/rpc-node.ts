@@ -1,6 +1,6 @@
 /** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
 import { setComputeUnitLimit } from '../chain/compute-budget.js';
-import { openLedgerBank } from '../chain/local/ledger-bank.js';
+import { type LedgerBankOptions, openLedgerBank } from '../chain/local/ledger-bank.js';
 import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -36,7 +36,9 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 /** What is chosen for a node; the rest comes with the data directory. */
-export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'>;
+export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'> & NodePace;
+
+type NodePace = Pick<LedgerBankOptions, 'clock' | 'slotMs'>;
 
 /** A compute limit that no two airdrops in a row share: the same transfer under the same blockhash would be the same transaction. */
 const FIRST_LIMIT = 1_000;
@@ -58,12 +60,13 @@ function airdropsOf(keys: string, treasury: Address): RpcNodeOptions['airdrop'] 
 }
 
 /** The ledger, held by the lock of the data directory against being wiped. */
-async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<NodeLedger> {
+async function openNodeLedger(dataDir: string, config: LocalConfig, pace: NodePace): Promise<NodeLedger> {
   const files = dataFiles(dataDir);
   const lock = await shareDataDirectory(files.lock);
   try {
     const bank = await openLedgerBank({
       path: files.ledger,
+      ...pace,
       ...(config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {}),
     });
     if (config.genesis !== bank.genesisHash) {
@@ -88,15 +91,15 @@ async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<Nod
 /** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_CONFIG_INVALID` when it cannot listen. */
 export async function startLocalRpc(
   dataDir: string,
-  options: LocalRpcOptions,
+  { onFailure, ...pace }: LocalRpcOptions,
   address: NodeAddress,
   start = startRpcNode,
 ): Promise<RpcNode> {
   const config = requireLocalConfig(dataDir);
-  const ledger = await openNodeLedger(dataDir, config);
+  const ledger = await openNodeLedger(dataDir, config, pace);
   const airdrop = airdropsOf(dataFiles(dataDir).keys, config.treasury);
   try {
-    return await start({ ...options, ledger, airdrop }, address);
+    return await start({ onFailure, ledger, airdrop }, address);
   } catch (error) {
     ledger.close();
     throw error;

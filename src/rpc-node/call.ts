@@ -21,7 +21,7 @@ export class View implements AccountSource {
   }
 
   get height(): number {
-    return this.cluster.timeline.heightOf(this.slot);
+    return this.cluster.ledger.heightOf(this.slot);
   }
 
   get blockhash(): string {

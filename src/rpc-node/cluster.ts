@@ -1,12 +1,10 @@
 /** The chain as a node shows it: what was sent is in the newest block at once, and blocks become confirmed and final. */
 import type { AccountState } from '../chain/account.js';
-import { BLOCKHASH_LIFETIME_BLOCKS, type Signature } from '../chain/chain.js';
+import type { Signature } from '../chain/chain.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../chain/programs.js';
 import { type Address, addressBytes } from '../values/address.js';
-import { base58Decode, base58Encode } from '../values/base58.js';
 import { readBuffer } from '../values/bytes.js';
 import type { AccountSource, KeptTransaction, NodeLedger, Run } from './node-ledger.js';
-import { blockhashOf, FIRST_SLOT, type Timeline } from './timeline.js';
 
 /** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
@@ -32,31 +30,28 @@ export interface SentTransaction {
   readonly isRetried: boolean;
 }
 
+/** The slot in which a ledger begins. */
+export const FIRST_SLOT = 1_000;
 /** Slots after which a block is at a level. */
 const LAGS: Readonly<Record<Commitment, number>> = { processed: 0, confirmed: 2, finalized: 31 };
 /** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
 const MAX_RECENT_SLOTS = 512;
-const LIFETIME = Number(BLOCKHASH_LIFETIME_BLOCKS);
-/** Runs, and hashes of blocks, that are remembered at most. */
+/** Runs that are remembered at most. */
 const MAX_RUNS = 20_000;
-const MAX_HASHES = 4_096;
 const LOOKUP_TABLES = readBuffer(addressBytes(ADDRESS_LOOKUP_TABLE_PROGRAM));
 
 /** One cluster on one ledger, to which others may write as well. */
 export class Cluster {
   readonly ledger: NodeLedger;
-  readonly timeline: Timeline;
   readonly #runs = new Map<Signature, Run>();
-  readonly #hashes = new Map<number, string>();
 
-  constructor(ledger: NodeLedger, timeline: Timeline) {
+  constructor(ledger: NodeLedger) {
     this.ledger = ledger;
-    this.timeline = timeline;
   }
 
   /** The newest slot at a level. */
   slotOf(commitment: Commitment): number {
-    return Math.max(FIRST_SLOT, this.timeline.newest() - LAGS[commitment]);
+    return Math.max(FIRST_SLOT, this.ledger.slot() - LAGS[commitment]);
   }
 
   /** The oldest slot of which there is the block. */
@@ -65,20 +60,12 @@ export class Cluster {
   }
 
   blockhashOf(slot: number): string {
-    const known = this.#hashes.get(slot);
-    if (known !== undefined) return known;
-    const hash = blockhashOf(this.ledger.genesisHash, slot);
-    if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
-    this.#hashes.set(slot, hash);
-    return hash;
+    return this.ledger.blockhash(slot);
   }
 
   /** May the block of a slot take a transaction with this blockhash? */
   isGoodBlockhash(blockhash: string, slot: number): boolean {
-    for (let born = slot; born >= Math.max(FIRST_SLOT, slot - LIFETIME); born -= 1)
-      if (this.blockhashOf(born) === blockhash) return true;
-    const bytes = base58Decode(blockhash);
-    return bytes !== undefined && this.ledger.isGoodBlockhash(bytes, this.timeline.startMs(slot));
+    return this.ledger.isGoodBlockhash(blockhash, slot);
   }
 
   /** An account; at every level it is as the newest block has left it. */
@@ -102,32 +89,26 @@ export class Cluster {
     this.ledger.search(address, before, (kept) => take(this.#landedOf(kept)));
   }
 
-  /** Tries a transaction out on a state of a slot; nothing is kept. */
-  run(
-    wire: Uint8Array,
-    source: AccountSource,
-    slot: number,
-    options: { readonly verifySignatures: boolean },
-  ): Run {
+  /** Tries a transaction out in the newest slot; nothing is kept. */
+  run(wire: Uint8Array, source: AccountSource, options: { readonly verifySignatures: boolean }): Run {
+    const slot = this.ledger.slot();
     this.#tellSlots([wire], slot);
-    return this.ledger.run(wire, source, this.timeline.startMs(slot), options);
+    return this.ledger.run(wire, source, slot, options);
   }
 
   /** Takes a transaction; one that cannot land is forgotten. */
   submit(transaction: SentTransaction): void {
-    this.land([transaction], this.timeline.newest());
+    this.land([transaction]);
   }
 
   /** Called about once a slot. */
   tick(): void {}
 
-  /** Puts transactions into the block of a slot, in order. @returns those that could not start. */
-  protected land(transactions: readonly SentTransaction[], slot: number): readonly SentTransaction[] {
+  /** Puts transactions into the newest block, in order. @returns those that could not start. */
+  protected land(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
     const wires = transactions.map(({ wire }) => wire);
-    this.#tellSlots(wires, slot);
-    const runs = this.ledger.land(wires, this.timeline.startMs(slot), (blockhash, blockMs) =>
-      this.isGoodBlockhash(base58Encode(blockhash), this.timeline.slotOfBlock(blockMs)),
-    );
+    this.#tellSlots(wires, this.ledger.slot());
+    const runs = this.ledger.land(wires);
     for (const [at, run] of runs.entries())
       if (run?.landed === true) this.#remember((transactions[at] as SentTransaction).signature, run);
     return transactions.filter((_, at) => runs[at]?.landed === false);
@@ -140,8 +121,7 @@ export class Cluster {
   }
 
   #landedOf(kept: KeptTransaction): Landed {
-    const slot = this.timeline.slotOfBlock(kept.blockTimeMs);
-    return { ...kept, slot, run: this.#runs.get(kept.signature) ?? null };
+    return { ...kept, slot: Number(kept.slot), run: this.#runs.get(kept.signature) ?? null };
   }
 
   /** Making a lookup table takes a recent slot; all else does not ask, and is not made to wait for the list. */

@@ -4,19 +4,16 @@ import { createServer, type Server } from 'node:http';
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Clock } from '../values/time.js';
 import type { Airdrop } from './call.js';
 import { Cluster } from './cluster.js';
 import { JsonRpc, readAsked } from './json-rpc.js';
 import type { NodeLedger } from './node-ledger.js';
 import { Subscriptions } from './subscriptions.js';
-import { Timeline } from './timeline.js';
 
 /** What a node is made of. */
 export interface RpcNodeOptions {
   /** Closed with the node. */
   readonly ledger: NodeLedger;
-  readonly clock: Clock;
   readonly airdrop: Airdrop;
   /** Hears of failures that are no caller's fault. */
   readonly onFailure: (error: unknown) => void;
@@ -124,7 +121,7 @@ export async function serveCluster(
       onFailure(error);
     }
     subscriptions.notify();
-  }, cluster.timeline.slotMs);
+  }, cluster.ledger.slotMs);
   const close = async (graceMs: number): Promise<void> => {
     clearInterval(timer);
     subscriptions.close();
@@ -134,7 +131,7 @@ export async function serveCluster(
     }, graceMs);
     await Promise.all([app.close(), new Promise((resolve) => sockets.close(resolve))]);
     clearTimeout(late);
-    cluster.timeline.end();
+    cluster.ledger.keepSlot();
     cluster.ledger.close();
   };
   let closed: Promise<void> | undefined;
@@ -154,7 +151,7 @@ export async function serveCluster(
 
 /** Starts a node. @throws `ERR_CONFIG_INVALID` when it cannot listen. */
 export async function startRpcNode(options: RpcNodeOptions, address: NodeAddress): Promise<RpcNode> {
-  const cluster = new Cluster(options.ledger, new Timeline(options.ledger, options.clock));
+  const cluster = new Cluster(options.ledger);
   const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
   return serveCluster(cluster, answerWith(rpc), options, address);
 }

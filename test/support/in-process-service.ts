@@ -16,7 +16,7 @@ import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
-import { openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
+import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
 import { openCluster, type TestCluster } from './open-cluster.js';
 import { openDatabaseStore } from './postgres.js';
 import { serveEngine } from './service.js';
@@ -150,7 +150,8 @@ export interface InProcessService {
   account(address: string): Promise<ChainAccount | null>;
   transaction(signature: string): Promise<LandedTransaction | null>;
   blockhash(): Promise<string>;
-  blockHeight(): Promise<bigint>;
+  /** Transactions that have landed, whoever sent them. */
+  landedCount(): Promise<number>;
   /** Lands a transaction past the service. @returns its error; `null` when it went well */
   land(transaction: Uint8Array): Promise<unknown>;
   /** Lets so many blocks pass that every blockhash given out so far has expired. */
@@ -309,7 +310,7 @@ function chainOf({ test, chain, cluster }: World) {
       return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
     },
     blockhash: async () => (await chain.latestBlockhash()).blockhash,
-    blockHeight: () => test.chain.blockHeight(),
+    landedCount: () => landedCount(test.chain),
     land: async (transaction: Uint8Array) => {
       const [refusal] = await chain.submit([transaction]);
       await cluster?.settle();

@@ -8,12 +8,11 @@ import { startLocalRpc } from '../../src/compose/rpc-node.js';
 import { Cluster } from '../../src/rpc-node/cluster.js';
 import { JsonRpc } from '../../src/rpc-node/json-rpc.js';
 import { answerWith, type RpcNode, serveCluster, type startRpcNode } from '../../src/rpc-node/rpc-node.js';
-import { Timeline } from '../../src/rpc-node/timeline.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
 import { faultyAnswers } from './test-cluster/faulty-answers.js';
-import { type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
+import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
 
 export interface TestNodeOptions extends SlotTerms {
   /** Directory of a ledger that is there already, or of a test engine. @default a new ledger, on which `treasury` has everything */
@@ -67,22 +66,26 @@ export async function startTestNode({
   directory: given,
   faults: rules = [],
   seed = 1,
+  pace = 'on-demand',
+  slotMs = 400,
   ...terms
 }: TestNodeOptions = {}): Promise<TestNode> {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
   const faults = new Faults(rules, seed);
+  const demand = pace === 'clock' ? null : new DemandClock();
   let cluster: TestCluster | undefined;
   const start: typeof startRpcNode = (options, address) => {
-    cluster = new TestCluster(options.ledger, terms, { faults, seed, clock });
+    cluster = new TestCluster(options.ledger, terms, { faults, seed, clock: demand });
     const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
     return serveCluster(cluster, faultyAnswers(rpc, cluster, faults), options, address);
   };
-  const own = { clock, onFailure: (error: unknown) => void failures.push(error) };
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const slots = { clock: demand ?? clock, slotMs };
   const address = { host: '127.0.0.1', port };
   const node = isDataDirectory
-    ? await startLocalRpc(directory, own, address, start)
-    : await start({ ...own, ...(await ledgerOf(directory)) }, address);
+    ? await startLocalRpc(directory, { ...slots, onFailure }, address, start)
+    : await start({ onFailure, ...(await ledgerOf(directory, slots)) }, address);
   nodes.add(node);
   const on = cluster as unknown as TestCluster;
   return Object.assign(node, {
@@ -96,14 +99,14 @@ export async function startTestNode({
 /** The node of `flywheel local rpc` itself, on slots that may be shorter. */
 export async function startPlainNode({
   directory: given,
-  slotMs,
+  slotMs = 400,
   clock = systemClock,
 }: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}): Promise<PlainNode> {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
-  const { ledger, airdrop } = await ledgerOf(directory);
+  const { ledger, airdrop } = await ledgerOf(directory, { clock, slotMs });
   const onFailure = (error: unknown): void => void failures.push(error);
-  const cluster = new Cluster(ledger, new Timeline(ledger, clock, slotMs));
+  const cluster = new Cluster(ledger);
   const rpc = new JsonRpc(cluster, airdrop, onFailure);
   const node = await serveCluster(cluster, answerWith(rpc), { onFailure }, { host: '127.0.0.1', port: 0 });
   nodes.add(node);
@@ -113,9 +116,9 @@ export async function startPlainNode({
 /** The file of the real Squads program, where tests are told to run on it. */
 export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
 
-async function ledgerOf(directory: string) {
+async function ledgerOf(directory: string, slots: { readonly clock: Clock; readonly slotMs: number }) {
   const squads = REAL_SQUADS === undefined ? {} : { squadsProgram: readFileSync(REAL_SQUADS) };
-  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...squads });
+  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...slots, ...squads });
   return {
     ledger,
     airdrop: (to: Parameters<typeof transfer>[0]['to'], lamports: bigint, blockhash: string) =>

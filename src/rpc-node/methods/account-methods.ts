@@ -55,7 +55,7 @@ function filtersOf({ filters }: Options): readonly Filter[] {
 function clockAccount(view: View, state: AccountState): AccountState {
   const data = Buffer.alloc(40);
   data.writeBigUInt64LE(BigInt(view.slot), 0);
-  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.timeline.startMs(view.slot) / 1_000)), 32);
+  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.ledger.timeMs(view.slot) / 1_000)), 32);
   return { ...state, data };
 }
 

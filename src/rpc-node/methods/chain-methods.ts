@@ -27,14 +27,14 @@ export const CHAIN_METHODS: Methods = {
     const { cluster } = call;
     const slot = blockOf(call);
     return {
-      blockHeight: cluster.timeline.heightOf(slot),
-      blockTime: Math.floor(cluster.timeline.startMs(slot) / MS_PER_SECOND),
+      blockHeight: cluster.ledger.heightOf(slot),
+      blockTime: Math.floor(cluster.ledger.timeMs(slot) / MS_PER_SECOND),
       blockhash: cluster.blockhashOf(slot),
       parentSlot: slot - 1,
       previousBlockhash: cluster.blockhashOf(slot - 1),
     };
   },
-  getBlockTime: (call) => Math.floor(call.cluster.timeline.startMs(blockOf(call)) / MS_PER_SECOND),
+  getBlockTime: (call) => Math.floor(call.cluster.ledger.timeMs(blockOf(call)) / MS_PER_SECOND),
   getEpochInfo(call) {
     const { slot, height } = call.view(call.params.options(0));
     return {
@@ -43,6 +43,7 @@ export const CHAIN_METHODS: Methods = {
       epoch: Math.floor(slot / SLOTS_PER_EPOCH),
       slotIndex: slot % SLOTS_PER_EPOCH,
       slotsInEpoch: SLOTS_PER_EPOCH,
+      transactionCount: call.cluster.ledger.transactionCount(),
     };
   },
   getFirstAvailableBlock: ({ cluster }) => cluster.firstSlot,

@@ -72,7 +72,7 @@ function tryOut(view: View, { bytes, wire, signature }: Sent, terms: TryTerms): 
     if (view.find(signature) !== null) return refused('AlreadyProcessed');
     if (!view.isGoodBlockhash(base58Encode(wire.message.blockhash))) return refused('BlockhashNotFound');
   }
-  return view.cluster.run(bytes, view, view.slot, terms);
+  return view.cluster.run(bytes, view, terms);
 }
 
 function preflight(call: Call, sent: Sent, options: Options): void {

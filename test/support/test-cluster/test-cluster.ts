@@ -2,16 +2,18 @@
  * A cluster as a test needs it: slots of any length that go by with the clock or on demand, states that lag behind by level, and
  * transactions that are late, dropped, repeated, or on a fork that comes to nothing.
  */
+import { createHash } from 'node:crypto';
 import type { AccountState } from '../../../src/chain/account.js';
 import {
   Cluster,
   type Commitment,
+  FIRST_SLOT,
   type Landed,
   type SentTransaction,
 } from '../../../src/rpc-node/cluster.js';
 import type { NodeLedger, Run } from '../../../src/rpc-node/node-ledger.js';
-import { blockhashOf, FIRST_SLOT, Timeline } from '../../../src/rpc-node/timeline.js';
 import type { Address } from '../../../src/values/address.js';
+import { base58Encode } from '../../../src/values/base58.js';
 import { sameBytes } from '../../../src/values/bytes.js';
 import { type Clock, systemClock } from '../../../src/values/time.js';
 import { AccountVersions } from './account-versions.js';
@@ -43,12 +45,12 @@ interface Fork {
   readonly sent: SentTransaction[];
 }
 
-/** Slots that go by on demand begin with the newest of the ledger. */
-class SlotsOnDemand extends Timeline {
-  slot = 0;
+/** The clock of slots that go by on demand. */
+export class DemandClock implements Clock {
+  timeMs = systemClock.nowMs();
 
-  override newest(): number {
-    return this.slot;
+  nowMs(): number {
+    return this.timeMs;
   }
 }
 
@@ -57,7 +59,7 @@ export class TestCluster extends Cluster {
   readonly #faults: Faults;
   readonly #random: () => number;
   readonly #lags: Readonly<Record<Commitment, number>>;
-  readonly #isOnDemand: boolean;
+  readonly #clock: DemandClock | null;
   readonly #accounts: AccountVersions;
   readonly #fates = new Map<string, Fate>();
   readonly #forkedHashes = new Map<number, string>();
@@ -66,35 +68,35 @@ export class TestCluster extends Cluster {
   readonly #rootAtStart: number;
   #fork: Fork | null = null;
   #forks = 0;
-  /** Height of the ledger up to which it was read. */
+  /** Transactions of the ledger that were read. */
   #read: number;
   #lagSlots = 0;
 
+  /** @param clock - that of the ledger, where slots go by on demand. */
   constructor(
     ledger: NodeLedger,
-    { pace = 'on-demand', slotMs = 400, ...lags }: SlotTerms,
-    { faults, seed, clock = systemClock }: { faults: Faults; seed: number; clock?: Clock },
+    { confirmedAfter, finalizedAfter }: Pick<SlotTerms, 'confirmedAfter' | 'finalizedAfter'>,
+    { faults, seed, clock }: { faults: Faults; seed: number; clock: DemandClock | null },
   ) {
-    const isOnDemand = pace === 'on-demand';
-    const timeline = isOnDemand
-      ? new SlotsOnDemand(ledger, clock, slotMs)
-      : new Timeline(ledger, clock, slotMs);
-    super(ledger, timeline);
-    this.#isOnDemand = isOnDemand;
+    super(ledger);
+    this.#clock = clock;
     this.#faults = faults;
     this.#random = seededRandom(seed, 'order');
-    const { confirmedAfter = isOnDemand ? 0 : 2, finalizedAfter = isOnDemand ? 0 : 31 } = lags;
-    this.#lags = { processed: 0, confirmed: confirmedAfter, finalized: finalizedAfter };
+    const [confirmed, finalized] = clock === null ? [2, 31] : [0, 0];
+    this.#lags = {
+      processed: 0,
+      confirmed: confirmedAfter ?? confirmed,
+      finalized: finalizedAfter ?? finalized,
+    };
     this.#accounts = new AccountVersions(ledger.accounts());
-    this.#read = ledger.tip.height;
-    this.#slot = Math.max(timeline.slotOfBlock(ledger.tip.timeMs), isOnDemand ? 0 : timeline.newest());
-    this.#tell(this.#slot);
+    this.#read = ledger.transactionCount();
+    this.#slot = ledger.slot();
     this.#rootAtStart = this.#slot;
   }
 
   /** Time at the newest slot, in ms since the Unix epoch. */
   nowMs(): number {
-    return this.timeline.startMs(this.#slot);
+    return this.ledger.timeMs(this.#slot);
   }
 
   /** Lets slots go by. */
@@ -134,6 +136,11 @@ export class TestCluster extends Cluster {
     return this.#forkedHashes.get(slot) ?? super.blockhashOf(slot);
   }
 
+  override isGoodBlockhash(blockhash: string, slot: number): boolean {
+    const forked = [...this.#forkedHashes].find(([, hash]) => hash === blockhash);
+    return forked === undefined ? super.isGoodBlockhash(blockhash, slot) : forked[0] <= slot;
+  }
+
   override accountAt(address: Address, slot: number): AccountState | null {
     const forked = this.#fork?.accounts.get(address, slot);
     if (forked !== undefined) return forked;
@@ -167,18 +174,19 @@ export class TestCluster extends Cluster {
     const dueSlot = this.#slot + 1 + fate.lateSlots;
     this.#enqueue(transaction, dueSlot);
     if (fate.isTwice) this.#enqueue(transaction, dueSlot + 1);
-    if (this.#isOnDemand) this.advance();
+    if (this.#clock !== null) this.advance();
   }
 
   override tick(): void {
-    if (!this.#isOnDemand) this.#goTo(this.timeline.newest());
+    if (this.#clock === null) this.#goTo(this.ledger.slot());
   }
 
   /** Reads what others have written to the ledger. */
   refresh(): void {
-    if (this.ledger.tip.height === this.#read) return;
-    this.#read = this.ledger.tip.height;
-    this.#tell(Math.max(this.#slot, this.timeline.slotOfBlock(this.ledger.tip.timeMs)));
+    const count = this.ledger.transactionCount();
+    if (count === this.#read) return;
+    this.#read = count;
+    this.#tell(this.ledger.slot());
     const now = new Map(this.ledger.accounts());
     for (const address of new Set([...now.keys(), ...this.#accounts.addresses()])) {
       const state = now.get(address) ?? null;
@@ -189,7 +197,9 @@ export class TestCluster extends Cluster {
 
   #goTo(slot: number): void {
     this.refresh();
-    this.#tell(Math.max(this.#slot, slot));
+    // Others that work on the ledger with a clock of theirs may have set its slots forth.
+    while (this.#clock !== null && this.ledger.slot() < slot) this.#clock.timeMs += this.ledger.slotMs;
+    this.#tell(Math.max(this.#slot, this.ledger.slot()));
     if (this.#fork !== null && this.#slot >= this.#fork.untilSlot) this.#leaveFork(this.#fork);
     const due = this.#waiting.filter(({ dueSlot }) => dueSlot <= this.#slot);
     this.#waiting = this.#waiting.filter(({ dueSlot }) => dueSlot > this.#slot);
@@ -205,7 +215,6 @@ export class TestCluster extends Cluster {
 
   #tell(slot: number): void {
     this.#slot = slot;
-    if (this.timeline instanceof SlotsOnDemand) this.timeline.slot = slot;
     if (this.#fork !== null) this.#nameFork(this.#fork);
   }
 
@@ -216,7 +225,7 @@ export class TestCluster extends Cluster {
     if (free.length === 0) return;
     const forkSlots = Math.max(...free.map(({ signature }) => this.#fates.get(signature)?.forkSlots ?? 0));
     if (this.#fork === null && forkSlots > 0) this.#beginFork(forkSlots);
-    if (this.#fork === null) for (const each of this.land(free, this.#slot)) this.#retry(each);
+    if (this.#fork === null) for (const each of this.land(free)) this.#retry(each);
     else for (const each of free) this.#landOnFork(this.#fork, each);
   }
 
@@ -225,7 +234,7 @@ export class TestCluster extends Cluster {
     if (this.find(signature, this.#slot) !== null) return;
     const source = { get: (address: Address) => this.accountAt(address, this.#slot) };
     const run = this.isGoodBlockhash(blockhash, this.#slot)
-      ? this.run(wire, source, this.#slot, { verifySignatures: true })
+      ? this.run(wire, source, { verifySignatures: true })
       : null;
     if (run?.landed !== true) {
       this.#retry(transaction);
@@ -251,8 +260,7 @@ export class TestCluster extends Cluster {
   /** The blocks of a fork have hashes of their own. */
   #nameFork({ id, fromSlot }: Fork): void {
     for (let slot = fromSlot; slot <= this.#slot; slot += 1)
-      if (!this.#forkedHashes.has(slot))
-        this.#forkedHashes.set(slot, blockhashOf(this.ledger.genesisHash, slot, id));
+      if (!this.#forkedHashes.has(slot)) this.#forkedHashes.set(slot, forkedHash(id, slot));
   }
 
   #leaveFork(fork: Fork): void {
@@ -287,6 +295,9 @@ export class TestCluster extends Cluster {
     return order;
   }
 }
+
+const forkedHash = (fork: number, slot: number): string =>
+  base58Encode(createHash('sha256').update(`fork ${fork} ${slot}`).digest());
 
 const landedBy = (run: Run) => {
   const { error, logs, feeLamports, computeUnits } = run;
