@@ -1,5 +1,6 @@
 /** What goes along with a call of the service, and what its reply tells beside its value. */
 import type { BatchCost, Call, ElementOutcome, Reply, Steps, Waiting } from '../contract/call.js';
+import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
 import { solText } from './views/unit.js';
@@ -61,3 +62,7 @@ export function noteReply(
   if (isLast && meta.cost !== undefined) output.notice(costSentence(meta.cost));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }
+
+/** Does the service not know the operation at all? */
+export const isNotOffered = (error: unknown): boolean =>
+  isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');

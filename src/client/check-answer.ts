@@ -203,11 +203,16 @@ const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
   );
 };
 
+const isAskedFor = (hashes: string | undefined, hash: string): boolean =>
+  hashes?.split(',').includes(hash) ?? true;
+
 /** Does a page of pipelines hold what was asked for? */
 const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) => {
-  const names = ['type', 'proofHash', 'state', 'txHash'] as const;
-  const other = answer.items.find((item) =>
-    names.some((name) => query[name] !== undefined && query[name] !== item[name]),
+  const names = ['type', 'state', 'txHash'] as const;
+  const other = answer.items.find(
+    (item) =>
+      names.some((name) => query[name] !== undefined && query[name] !== item[name]) ||
+      !isAskedFor(query.proofHash, item.proofHash),
   );
   return finding(
     pageProblem(query, answer.items) ??
@@ -221,12 +226,12 @@ const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) => {
 /** Does a page of burns hold what was asked for? */
 const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
   const { items } = answer;
-  const { type = null, status = null, proofHash = null, txHash = null } = query;
+  const { type = null, status = null, txHash = null } = query;
   const other = items.find(
     (burn) =>
       (type !== null && burn.type !== type) ||
       (status !== null && burn.status !== status) ||
-      (proofHash !== null && burn.hash !== proofHash) ||
+      !isAskedFor(query.proofHash, burn.hash) ||
       (txHash !== null && burn.txHash !== txHash),
   );
   return finding(

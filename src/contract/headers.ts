@@ -46,6 +46,8 @@ export function checkIdempotencyKey(
       `The header ${IDEMPOTENCY_KEY_HEADER} must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
     );
   }
-  // A UUID is one key, however it is written.
-  return isUuid(key) ? key.toLowerCase() : key;
+  return normalKey(key);
 }
+
+/** A UUID is one key, however it is written. */
+export const normalKey = (key: string): string => (isUuid(key) ? key.toLowerCase() : key);

@@ -2,6 +2,7 @@
  * What lists are asked for, and their cursors, which only the service makes sense of: they name what stands last on a page. The
  * numbers by which the store orders it are no cursors, since they count what all projects do.
  */
+import { normalKey } from '../contract/headers.js';
 import { invalidRequest } from '../contract/validate.js';
 import type { BurnPlace } from '../store/repositories/burns.js';
 
@@ -15,6 +16,9 @@ export function soughtIn<Query extends object>(query: Query): Query {
   if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
   return query;
 }
+
+/** An idempotency key as requests keep it. */
+export const askedKey = (key: string | undefined): string | undefined => key && normalKey(key);
 
 /** For text that is no cursor of this list. */
 export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);

@@ -52,6 +52,17 @@ export const hashSchema = z.string().meta({
   examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
 });
 
+/** Proofs that a list is asked for at once; more do not fit into the address of every proxy. */
+export const MAX_HASHES_ASKED = 50;
+
+/** One hash, or several with commas between them. */
+export const hashesSchema = z
+  .string()
+  .max(MAX_HASHES_ASKED * 65 - 1, `expected at most ${MAX_HASHES_ASKED} hashes`)
+  .meta({
+    description: `SHA-256, lowercase hex; up to ${MAX_HASHES_ASKED} of them, with commas between them.`,
+  });
+
 export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });
 
 export const proofTypeSchema = z

@@ -74,7 +74,7 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(3);
   });
 
-  itLong.each(sampleOf(WHOLE, 1))(
+  it.each(sampleOf(LIES.toReversed(), 2))(
     'to the same burn, asked for before, is not believed, $how',
     async (lie) => {
       const before = await burned();
@@ -91,6 +91,23 @@ describe('an earlier answer', () => {
     const refusal = latest('/burn', ({ status }) => status === 400);
     await expectUnknown(await lied('/burn', refusal, lie, burn({ refused: lie.how })));
     expect((await burned()) - before).toBe(1);
+  });
+
+  it('that is put in place of a success is not believed', async () => {
+    const before = await burned();
+    const file = operator.write('forged.json', [
+      { type: 'WATCH_AD', proof: { forged: 2 }, burnAmount: 1, persistOnchain: false },
+    ]);
+    for (const words of [burn({ forged: 1 }), ['burn-batch', file]]) {
+      gate.fate = ({ method }) => {
+        if (method !== 'POST') return 'pass';
+        return { alter: () => ({ status: 400, body: { error: 'ERR_INVALID_PROOF', message: 'No.' } }) };
+      };
+      const ended = await operator.run(...words, '--json');
+      gate.fate = () => 'pass';
+      await expectUnknown(ended);
+    }
+    expect((await burned()) - before).toBe(2);
   });
 
   it('that is a page of the proxy refuses nothing, even where it asks for patience', async () => {

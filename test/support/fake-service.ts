@@ -29,6 +29,7 @@ export function fakeService(): FakeService {
   const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
   const respond: Perform = async (operation, input, call) => {
     const seen = { operation, input, call };
+    if (isLookUp(operation, input)) throw new FlywheelError('ERR_NOT_FOUND', 'It has no lists.');
     calls.push(seen);
     const answer = answers.get(operation);
     const reply = answer === undefined ? exampleReply(operation) : await answer(seen);
@@ -40,6 +41,17 @@ export function fakeService(): FakeService {
     service: { ...eachOperation(respond), close: async () => undefined },
   };
 }
+
+/** Commands ask such a list what was done before, and take it well that a service has none. */
+const isLookUp = (operation: OperationId, input: unknown): boolean => {
+  const asked = (input ?? {}) as {
+    readonly idempotencyKey?: string;
+    readonly txHash?: string;
+    readonly limit?: number;
+  };
+  if (operation !== 'listBurns' && operation !== 'listBatches') return false;
+  return asked.idempotencyKey !== undefined || (asked.txHash !== undefined && asked.limit === 1);
+};
 
 export const exampleReply = (operation: OperationId): Reply<unknown> => ({
   value: EXAMPLES[operation].response,

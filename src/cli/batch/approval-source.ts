@@ -9,9 +9,8 @@ import { isUuid, type Uuid } from '../../values/ids.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import { inInput, inputError, readInputText } from '../input/read-input.js';
-import { callWith } from '../send.js';
+import { callWith, isNotOffered } from '../send.js';
 import { approvalFile } from './approval-file.js';
-import { isNotOffered } from './landed-pipelines.js';
 import { refuse } from './pins.js';
 
 /** Which batch, as the service calls it and as the chain does. */

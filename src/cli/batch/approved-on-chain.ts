@@ -6,10 +6,9 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { commandLine } from '../operation/resume-line.js';
-import { callWith } from '../send.js';
+import { callWith, isNotOffered } from '../send.js';
 import { batchName } from './approval-source.js';
 import { getBatch, isFinal } from './initiate.js';
-import { isNotOffered } from './landed-pipelines.js';
 
 /**
  * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read

@@ -4,6 +4,7 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../foresight.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
+import { pipelinesDoneThere } from '../operation/done-there.js';
 import { takenByDryRun } from '../operation/known.js';
 import type { HowOften } from '../options/once.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
@@ -22,7 +23,10 @@ export async function showPipelinesPlan(
   how: HowOften,
 ): Promise<undefined> {
   const operation = operationOf(session, whole, how);
-  const taken = await takenByDryRun(session, operation, { noun: 'pipeline', isRest: how.rest });
+  const taken = await takenByDryRun(session, operation, {
+    ...{ noun: 'pipeline', isRest: how.rest },
+    doneThere: pipelinesDoneThere(session, whole.pipelines),
+  });
   const request = {
     pipelines: whole.pipelines.filter((_, index) => taken === null || taken.includes(index)),
   };

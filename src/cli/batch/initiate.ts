@@ -5,10 +5,10 @@ import type { Session } from '../command.js';
 import { type Entry, isOver as isOverThere } from '../journal/journal.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
-import { callWith, noteReply } from '../send.js';
+import { callWith, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { CurrentStage } from './batch-stages.js';
-import { isNotOffered, landedPipelines } from './landed-pipelines.js';
+import { landedPipelines } from './landed-pipelines.js';
 
 /** A batch that is set up. */
 export interface Initiated {

@@ -3,12 +3,12 @@ import { pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
 import type { Batch, InitBatchRequest, PipelineState } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
-import { callWith } from '../send.js';
+import { callWith, isNotOffered } from '../send.js';
 import type { CurrentStage } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
 
@@ -92,7 +92,3 @@ async function listedPipelines(
     return null;
   }
 }
-
-/** Does the service not know the operation at all? */
-export const isNotOffered = (error: unknown): boolean =>
-  isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');

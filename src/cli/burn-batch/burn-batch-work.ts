@@ -12,6 +12,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
+import { requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements, equalElements } from '../operation/elements.js';
 import { stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
@@ -97,7 +98,11 @@ export class BurnBatchWork implements Work<Outcomes> {
     }
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
-    if (entry.state !== 'open') return { result };
+    if (entry.state !== 'open') {
+      const last = result.findLast((outcome) => outcome.status === 'success');
+      if (last !== undefined) await requireThere(this.#session, entry, last.txHash);
+      return { result };
+    }
     const landed = burnElements(this.#body.burns).filter((_, index) => !this.#failed.has(index));
     const state = this.#failed.size === 0 ? 'done' : 'partial';
     return { result, verdict: { state, landed: landed.map(({ digest }) => digest) } };
@@ -203,9 +208,14 @@ export class BurnBatchWork implements Work<Outcomes> {
       on.hear(own);
     };
     on.send();
-    const reply = await trying(entry, part.name, () =>
-      opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear)),
-    );
+    const reply = await trying(entry, part.name, async () => {
+      try {
+        return await opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear));
+      } catch (error) {
+        await requireRefused(this.#session, part.key, error);
+        throw error;
+      }
+    });
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;

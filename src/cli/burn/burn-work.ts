@@ -6,6 +6,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
+import { requireAnswersKey, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { callWith, noteReply } from '../send.js';
@@ -26,7 +27,10 @@ const ANSWER = 'burn';
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
-    if (stored !== undefined) return { result: stored };
+    if (stored !== undefined) {
+      await requireThere(session, entry, stored.txHash);
+      return { result: stored };
+    }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
     // Without --once the journal forgets the burn when it is printed; until then no other begins.
@@ -58,8 +62,11 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
       await requireNotOnChain(opened, entry, [request]);
+    await requireRefused(session, entry.key, error);
     throw error;
   });
+  if (opened.kind === 'remote' && reply.meta.requestId === undefined)
+    await requireAnswersKey(session, entry.key, reply.value.txHash);
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

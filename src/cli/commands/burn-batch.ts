@@ -34,9 +34,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { dryRun = false, strict = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
-  const [{ burnElements, contentOf }, { pick, stageOf }] = await Promise.all([
+  const [{ burnElements, contentOf }, { pick, stageOf }, { burnsDoneThere }] = await Promise.all([
     import('../operation/elements.js'),
     import('../burn-batch/requests.js'),
+    import('../operation/done-there.js'),
   ]);
   const request: OperationRequest = {
     ...how,
@@ -48,9 +49,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     elements: burnElements(burns),
     taken: null,
   };
+  const asking = { noun: 'burn', doneThere: burnsDoneThere(session, burns) };
   if (dryRun) {
     const { takenByDryRun } = await import('../operation/known.js');
-    const taken = await takenByDryRun(session, request, { noun: 'burn', isRest: rest });
+    const taken = await takenByDryRun(session, request, { ...asking, isRest: rest });
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, pick(burns, taken));
   }
@@ -59,7 +61,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     import('../operation/run-operation.js'),
   ]);
   const work = new BurnBatchWork(session, { burns, failedOut }, { rest, strict });
-  if (!(await runOperation(session, request, work, 'burn'))) await work.present();
+  if (!(await runOperation(session, request, work, asking))) await work.present();
   return undefined;
 }
 

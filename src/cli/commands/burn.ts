@@ -84,10 +84,11 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     const { showBurnPlan } = await import('../burn/burn-plan.js');
     return showBurnPlan(session, request);
   }
-  const [{ burnWork }, { burnElements }, { runOperation }] = await Promise.all([
+  const [{ burnWork }, { burnElements }, { runOperation }, { burnsDoneThere }] = await Promise.all([
     import('../burn/burn-work.js'),
     import('../operation/elements.js'),
     import('../operation/run-operation.js'),
+    import('../operation/done-there.js'),
   ]);
   const body = { request, once: origin.from === 'content' };
   const elements = burnElements([request]);
@@ -100,7 +101,10 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     command: session.commandLine,
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
-  await runOperation(session, asked, burnWork(session, body), 'burn');
+  await runOperation(session, asked, burnWork(session, body), {
+    noun: 'burn',
+    doneThere: body.once ? burnsDoneThere(session, [request]) : undefined,
+  });
   return undefined;
 }
 

@@ -5,12 +5,11 @@ import type { DataChain } from '../../contract/admin.js';
 import type { KeyDescription } from '../../contract/schemas/key.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
-import { isNotOffered } from '../batch/landed-pipelines.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { SETTINGS_TABLE } from '../config/settings-table.js';
 import { solanaCliSetting } from '../config/solana-config.js';
 import { fieldLines } from '../output/table.js';
-import { callWith } from '../send.js';
+import { callWith, isNotOffered } from '../send.js';
 import { limitFields } from '../views/profile.js';
 
 interface Row {

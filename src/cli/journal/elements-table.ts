@@ -15,9 +15,13 @@ export class ElementsTable {
   /** All targets that are the same place, as an SQL list. */
   readonly #place: string;
 
-  constructor(file: SqliteFile, place: string) {
+  /** The one that operations of this process go to. */
+  readonly #target: number;
+
+  constructor(file: SqliteFile, place: string, target: number) {
     this.#file = file;
     this.#place = place;
+    this.#target = target;
   }
 
   /** Notes what an operation is made of. */
@@ -96,6 +100,21 @@ export class ElementsTable {
       const other = others.find(([content]) => !contents.has(digestOf(content)));
       return other === undefined ? [] : [{ index, date: String(other[1]) }];
     });
+  }
+
+  /** Which of these have landed at the target, and which are part of any operation. */
+  compare(digests: readonly Sha256[]): {
+    readonly landed: readonly Sha256[];
+    readonly known: readonly Sha256[];
+  } {
+    const find = this.#file.prepare(
+      `SELECT max(landed = 1 AND target = ?) FROM elements WHERE target IN ${this.#place} AND digest = ? AND landed >= 0`,
+    );
+    const found = digests.map((digest) => find.get([this.#target, digestBytes(digest)])?.[0]);
+    return {
+      landed: digests.filter((_, at) => found[at] === 1),
+      known: digests.filter((_, at) => typeof found[at] === 'number'),
+    };
   }
 
   /** Which of these no operation has landed, as numbers from 0. */

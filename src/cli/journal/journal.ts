@@ -101,6 +101,8 @@ export interface OperationSummary {
   readonly printed: boolean;
   /** A living process works on it. */
   readonly busy: boolean;
+  /** It went to the address that is asked now, not to another one of the same flywheel. */
+  readonly isHere: boolean;
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly dateChanged: string;
@@ -186,6 +188,16 @@ export interface Journal {
   takeBatch(batchId: string): Entry | undefined;
   /** The operation that a content is, if it has been begun here; nothing is begun or taken. @param origin - of the content unless given. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined;
+
+  /** The key under which a request goes out the first time. */
+  keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
+  /** Which of these have landed here, at this address, by whichever operation; and which are part of any. */
+  compare(elements: readonly Element[]): {
+    readonly landed: readonly Sha256[];
+    readonly known: readonly Sha256[];
+  };
+  /** Notes elements that have landed by hands of which this journal knew nothing. */
+  noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
 
   /** What stands in the way of a request, as `begin` would find it; nothing is begun. */
   inTheWay(request: Pick<OperationRequest, 'elements' | 'taken'>): {

@@ -6,7 +6,7 @@ import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, utcDay } from '../../values/time.js';
 import { ElementsTable } from './elements-table.js';
-import type { KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
+import type { Element, KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
 
 /** An operation as it stands. */
 export interface Row extends OperationSummary {
@@ -28,7 +28,7 @@ export type Changes = Readonly<
 const ANSWER_DAYS = 90;
 /** The columns of {@link OperationsTable} rows, in their order. */
 const COLUMNS =
-  'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
+  'serial, target, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
 /** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
@@ -70,7 +70,7 @@ export class OperationsTable {
     const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?1) OR (address = ?2 AND (flywheel = '' OR ?1 = ''))`;
     const ids = file.read(() => file.prepare(same).all([flywheel, address])).map(([id]) => Number(id));
     this.#place = `(${ids.join(', ')})`;
-    this.elements = new ElementsTable(file, this.#place);
+    this.elements = new ElementsTable(file, this.#place, this.#target);
   }
 
   /** The first operation of the target that matches, in the order that the condition ends with. */
@@ -111,6 +111,25 @@ export class OperationsTable {
     const row = this.row('kind = ? AND key = ?', [kind, key]);
     invariant(row !== undefined, 'What was written can be read.');
     return row;
+  }
+
+  /** An operation of other hands, over at this time. */
+  noteLanded(kind: OperationKind, key: string, elements: readonly Element[], date: string): void {
+    this.#run(
+      `INSERT INTO operations (id, target, kind, key, origin, content, run, state, told, command, notes, date_begun, date_changed, days_before)
+       VALUES (?, ?, ?, ?, 'elsewhere', ?, 0, 'done', 1, '[]', '{}', ?, ?, (SELECT count(*) FROM days))`,
+      [
+        sha256(`${kind} ${key}`).slice(0, ID_LENGTH),
+        this.#target,
+        ...[kind, key, Buffer.from(sha256(key), 'hex'), date, date],
+      ],
+    );
+    const serial = this.row('kind = ? AND key = ?', [kind, key])?.serial ?? 0;
+    this.elements.claim(serial, elements);
+    this.elements.land(
+      serial,
+      elements.map(({ digest }) => digest),
+    );
   }
 
   change(serial: number, changes: Changes): Row {
@@ -167,7 +186,7 @@ export class OperationsTable {
   }
 
   #toRow(row: readonly SqlValue[]): Row {
-    const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
+    const [serial, target, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
     const [command, notes, begun, changed] = rest;
     return {
       serial: Number(serial),
@@ -182,6 +201,7 @@ export class OperationsTable {
       holder: typeof holder === 'string' ? holder : null,
       resumed: resumed === 1,
       busy: this.#isBusy(holder),
+      isHere: Number(target) === this.#target,
       command: JSON.parse(String(command)),
       notes: JSON.parse(String(notes)),
       dateBegun: String(begun),

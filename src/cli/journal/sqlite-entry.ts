@@ -22,6 +22,7 @@ export class SqliteEntry implements Entry {
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly isNew: boolean;
+  readonly isHere: boolean;
   /** No other process has another process. */
   readonly busy = false;
   readonly #file: SqliteFile;
@@ -38,6 +39,7 @@ export class SqliteEntry implements Entry {
     this.isNew = isNew;
     this.id = row.id;
     this.kind = row.kind;
+    this.isHere = row.isHere;
     this.key = row.key;
     this.command = row.command;
     this.dateBegun = row.dateBegun;

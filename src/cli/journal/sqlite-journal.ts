@@ -101,6 +101,22 @@ class SqliteJournal implements Journal {
     );
   }
 
+  keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
+    return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content, 0);
+  }
+
+  compare(elements: readonly Element[]): {
+    readonly landed: readonly Sha256[];
+    readonly known: readonly Sha256[];
+  } {
+    const digests = elements.map(({ digest }) => digest);
+    return this.#file.read(() => this.#table.elements.compare(digests));
+  }
+
+  noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
+    this.#file.write(() => this.#table.noteLanded(kind, this.#options.ids.uuid(), elements, date));
+  }
+
   inTheWay({ elements, taken }: Pick<OperationRequest, 'elements' | 'taken'>): {
     readonly overlaps: readonly Overlap[];
     readonly changes: readonly ChangedElement[];

@@ -1,6 +1,7 @@
 /** Says in a dry run what the real command would find in the journal. */
 import type { Session } from '../command.js';
 import type { OperationRequest, OperationState } from '../journal/journal.js';
+import { type AskDoneThere, askWhatIsDone } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 
 const WOULD: Readonly<Record<OperationState, string>> = {
@@ -17,12 +18,17 @@ const WOULD: Readonly<Record<OperationState, string>> = {
  */
 export async function takenByDryRun(
   session: Session,
-  request: Pick<OperationRequest, 'kind' | 'content' | 'elements' | 'again' | 'allowChanged'>,
-  { noun, isRest }: { readonly noun: string; readonly isRest: boolean },
+  request: OperationRequest,
+  {
+    noun,
+    isRest,
+    doneThere,
+  }: { readonly noun: string; readonly isRest: boolean; readonly doneThere: AskDoneThere },
 ): Promise<readonly number[] | null> {
   const opened = await session.service().catch(() => undefined);
   const journal = await opened?.journal().catch(() => undefined);
   if (journal === undefined) return null;
+  await askWhatIsDone(session, journal, request, doneThere);
   const known = journal.known(request.kind, request.content);
   if (known !== undefined) {
     session.output.tell(`This file was begun ${known.dateBegun}: ${WOULD[known.state]}.`);

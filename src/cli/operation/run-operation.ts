@@ -19,6 +19,7 @@ import {
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
+import { type AskDoneThere, askWhatIsDone } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
@@ -57,6 +58,7 @@ const POLL_MS = 100;
 /**
  * Runs an operation to its end.
  * @param noun - what people call an element: "burn", "pipeline".
+ * @param doneThere - what the service has done of its elements; `undefined`: each call is a new one.
  * @returns false when `--rest` left nothing to do.
  * @throws the error that its result amounts to, or that left it in the middle.
  */
@@ -64,11 +66,12 @@ export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
   work: Work<Result>,
-  noun: string,
+  { noun, doneThere }: { readonly noun: string; readonly doneThere: AskDoneThere | undefined },
 ): Promise<boolean> {
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const isRest = work.rest === true;
+  await askWhatIsDone(session, journal, request, doneThere);
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     const begun = await take(session, () => journal.begin(now));

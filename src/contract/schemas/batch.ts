@@ -6,12 +6,13 @@ import {
   addressSchema,
   base64Schema,
   dateTimeSchema,
+  hashesSchema,
   hashSchema,
   proofTypeSchema,
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
-import { cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import { askedKeySchema, cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
 export const batchStatusSchema = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
   id: 'BatchStatus',
@@ -193,9 +194,7 @@ export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
 /** What pipelines are looked for by. */
 const pipelineFilters = {
   type: proofTypeSchema.optional().meta({ description: 'Of a proof of this type.' }),
-  proofHash: hashSchema
-    .optional()
-    .meta({ description: 'Of the proof with this SHA-256, in lower-case hex.' }),
+  proofHash: hashesSchema.optional(),
   action: z
     .enum(ACTION_NAMES, `unknown action; expected ${ACTION_NAMES.join(', ')}`)
     .optional()
@@ -208,6 +207,7 @@ export const listBatchesQuerySchema = z.strictObject({
   ...pipelineFilters,
   status: batchStatusSchema.optional(),
   txHash: txHashSchema.optional().meta({ description: 'That sent the transaction with this signature.' }),
+  idempotencyKey: askedKeySchema,
   since: timeBoundSchema.meta({ description: 'Created at this time or later.' }),
   until: timeBoundSchema.meta({ description: 'Created before this time.' }),
   limit: pageLimitSchema,

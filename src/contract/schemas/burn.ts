@@ -5,11 +5,12 @@ import { InexactNumber } from '../../values/exact-number.js';
 import {
   amountSchema,
   dateTimeSchema,
+  hashesSchema,
   hashSchema,
   proofTypeSchema,
   txHashSchema,
 } from '../../values/schemas.js';
-import { cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import { askedKeySchema, cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
@@ -93,7 +94,8 @@ export type BurnBatchResult = z.infer<typeof burnBatchResultSchema>;
 export const listBurnsQuerySchema = z.strictObject({
   type: z.string().min(1).max(64).optional().meta({ description: 'Proof type.' }),
   status: z.enum(['PENDING', 'SUCCESS', 'FAILED']).optional(),
-  proofHash: hashSchema.optional(),
+  proofHash: hashesSchema.optional(),
+  idempotencyKey: askedKeySchema,
   txHash: txHashSchema.optional(),
   since: timeBoundSchema.meta({ description: 'Asked for at this time or later.' }),
   until: timeBoundSchema.meta({ description: 'Asked for before this time.' }),

@@ -1,5 +1,6 @@
 /** What queries of lists have in common: how many items, from where on, between which times. */
 import * as z from 'zod';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.js';
 
 /** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
 export const MAX_PAGE_ITEMS = 200;
@@ -24,6 +25,12 @@ export const nextCursorSchema = z
   .string()
   .nullable()
   .meta({ description: '`cursor` of the next page; null after the last.' });
+/** Only what was asked for under one idempotency key. */
+export const askedKeySchema = z
+  .string()
+  .max(MAX_IDEMPOTENCY_KEY_LENGTH, 'expected an idempotency key')
+  .optional()
+  .meta({ description: 'Asked for with this idempotency key.' });
 /** A time that bounds a list. */
 export const timeBoundSchema = z
   .string()

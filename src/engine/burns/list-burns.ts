@@ -7,7 +7,7 @@ import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { requireToken } from '../authenticate.js';
 import { operation } from '../operation.js';
-import { badCursor, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
+import { askedKey, badCursor, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
 
 export const listBurns = operation('listBurns', {
   parse: (input, { principal }) => ({
@@ -15,7 +15,16 @@ export const listBurns = operation('listBurns', {
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
-    const { limit = DEFAULT_PAGE_ITEMS, cursor, since, until, type, ...rest } = query;
+    const {
+      limit = DEFAULT_PAGE_ITEMS,
+      cursor,
+      since,
+      until,
+      type,
+      proofHash,
+      idempotencyKey,
+      ...rest
+    } = query;
     const permitted = principal.key.proofTypes;
     const types = type === undefined ? permitted : [type].filter((one) => permitted?.includes(one) ?? true);
     const { items, last } = await deps.store.read(async ({ burns }) => {
@@ -26,6 +35,8 @@ export const listBurns = operation('listBurns', {
         tokenId: token.id,
         limit,
         ...rest,
+        proofHashes: proofHash?.split(','),
+        idempotencyKey: askedKey(idempotencyKey),
         ...(types === null ? {} : { types }),
         ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
         ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),

@@ -1,18 +1,23 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
 import { sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { TABLES } from '../schema.js';
 import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { requestsOf } from './requests.js';
 
 /** Which burns to list. */
 export interface BurnFilter {
   readonly tokenId: string;
   readonly types?: readonly string[] | undefined;
   readonly status?: BurnStatus | undefined;
-  readonly proofHash?: string | undefined;
+  /** Any of these. */
+  readonly proofHashes?: readonly string[] | undefined;
+  /** Of the request with this key. */
+  readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
   /** ISO times at which they were asked for, inclusive and exclusive. */
   readonly since?: string;
@@ -226,9 +231,10 @@ export const burnRepository = (session: Session) => {
 
     /** Newest first. So that one call never takes long, only so many burns are looked at. */
     async list(filter: BurnFilter): Promise<ListedBurns> {
-      const { tokenId, types, status, proofHash, txHash, since, until, before, limit } = filter;
-      // Both are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
-      const isFound = proofHash !== undefined || txHash !== undefined;
+      const { tokenId, types, status, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
+        filter;
+      // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
+      const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, status, since, until].every((one) => one === undefined);
       const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(filter);
       const rows = await burns
@@ -242,8 +248,15 @@ export const burnRepository = (session: Session) => {
             ...given(status, (one) => eb('status', '=', one)),
             ...given(txHash, (one) => eb('signature', '=', one)),
             // The index holds a part of the hash.
-            ...given(proofHash, (one) => sql<boolean>`substr(proof_hash, 1, 16) = ${one.slice(0, 16)}`),
-            ...given(proofHash, (one) => sql<boolean>`proof_hash = ${one}`),
+            ...given(proofHashes, (some) =>
+              eb(
+                sql<string>`substr(proof_hash, 1, 16)`,
+                'in',
+                some.map((one) => one.slice(0, 16)),
+              ),
+            ),
+            ...given(proofHashes, (some) => eb('proofHash', 'in', some as readonly Sha256[])),
+            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
           ]),

@@ -14,6 +14,7 @@ export const REQUEST = [
 
 // Literals, because a partial index serves only a condition that is written out.
 const RUNNING = sql.lit('running' as const);
+const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 const DONE = sql.lit('done' as const);
 const PENDING = sql.lit('PENDING' as const);
 
@@ -24,6 +25,15 @@ const openBurns = ({ db }: Session, requestId: Expression<string>) =>
     .select('burns.sequence')
     .where('burns.requestId', '=', requestId)
     .where(({ or, eb }) => or([eb('burns.status', '=', PENDING), eb('burns.watchedSlot', 'is not', null)]));
+
+/** Ids of the requests that came with an idempotency key, whatever they are about. */
+export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: string) =>
+  db
+    .selectFrom('requests')
+    .select('requests.id')
+    .where('requests.tokenId', '=', tokenId)
+    .where('requests.operation', 'in', KEYED)
+    .where('requests.value', '=', idempotencyKey);
 
 /** @returns whether the one request that it is about was there as it was expected. */
 const isOne = async (change: Promise<{ readonly numUpdatedRows: bigint }>): Promise<boolean> =>
