@@ -10,7 +10,7 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { startTestNode } from '../support/local-rpc.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import type { Operator, Template } from '../support/operator.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
@@ -36,7 +36,7 @@ export async function membersOf(
   { dataDir, owner: ownerFile }: Operator,
   { made }: Template,
 ): Promise<Members> {
-  const rpc = await startTestNode({ directory: dataDir, isDataDirectory: true });
+  const rpc = await startNodeBeside(dataDir);
   const connection: Connection = connectionTo(rpc.url);
   const multisigPda = new PublicKey(made.multisig);
   const owner = keypairIn(ownerFile);

@@ -113,6 +113,12 @@ export async function startPlainNode({
   return Object.assign(node, { cluster, directory, failures });
 }
 
+/** A node on a data directory that commands use at the same time, by the same clock; what has landed is final at once. */
+export const startNodeBeside = (directory: string): Promise<TestNode> =>
+  startTestNode({
+    ...{ directory, isDataDirectory: true, pace: 'clock', confirmedAfter: 0, finalizedAfter: 0 },
+  });
+
 /** The file of the real Squads program, where tests are told to run on it. */
 export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
 

@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Gate, startGate } from './gate.js';
 import { type ServeProcess, serve } from './http-serve.js';
-import { startTestNode } from './local-rpc.js';
+import { startNodeBeside } from './local-rpc.js';
 import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
@@ -147,7 +147,7 @@ export interface OwnNode {
 
 /** A node over the ledger of a data directory. */
 export async function nodeOf(dataDir: string): Promise<OwnNode> {
-  const { url, close } = await startTestNode({ directory: dataDir, isDataDirectory: true });
+  const { url, close } = await startNodeBeside(dataDir);
   return { url, end: () => close(100) };
 }
 
