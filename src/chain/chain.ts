@@ -17,10 +17,7 @@ export type Signature = string;
 export interface RecentBlockhash {
   /** Base58 text of 32 bytes. */
   readonly blockhash: string;
-  /**
-   * Height up to which a transaction with this blockhash is sure to be taken, by blocks alone. Where blocks come fast it may
-   * be taken beyond that: {@link Chain.expiredHeight} says when it never will be again.
-   */
+  /** The last block that takes a transaction with it. {@link Chain.expiredHeight} proves that this block has passed. */
   readonly lastValidBlockHeight: bigint;
 }
 
@@ -39,7 +36,7 @@ export type TransactionError =
 /** What the chain knows of a signature that has landed. A failed transaction has landed too: its fee is gone. */
 export interface TransactionRecord {
   readonly signature: Signature;
-  /** Slot in which it landed; on the local ledger each has its block, and its number is the height as well. */
+  /** Slot in which it landed. */
   readonly slot: bigint;
   /** Milliseconds since the Unix epoch; 0 where no node says, see {@link dateLanded}. */
   readonly blockTimeMs: number;
@@ -308,7 +305,7 @@ export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint):
 
 /** Transactions in a bundle at most (contract, section 1.2). */
 export const MAX_BUNDLE_TRANSACTIONS = 4;
-/** Blocks for which a blockhash stays good at least. */
+/** Blocks after its own for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
-/** Time for which it stays good at least once there is a newer one: about what those blocks take on a cluster. */
+/** What those blocks take: the least time for which it stays good. */
 export const BLOCKHASH_LIFETIME_MS = 60_000;

@@ -9,7 +9,6 @@ import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
 import type { Journal, Processes } from './journal/journal.js';
 
-export type { LocalRpcTerms } from '../compose/rpc-node.js';
 export type { RunningServer, ServeOptions } from '../compose/server.js';
 export type {
   FetchedProgram,

@@ -1,10 +1,9 @@
 /** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
 import { setComputeUnitLimit } from '../chain/compute-budget.js';
-import { openLedgerBank } from '../chain/local/ledger-bank.js';
+import { type LedgerBankOptions, openLedgerBank } from '../chain/local/ledger-bank.js';
 import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { readFaultRules } from '../rpc-node/faults/fault-rules.js';
 import type { NodeLedger } from '../rpc-node/node-ledger.js';
 import { type NodeAddress, type RpcNode, type RpcNodeOptions, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
@@ -16,58 +15,37 @@ import { readSquadsProgram } from './open-engine.js';
 import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 
-/** Options of `local rpc` beyond the global ones. */
-export interface LocalRpcTerms {
-  readonly host: string;
-  /** 0 takes a free one; subscriptions take the one after it as well. */
-  readonly port: number;
-  readonly slotMs: number;
-  /** Does a slot go by only when a transaction comes? */
-  readonly onDemand: boolean;
-  /** Slots; `undefined`: what fits the pace. */
-  readonly confirmedAfter: number | undefined;
-  readonly finalizedAfter: number | undefined;
-  /** Rules of faults as JSON. */
-  readonly faults: unknown;
-  /** Of the faults. */
-  readonly seed: number;
-}
-
 /** A node that listens. */
 export interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }
 
-/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc}, and `ERR_INPUT_INVALID` for rules that are none. */
-export async function startRpcOverLedger(
+/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc} */
+export const startRpcOverLedger = (
   { clock, io }: Ambient,
   settings: Settings,
-  terms: LocalRpcTerms,
-): Promise<RunningRpc> {
-  const { host, port, confirmedAfter, finalizedAfter, faults, ...pace } = terms;
-  const options: LocalRpcOptions = {
-    ...pace,
-    clock,
-    faults: readFaultRules(faults),
-    ...(confirmedAfter === undefined ? {} : { confirmedAfter }),
-    ...(finalizedAfter === undefined ? {} : { finalizedAfter }),
-    onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`),
-  };
-  return startLocalRpc(settings.dataDir.value, options, { host, port });
-}
+  address: NodeAddress,
+): Promise<RunningRpc> =>
+  startLocalRpc(
+    settings.dataDir.value,
+    { clock, onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`) },
+    address,
+  );
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 /** What is chosen for a node; the rest comes with the data directory. */
-export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'>;
+export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'> & NodePace;
+
+type NodePace = Pick<LedgerBankOptions, 'clock' | 'slotMs'>;
 
 /** A compute limit that no two airdrops in a row share: the same transfer under the same blockhash would be the same transaction. */
 const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
 /** Airdrops from the treasury, which is read when the first is asked for. */
-function airdropsOf(keys: string, treasury: Address): NonNullable<RpcNodeOptions['airdrop']> {
+function airdropsOf(keys: string, treasury: Address): RpcNodeOptions['airdrop'] {
   const keyring = createFileKeyring(keys);
   let given = 0;
   return (to, lamports, blockhash) => {
@@ -82,12 +60,13 @@ function airdropsOf(keys: string, treasury: Address): NonNullable<RpcNodeOptions
 }
 
 /** The ledger, held by the lock of the data directory against being wiped. */
-async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<NodeLedger> {
+async function openNodeLedger(dataDir: string, config: LocalConfig, pace: NodePace): Promise<NodeLedger> {
   const files = dataFiles(dataDir);
   const lock = await shareDataDirectory(files.lock);
   try {
     const bank = await openLedgerBank({
       path: files.ledger,
+      ...pace,
       ...(config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {}),
     });
     if (config.genesis !== bank.genesisHash) {
@@ -112,14 +91,15 @@ async function openNodeLedger(dataDir: string, config: LocalConfig): Promise<Nod
 /** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_CONFIG_INVALID` when it cannot listen. */
 export async function startLocalRpc(
   dataDir: string,
-  options: LocalRpcOptions,
+  { onFailure, ...pace }: LocalRpcOptions,
   address: NodeAddress,
+  start = startRpcNode,
 ): Promise<RpcNode> {
   const config = requireLocalConfig(dataDir);
-  const ledger = await openNodeLedger(dataDir, config);
+  const ledger = await openNodeLedger(dataDir, config, pace);
   const airdrop = airdropsOf(dataFiles(dataDir).keys, config.treasury);
   try {
-    return await startRpcNode({ ...options, ledger, airdrop }, address);
+    return await start({ onFailure, ledger, airdrop }, address);
   } catch (error) {
     ledger.close();
     throw error;

@@ -1,6 +1,6 @@
 /**
- * Store and ledger of one data directory belong together: the store names the newest block that it knows, by a hash over all that
- * came before it, and everything is stored before it is sent. So a ledger without that block is older, or of another history; and
+ * Store and ledger of one data directory belong together: the store names the newest transaction that it knows, by a hash over all
+ * that came before it, and everything is stored before it is sent. So a ledger without that one is older, or of another history; and
  * one that moved tokens of this flywheel by a transaction that the store does not know had a store that knew more.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';

@@ -1,40 +1,66 @@
-/** One call of a method: what it asks, of which node and which state. */
+/** One call of a method: its parameters, and the state of the chain that it sees. */
+import type { AccountState } from '../chain/account.js';
+import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
 import type { Address } from '../values/address.js';
-import type { Cluster } from './cluster.js';
-import type { Faults } from './faults/faults.js';
-import type { Commitment } from './landed.js';
+import type { Cluster, Commitment, Landed } from './cluster.js';
+import type { AccountSource } from './node-ledger.js';
 import { commitmentOf, type Options, type Params, readCount } from './params.js';
-import { contextSlotNotReached, nodeBehind } from './rpc-error.js';
-import { View } from './view.js';
+import { contextSlotNotReached } from './rpc-error.js';
 
-/** The part of a node that its methods work with. */
-export interface NodeParts {
+/** Signs a transfer of what `requestAirdrop` gives. */
+export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
+
+/** The chain at the end of a slot. */
+export class View implements AccountSource {
   readonly cluster: Cluster;
-  readonly faults: Faults;
-  /** A signed transfer of what `requestAirdrop` gives. @throws RpcError where there is nothing to give. */
-  airdrop(to: Address, lamports: bigint, blockhash: string): Uint8Array;
-  /** A transaction was taken; where slots come on demand, one comes now. */
-  wake(): void;
-}
+  readonly slot: number;
 
-/** Slots by which a node may be behind and take itself for healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
-const HEALTHY_LAG_SLOTS = 128;
+  constructor(cluster: Cluster, commitment: Commitment) {
+    this.cluster = cluster;
+    this.slot = cluster.slotOf(commitment);
+  }
+
+  get height(): number {
+    return this.cluster.ledger.heightOf(this.slot);
+  }
+
+  get blockhash(): string {
+    return this.cluster.blockhashOf(this.slot);
+  }
+
+  get lastValidHeight(): number {
+    return this.height + Number(BLOCKHASH_LIFETIME_BLOCKS);
+  }
+
+  get(address: Address): AccountState | null {
+    return this.cluster.accountAt(address, this.slot);
+  }
+
+  find(signature: string): Landed | null {
+    return this.cluster.find(signature, this.slot);
+  }
+
+  isGoodBlockhash(blockhash: string): boolean {
+    return this.cluster.isGoodBlockhash(blockhash, this.slot);
+  }
+
+  /** How sure a block is. */
+  commitmentOf(slot: number): Commitment {
+    if (slot <= this.cluster.slotOf('finalized')) return 'finalized';
+    return slot <= this.cluster.slotOf('confirmed') ? 'confirmed' : 'processed';
+  }
+}
 
 /** A call that is being answered. */
 export class Call {
   readonly params: Params;
-  readonly node: NodeParts;
-  readonly #lagSlots: number;
+  readonly cluster: Cluster;
+  readonly airdrop: Airdrop;
 
-  constructor(params: Params, node: NodeParts, lagSlots: number) {
+  constructor(params: Params, cluster: Cluster, airdrop: Airdrop) {
     this.params = params;
-    this.node = node;
-    this.#lagSlots = lagSlots;
-  }
-
-  /** @throws RpcError -32005 where the node is so far behind that it knows of it. */
-  requireHealthy(): void {
-    if (this.#lagSlots > HEALTHY_LAG_SLOTS) throw nodeBehind(this.#lagSlots);
+    this.cluster = cluster;
+    this.airdrop = airdrop;
   }
 
   /** The state at a level. @throws RpcError -32016 when it is older than the options ask for. */
@@ -47,15 +73,7 @@ export class Call {
   }
 
   viewAt(commitment: Commitment): View {
-    return new View(this.node.cluster, commitment, this.#lagSlots);
-  }
-
-  /** The oldest slot of which the node still has the block. */
-  firstSlot(): number {
-    const { cluster, faults } = this.node;
-    const first = cluster.timeline.atOrAfter(0);
-    if (faults.keptSlots === null) return first;
-    return Math.max(first, cluster.timeline.atOrAfter(cluster.slotOf('processed') - faults.keptSlots));
+    return new View(this.cluster, commitment);
   }
 }
 
@@ -63,11 +81,11 @@ export class Call {
 export type Method = (call: Call) => unknown;
 export type Methods = Readonly<Record<string, Method>>;
 
-/** A value with the slot of the state that it is from. */
-export const inContext = ({ slot }: View, value: unknown, version = API_VERSION): unknown => ({
-  context: { apiVersion: version, slot },
-  value,
-});
-
 /** Whose behaviour the methods have. */
 export const API_VERSION = '2.2.0';
+
+/** A value with the slot of the state that it is from. */
+export const inContext = ({ slot }: View, value: unknown): unknown => ({
+  context: { apiVersion: API_VERSION, slot },
+  value,
+});

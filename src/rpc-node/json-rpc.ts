@@ -1,9 +1,9 @@
 /** JSON-RPC 2.0 over text: one call or a batch in, the answers out; how text travels is decided elsewhere. */
 import type { JsonValue } from '../values/canonical-json.js';
+import { InexactNumber, jsonTextOf } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
-import { Call, type Methods, type NodeParts } from './call.js';
-import type { CallFault } from './faults/faults.js';
-import { toJson } from './json.js';
+import { type Airdrop, Call, type Methods } from './call.js';
+import type { Cluster } from './cluster.js';
 import { ACCOUNT_METHODS } from './methods/account-methods.js';
 import { CHAIN_METHODS } from './methods/chain-methods.js';
 import { HISTORY_METHODS } from './methods/history-methods.js';
@@ -14,10 +14,10 @@ import { internalError, invalidRequest, methodNotFound, parseError, RpcError } f
 const METHODS: Methods = { ...ACCOUNT_METHODS, ...CHAIN_METHODS, ...HISTORY_METHODS, ...SEND_METHODS };
 
 /** Calls in one batch at most. */
-export const MAX_BATCH = 500;
+const MAX_BATCH = 500;
 const MAX_VALUES = 50_000;
 
-/** One call as it was read; `error` where it is none. */
+/** One call as it was read. */
 export interface Request {
   readonly id: JsonValue;
   readonly method: string;
@@ -56,12 +56,15 @@ export function readAsked(text: string): Asked {
   return { requests: batch.map(readRequest), isBatch: true };
 }
 
-const errorText = (id: JsonValue, { code, message, data }: RpcError): string =>
-  toJson({ jsonrpc: '2.0', error: { code, message, ...(data === undefined ? {} : { data }) }, id });
+/** A bigint is a number with all its digits, as a cluster writes its 64-bit numbers. */
+const exact = (_key: string, value: unknown): unknown => {
+  if (typeof value !== 'bigint') return value;
+  const isSafe = value <= BigInt(Number.MAX_SAFE_INTEGER);
+  return isSafe ? Number(value) : new InexactNumber(value.toString()).toJSON();
+};
 
-/** The answer with a result. */
-export const resultText = (id: JsonValue, result: unknown): string =>
-  toJson({ jsonrpc: '2.0', result: result ?? null, id });
+/** Text of a value that may hold bigints. */
+export const toJson = (value: object): string => jsonTextOf({ jsonrpc: '2.0', ...value }, exact);
 
 /** Runs `work` for its result; whatever it throws becomes the answer. */
 export async function answerText(
@@ -70,37 +73,32 @@ export async function answerText(
   onFailure: (error: unknown) => void,
 ): Promise<string> {
   try {
-    return resultText(id, await work());
-  } catch (error) {
-    if (error instanceof RpcError) return errorText(id, error);
-    onFailure(error);
-    return errorText(id, internalError());
+    return toJson({ result: (await work()) ?? null, id });
+  } catch (thrown) {
+    if (!(thrown instanceof RpcError)) onFailure(thrown);
+    const { code, message, data } = thrown instanceof RpcError ? thrown : internalError();
+    return toJson({ error: { code, message, ...(data === undefined ? {} : { data }) }, id });
   }
 }
 
 /** Answers calls with the methods of a node. */
 export class JsonRpc {
-  readonly #node: NodeParts;
+  readonly #cluster: Cluster;
+  readonly #airdrop: Airdrop;
   readonly #onFailure: (error: unknown) => void;
 
   /** @param onFailure - hears of what was no fault of the caller. */
-  constructor(node: NodeParts, onFailure: (error: unknown) => void) {
-    this.#node = node;
+  constructor(cluster: Cluster, airdrop: Airdrop, onFailure: (error: unknown) => void) {
+    this.#cluster = cluster;
+    this.#airdrop = airdrop;
     this.#onFailure = onFailure;
   }
 
-  /** What goes wrong with each call of a text. */
-  faultsFor({ requests }: Asked): readonly CallFault[] {
-    return requests.map((request) =>
-      this.#node.faults.forCall(request instanceof RpcError ? '' : request.method),
-    );
-  }
-
-  /** The text of the answers; empty where none was asked for. @param faults - one a call. */
-  async answer({ requests, isBatch }: Asked, faults: readonly CallFault[]): Promise<string> {
+  /** The text of the answers; empty where none was asked for. */
+  async answer({ requests, isBatch }: Asked): Promise<string> {
     const answers: string[] = [];
-    for (const [at, request] of requests.entries()) {
-      const answer = await this.#answerOne(request, faults[at]?.lagSlots ?? 0);
+    for (const request of requests) {
+      const answer = await this.#answerOne(request);
       if (answer !== null) answers.push(answer);
       // Between calls others have their turn: a batch may try out hundreds of transactions.
       if (requests.length > 1) await new Promise((resolve) => void setImmediate(resolve));
@@ -108,18 +106,18 @@ export class JsonRpc {
     return isBatch && answers.length > 0 ? `[${answers.join(',')}]` : answers.join('');
   }
 
-  async #answerOne(request: Request | RpcError, lagSlots: number): Promise<string | null> {
-    if (request instanceof RpcError) return errorText(null, request);
-    const { id, method, params, isNotification } = request;
-    const text = await answerText(id, () => this.#call(method, params, lagSlots), this.#onFailure);
-    return isNotification ? null : text;
+  async #answerOne(request: Request | RpcError): Promise<string | null> {
+    const id = request instanceof RpcError ? null : request.id;
+    const text = await answerText(id, () => this.#call(request), this.#onFailure);
+    return request instanceof RpcError || !request.isNotification ? text : null;
   }
 
-  #call(method: string, params: Request['params'], lagSlots: number): unknown {
+  #call(request: Request | RpcError): unknown {
+    if (request instanceof RpcError) throw request;
+    const { method, params } = request;
     const known = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
     if (known === undefined) throw methodNotFound();
     if (!Array.isArray(params)) throw invalidRequest('Params are a list');
-    this.#node.cluster.refresh();
-    return known(new Call(new Params(params as readonly JsonValue[]), this.#node, lagSlots));
+    return known(new Call(new Params(params as readonly JsonValue[]), this.#cluster, this.#airdrop));
   }
 }

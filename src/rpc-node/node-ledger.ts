@@ -1,11 +1,7 @@
-/**
- * The port to the chain under a node: what is durable, and the machine that runs transactions. A node adds slots, commitment
- * and faults to it.
- */
+/** The port to the chain under a node: what is durable, and the machine that runs transactions. */
 import type { AccountState } from '../chain/account.js';
 import type { Signature, TransactionError, TransactionRecord } from '../chain/chain.js';
 import type { Address } from '../values/address.js';
-import type { ReadonlyBytes } from '../values/bytes.js';
 
 /** Accounts as of some state. */
 export interface AccountSource {
@@ -37,60 +33,42 @@ export interface Run {
   readonly accounts: readonly TouchedAccount[];
 }
 
-/** A landed transaction; its `slot` is the ledger's own height. */
+/** A landed transaction with its bytes. */
 export interface KeptTransaction extends TransactionRecord {
   readonly wire: Uint8Array;
   /** In the order of all. */
   readonly place: number;
 }
 
-/** What has landed since a height, and how the accounts are that it names. */
-export interface LedgerNews {
-  readonly height: number;
-  readonly timeMs: number;
-  readonly transactions: readonly KeptTransaction[];
-  readonly states: ReadonlyMap<Address, AccountState | null>;
-}
-
 /** A durable ledger that other processes may write to as well; its methods end before they return. */
-export interface NodeLedger {
-  /** Base58 hash of the first block. */
+export interface NodeLedger extends AccountSource {
+  /** Tells it from all others, base58. */
   readonly genesisHash: string;
-  readonly genesisMs: number;
-  readonly transactionCount: number;
-  /** All accounts, and the newest block. */
-  snapshot(): {
-    readonly accounts: readonly (readonly [Address, AccountState])[];
-    readonly height: number;
-    readonly timeMs: number;
-  };
-  /** What has landed above a height, by whichever process; `null` when nothing has. */
-  news(height: number, namedBy: (transaction: KeptTransaction) => readonly Address[]): LedgerNews | null;
+  readonly slotMs: number;
+  /** The newest slot; never one before another that was told of. */
+  slot(): number;
+  heightOf(slot: number): number;
+  /** Time of the block of a slot, in ms since the Unix epoch. */
+  timeMs(slot: number): number;
+  /** Base58 hash of the block of a slot. */
+  blockhash(slot: number): string;
+  /** May the block of a slot take a transaction with this blockhash? */
+  isGoodBlockhash(blockhash: string, slot: number): boolean;
+  /** Stores the newest slot: no process begins before it, however its clock is set. */
+  keepSlot(): number;
+  /** Transactions that have landed. */
+  transactionCount(): number;
+  accounts(): readonly (readonly [Address, AccountState])[];
   find(signature: Signature): KeptTransaction | null;
-  /** Transactions that may name one of these, newest first, from before a place on, until `take` says `false`. */
-  search(
-    addresses: readonly Address[],
-    before: number | null,
-    take: (transaction: KeptTransaction) => boolean,
-  ): void;
-  /** Is it one of the ledger's own that was good after all blocks up to a time? */
-  isGoodBlockhash(blockhash: ReadonlyBytes, timeMs: number): boolean;
-  /**
-   * Lands transactions in order, durably.
-   * @param timeMs - of their blocks at least.
-   * @param isGood - tells of a blockhash that is not the ledger's own whether it is good in a block of a time.
-   * @returns one entry a transaction, `null` for one that had landed before.
-   */
-  land(
-    wires: readonly Uint8Array[],
-    timeMs: number,
-    isGood: (blockhash: ReadonlyBytes, timeMs: number) => boolean,
-  ): readonly (Run | null)[];
-  /** Tries a transaction out; its blockhash is not looked at. */
+  /** Transactions that may name an address, newest first, from before a place on, until `take` says `false`. */
+  search(address: Address, before: number | null, take: (transaction: KeptTransaction) => boolean): void;
+  /** Lands transactions in order, durably, in the newest slot. @returns one entry a transaction, `null` for one that had landed before. */
+  land(wires: readonly Uint8Array[]): readonly (Run | null)[];
+  /** Tries a transaction out in a slot; its blockhash is not looked at. */
   run(
     wire: Uint8Array,
     source: AccountSource,
-    timeMs: number,
+    slot: number,
     options: { readonly verifySignatures: boolean },
   ): Run;
   named(wire: Uint8Array, source: AccountSource): readonly NamedAccount[];
@@ -98,7 +76,5 @@ export interface NodeLedger {
   setRecentSlots(slots: readonly { readonly slot: number; readonly hash: string }[]): void;
   /** A program or sysvar that is no account of the ledger. */
   builtIn(address: Address): AccountState | null;
-  note(name: string): string | null;
-  keepNote(name: string, text: string): void;
   close(): void;
 }

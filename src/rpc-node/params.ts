@@ -2,7 +2,7 @@
 import { type Address, isAddress } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { COMMITMENTS, type Commitment } from './landed.js';
+import { COMMITMENTS, type Commitment } from './cluster.js';
 import { invalidParams } from './rpc-error.js';
 
 /** The options object that most methods take last. */

@@ -31,12 +31,6 @@ export const signatureFailed = (): RpcError =>
 export const blockNotAvailable = (slot: number): RpcError =>
   new RpcError(-32_004, `Block not available for slot ${slot}`);
 
-export const nodeBehind = (slots: number): RpcError =>
-  new RpcError(-32_005, `Node is behind by ${slots} slots`, { numSlotsBehind: slots });
-
-export const slotSkipped = (slot: number): RpcError =>
-  new RpcError(-32_007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
-
 export const versionNotSupported = (version: number): RpcError =>
   new RpcError(
     -32_015,

@@ -1,110 +1,215 @@
-/** Who wants to hear of what: takes subscriptions in, sends what they bring, ends them. */
+/** The node on WebSocket: who subscribes to a signature, an account or the slots is told after each slot what is new. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { AccountState } from '../chain/account.js';
+import { SYSTEM_PROGRAM } from '../chain/programs.js';
+import { sameBytes } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
+import { View } from './call.js';
 import type { Cluster } from './cluster.js';
-import type { Faults } from './faults/faults.js';
-import { toJson } from './json.js';
-import type { Advance } from './landed.js';
-import { Params } from './params.js';
-import { invalidParams, methodNotFound, RpcError } from './rpc-error.js';
-import { SUBSCRIPTION_KINDS, type Subscribed } from './subscription-kinds.js';
+import { answerText, readAsked, toJson } from './json-rpc.js';
+import { accountJson, dataTerms } from './methods/account-json.js';
+import { requireSignature } from './methods/history-methods.js';
+import { commitmentOf, Params } from './params.js';
+import { errorJson, invalidParams, methodNotFound, RpcError } from './rpc-error.js';
 
-/** Where notifications go. */
-export interface Listener {
-  send(text: string): void;
-}
-
-interface Subscription extends Subscribed {
-  readonly id: number;
-  readonly kind: string;
-  readonly listener: Listener;
-}
-
-/** Subscriptions of one listener at most. */
+const MAX_MESSAGE_BYTES = 64 * 1_024;
+/** Connections, and subscriptions of one, at most. */
+const MAX_CONNECTIONS = 256;
 const MAX_EACH = 1_000;
+/** Slots told of one by one at most when many have gone by. */
+const MAX_SLOTS = 64;
+/** Bytes that may wait for a slow reader. */
+const MAX_WAITING_BYTES = 8 * 1_024 * 1_024;
+const GOING_AWAY = 1_001;
+const OVERLOADED = 1_013;
 const CALL = /^([a-z]+)(Subscribe|Unsubscribe)$/;
 
-/** All subscriptions of a node. */
+/** The results of the notifications that are due. */
+type Watch = () => readonly unknown[];
+
+interface Subscription {
+  readonly id: number;
+  readonly kind: string;
+  readonly connection: WebSocket;
+  readonly watch: Watch;
+}
+
+const inSlot = (slot: number, value: unknown): unknown => ({ context: { slot }, value });
+
+const GONE: AccountState = {
+  lamports: 0n,
+  owner: SYSTEM_PROGRAM,
+  data: new Uint8Array(0),
+  executable: false,
+  rentEpoch: 0n,
+};
+
+function isSame(left: AccountState | null, right: AccountState | null): boolean {
+  if (left === null || right === null) return left === right;
+  return left.lamports === right.lamports && left.owner === right.owner && sameBytes(left.data, right.data);
+}
+
+function account(params: Params, cluster: Cluster): Watch {
+  const address = params.address(0);
+  const options = params.options(1);
+  const terms = dataTerms(options);
+  const commitment = commitmentOf(options);
+  let known = new View(cluster, commitment).get(address);
+  return () => {
+    const view = new View(cluster, commitment);
+    const state = view.get(address);
+    if (isSame(state, known)) return [];
+    known = state;
+    return [inSlot(view.slot, accountJson(state ?? GONE, terms, view))];
+  };
+}
+
+function signature(params: Params, cluster: Cluster): Watch {
+  const wanted = requireSignature(params.text(0, 'a signature'));
+  const commitment = commitmentOf(params.options(1));
+  return () => {
+    const { slot } = new View(cluster, commitment);
+    const landed = cluster.find(wanted, slot);
+    return landed === null ? [] : [inSlot(slot, { err: errorJson(landed.error) })];
+  };
+}
+
+function slot(_params: Params, cluster: Cluster): Watch {
+  let known = cluster.slotOf('processed');
+  return () => {
+    const newest = cluster.slotOf('processed');
+    const from = Math.max(known, newest - MAX_SLOTS);
+    known = newest;
+    const root = cluster.slotOf('finalized');
+    return Array.from({ length: newest - from }, (_, at) => {
+      const parent = from + at;
+      return { parent, root, slot: parent + 1 };
+    });
+  };
+}
+
+/** By the word before `Subscribe`, `Unsubscribe` and `Notification`. */
+const KINDS: Readonly<Record<string, (params: Params, cluster: Cluster) => Watch>> = {
+  account,
+  signature,
+  slot,
+};
+
+/** All WebSocket connections of a node, with what each has subscribed to. */
 export class Subscriptions {
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
   readonly #cluster: Cluster;
-  readonly #faults: Faults;
   readonly #onFailure: (error: unknown) => void;
   readonly #all = new Map<number, Subscription>();
   #last = 0;
 
-  constructor(cluster: Cluster, faults: Faults, onFailure: (error: unknown) => void) {
-    this.#onFailure = onFailure;
+  constructor(cluster: Cluster, onFailure: (error: unknown) => void) {
     this.#cluster = cluster;
-    this.#faults = faults;
+    this.#onFailure = onFailure;
+    this.#server.on('wsClientError', (_error, socket) => socket.destroy());
   }
 
   get size(): number {
     return this.#all.size;
   }
 
-  /**
-   * Answers one call that came over a connection.
-   * @param later - runs what has to be sent behind the answer.
-   * @throws RpcError
-   */
-  call(
-    listener: Listener,
-    method: string,
-    values: readonly JsonValue[],
-    later: (work: () => void) => void,
-  ): number | boolean {
+  /** Makes a connection of a request that asks for it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => undefined);
+    this.#server.handleUpgrade(request, socket, head, (connection) => this.#open(connection));
+  }
+
+  /** Tells everybody what is new, about once a slot. */
+  notify(): void {
+    for (const subscription of [...this.#all.values()]) this.#tell(subscription);
+  }
+
+  /** Says good-bye to all. */
+  close(): void {
+    for (const connection of this.#server.clients) connection.close(GOING_AWAY);
+    this.#server.close();
+  }
+
+  /** Cuts whoever is left. */
+  terminate(): void {
+    for (const connection of this.#server.clients) connection.terminate();
+  }
+
+  #open(connection: WebSocket): void {
+    connection.on('error', () => undefined);
+    if (this.#server.clients.size > MAX_CONNECTIONS) {
+      connection.close(OVERLOADED);
+      return;
+    }
+    connection.on('close', () => {
+      for (const { id } of this.#of(connection)) this.#all.delete(id);
+    });
+    connection.on('message', (data) => void this.#answer(connection, String(data)));
+  }
+
+  async #answer(connection: WebSocket, text: string): Promise<void> {
+    for (const request of readAsked(text).requests) {
+      const isError = request instanceof RpcError;
+      const answer = await answerText(
+        isError ? null : request.id,
+        () => {
+          if (isError) throw request;
+          // web3.js keeps a connection open with it.
+          if (request.method === 'ping') return null;
+          const values = Array.isArray(request.params) ? request.params : [];
+          return this.#call(connection, request.method, values);
+        },
+        this.#onFailure,
+      );
+      if (isError || !request.isNotification) this.#send(connection, answer);
+    }
+    // What has come to pass already is told behind the answer.
+    for (const subscription of this.#of(connection)) this.#tell(subscription);
+  }
+
+  /** @throws RpcError */
+  #call(connection: WebSocket, method: string, values: readonly JsonValue[]): number | boolean {
     const [, kind = '', verb] = CALL.exec(method) ?? [];
-    const make = Object.hasOwn(SUBSCRIPTION_KINDS, kind) ? SUBSCRIPTION_KINDS[kind] : undefined;
-    if (make === undefined) throw methodNotFound();
+    const watch = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+    if (watch === undefined) throw methodNotFound();
     const params = new Params(values);
-    if (verb === 'Unsubscribe') return this.#end(listener, params.count(0, 'a subscription'));
-    if (this.#of(listener).length >= MAX_EACH) throw new RpcError(-32_603, 'Too many subscriptions');
-    this.#cluster.refresh();
+    if (verb === 'Unsubscribe') {
+      const id = params.count(0, 'a subscription');
+      if (this.#all.get(id)?.connection !== connection) throw invalidParams('Invalid subscription id.');
+      return this.#all.delete(id);
+    }
+    if (this.#of(connection).length >= MAX_EACH) throw new RpcError(-32_603, 'Too many subscriptions');
     this.#last += 1;
-    const subscription = { ...make(params, this.#cluster), id: this.#last, kind, listener };
-    this.#all.set(subscription.id, subscription);
-    later(() => this.#send(subscription, subscription.already?.() ?? []));
-    return subscription.id;
+    const id = this.#last;
+    this.#all.set(id, { id, kind, connection, watch: watch(params, this.#cluster) });
+    return id;
   }
 
-  /** Tells whoever has waited for it. */
-  hear(advance: Advance): void {
-    for (const subscription of [...this.#all.values()])
-      if (subscription.commitment === advance.commitment) this.#tell(subscription, advance);
+  #of(connection: WebSocket): readonly Subscription[] {
+    return [...this.#all.values()].filter((each) => each.connection === connection);
   }
 
-  /** A listener is gone. */
-  drop(listener: Listener): void {
-    for (const { id } of this.#of(listener)) this.#all.delete(id);
-  }
-
-  /** What goes wrong with one is no matter of the others, nor of the chain. */
-  #tell(subscription: Subscription, advance: Advance): void {
+  /** One that goes wrong is no matter of the others, nor of the chain. */
+  #tell({ id, kind, connection, watch }: Subscription): void {
     try {
-      this.#send(subscription, subscription.hear(advance));
+      const results = watch();
+      // It is told once, and that ends it.
+      if (kind === 'signature' && results.length > 0) this.#all.delete(id);
+      for (const result of results)
+        this.#send(
+          connection,
+          toJson({ method: `${kind}Notification`, params: { result, subscription: id } }),
+        );
     } catch (error) {
       this.#onFailure(error);
     }
   }
 
-  #of(listener: Listener): readonly Subscription[] {
-    return [...this.#all.values()].filter((each) => each.listener === listener);
-  }
-
-  #end(listener: Listener, id: number): boolean {
-    if (this.#all.get(id)?.listener !== listener) throw invalidParams('Invalid subscription id.');
-    return this.#all.delete(id);
-  }
-
-  #send(subscription: Subscription, results: readonly unknown[]): void {
-    if (results.length === 0 || !this.#all.has(subscription.id)) return;
-    if (subscription.isOnce === true) this.#all.delete(subscription.id);
-    for (const result of results) this.#notify(subscription, result);
-  }
-
-  #notify({ id, kind, listener }: Subscription, result: unknown): void {
-    const params = { result, subscription: id };
-    const text = toJson({ jsonrpc: '2.0', method: `${kind}Notification`, params });
-    const copies = this.#faults.copiesOf(`${kind}Subscribe`);
-    for (let copy = 0; copy < copies; copy += 1) listener.send(text);
+  #send(connection: WebSocket, text: string): void {
+    if (connection.readyState !== connection.OPEN) return;
+    if (connection.bufferedAmount > MAX_WAITING_BYTES) connection.terminate();
+    else connection.send(text);
   }
 }

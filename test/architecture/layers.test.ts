@@ -66,8 +66,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   leven: ['cli'],
   'd3-scale': ['cli'],
   conf: ['cli'],
-  '@fastify/cors': ['http'],
-  fastify: ['http'],
+  '@fastify/cors': ['http', 'rpc-node'],
+  fastify: ['http', 'rpc-node'],
   kysely: ['store', 'store/sqlite', 'store/postgres'],
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['client'],
@@ -79,7 +79,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
   'node:child_process': ['signing', TOP],
-  'node:net': ['client', 'http', 'rpc-node', 'compose'],
+  'node:net': ['client', 'http', 'compose'],
 };
 
 interface Import {

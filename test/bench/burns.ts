@@ -189,11 +189,9 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
   ledger.exec(`
     pragma synchronous = off;
     begin;
-    create temp table tip as select height, time_ms from blocks order by height desc limit 1;
     create temp table one as select * from transactions order by id desc limit 1;
-    ${numbers} insert into blocks (height, hash, time_ms) select tip.height + i, randomblob(32), tip.time_ms from n, tip;
-    ${numbers} insert into transactions (slot, position, wire, error, logs, fee_lamports, compute_units, token_changes)
-      select tip.height + i, 0, cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units, one.token_changes from n, tip, one;
+    ${numbers} insert into transactions (slot, time_ms, mark, wire, error, logs, fee_lamports, compute_units, token_changes)
+      select one.slot, one.time_ms, randomblob(32), cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units, one.token_changes from n, one;
     commit;`);
   ledger.close();
   const store = new Database(dataFiles(dataDir).store);

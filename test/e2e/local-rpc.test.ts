@@ -1,4 +1,5 @@
-/** `flywheel local rpc` as a program: beside commands and `serve`, over restarts, with faults, and its end. */
+/** `flywheel local rpc` as a program: beside commands and `serve`, over restarts, and its end. */
+import { request } from 'node:http';
 import {
   Keypair,
   LAMPORTS_PER_SOL,
@@ -18,7 +19,7 @@ import {
   serve,
 } from '../support/http-serve.js';
 import { itLong } from '../support/long.js';
-import { rpcPost, rpcResult, type Status, statusOf } from '../support/rpc-call.js';
+import { rpcResult, type Status, statusOf } from '../support/rpc-call.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
 interface EpochInfo {
@@ -63,14 +64,14 @@ describe('flywheel local rpc', () => {
   };
 
   it('shows what commands and a server do, and they see what was sent to it', async () => {
-    const [rpc, server] = [await startRpc('--slot-ms', '50'), await keep(serve(home))];
-    expect(await landed(rpc, await burn(), 'finalized')).toMatchObject({ err: null });
+    const [rpc, server] = [await startRpc(), await keep(serve(home))];
+    expect(await landed(rpc, await burn(), 'confirmed')).toMatchObject({ err: null });
     const answer = await ask(`${server.url}/v1/tokenomics/burn`, home.key, {
       body: BURN,
       idempotencyKey: 'k-1',
     });
     const { txHash } = (await answer.json()) as { txHash: string };
-    const { slot } = await landed(rpc, txHash, 'finalized');
+    const { slot } = await landed(rpc, txHash, 'confirmed');
     expect(slot).toBeGreaterThan(1_000);
 
     const connection = connectionTo(rpc.url);
@@ -94,40 +95,35 @@ describe('flywheel local rpc', () => {
     expect(JSON.parse((await besides(home, 'doctor', '--json')).stdout)).toMatchObject({ ok: true });
   });
 
-  it('ends with 0 on a signal, even while a request hangs, and goes on where it was', async () => {
-    const first = await startRpc('--faults', '[{"fault":"hang","methods":["getVersion"]}]');
+  it('ends with 0 on a signal, even while a request is not whole, and goes on where it was', async () => {
+    const first = await startRpc();
     const genesis = await rpcResult<string>(first.url, 'getGenesisHash');
     const signature = await burn();
     const { slot } = await landed(first, signature, 'confirmed');
     const before = await rpcResult<EpochInfo>(first.url, 'getEpochInfo', { commitment: 'processed' });
-    const hanging = rpcPost(first.url, '{"jsonrpc":"2.0","id":1,"method":"getVersion"}').catch(() => 'cut');
+    const hanging = new Promise((resolve) => {
+      const half = request(first.url, { method: 'POST', headers: { 'content-length': '100' } });
+      half.on('error', () => resolve('cut'));
+      half.write('{"jsonrpc"');
+    });
     expect(await first.end('SIGINT')).toEqual({ exit: 0, signal: null });
     expect(await hanging).toBe('cut');
 
     const second = await startRpc();
-    const after = await rpcResult<EpochInfo>(second.url, 'getEpochInfo', { commitment: 'finalized' });
+    const after = await rpcResult<EpochInfo>(second.url, 'getEpochInfo', { commitment: 'processed' });
     expect(after.absoluteSlot).toBeGreaterThanOrEqual(before.absoluteSlot);
     expect(after.blockHeight).toBeGreaterThanOrEqual(before.blockHeight);
     expect(await rpcResult(second.url, 'getGenesisHash')).toBe(genesis);
-    expect(await statusOf(second.url, signature)).toMatchObject({ slot, confirmationStatus: 'finalized' });
+    expect(await statusOf(second.url, signature)).toMatchObject({ slot, err: null });
     expect(await second.end('SIGTERM')).toEqual({ exit: 0, signal: null });
   });
 
-  itLong('keeps a transaction that was sent just before the signal', async () => {
-    const rpc = await startRpc('--slot-ms', '300');
-    const alice = Keypair.generate().publicKey.toBase58();
-    const signature = await rpcResult<string>(rpc.url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
-    expect((await rpc.end('SIGINT')).exit).toBe(0);
-    const again = await startRpc();
-    expect(await statusOf(again.url, signature)).toMatchObject({ err: null });
-  });
-
   it('loses nothing that was in a block when it is killed', async () => {
-    const rpc = await startRpc('--slot-ms', '20');
+    const rpc = await startRpc();
     const alice = Keypair.generate().publicKey.toBase58();
     const signatures: string[] = [];
     const confirmed: string[] = [];
-    const killing = new Promise((resolve) => void setTimeout(() => resolve(rpc.end('SIGKILL')), 700));
+    const killing = new Promise((resolve) => void setTimeout(() => resolve(rpc.end('SIGKILL')), 4_000));
     try {
       for (;;) {
         signatures.push(await rpcResult<string>(rpc.url, 'requestAirdrop', alice, LAMPORTS_PER_SOL));
@@ -146,17 +142,6 @@ describe('flywheel local rpc', () => {
     expect(value).toBe(there.length * LAMPORTS_PER_SOL);
   });
 
-  itLong('lets a slot go by for each transaction and no other, on demand', async () => {
-    const { url } = await startRpc('--on-demand');
-    const before = await rpcResult<EpochInfo>(url, 'getEpochInfo');
-    const alice = Keypair.generate().publicKey.toBase58();
-    const signature = await rpcResult<string>(url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
-    expect(await statusOf(url, signature)).toMatchObject({ confirmationStatus: 'finalized' });
-    await rpcResult(url, 'requestAirdrop', alice, LAMPORTS_PER_SOL);
-    const { blockHeight } = await rpcResult<EpochInfo>(url, 'getEpochInfo');
-    expect(blockHeight - before.blockHeight).toBe(2);
-  });
-
   itLong('warns when others than this machine can reach it', async () => {
     const rpc = await startRpc('--host', '0.0.0.0');
     expect(rpc.log()).toContain('can take SOL from the treasury');
@@ -169,8 +154,6 @@ describe('flywheel local rpc', () => {
     const port = String(new URL(rpc.url).port);
     const other = await besides(home, 'local', 'rpc', '--port', port);
     expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('one of them is in use')]);
-    const words = await besides(home, 'local', 'rpc', '--faults', '[{"fault":"rain"}]');
-    expect([words.exit, words.stderr]).toEqual([2, expect.stringContaining('rule 1: fault is one of drop')]);
   });
 
   itLong('shows two nodes of one ledger the same slots', async () => {

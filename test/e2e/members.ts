@@ -10,7 +10,7 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { listening } from '../support/http-serve.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import type { Operator, Template } from '../support/operator.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
@@ -33,13 +33,10 @@ const keypairIn = (path: string): Keypair =>
   Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(path, 'utf8'))));
 
 export async function membersOf(
-  { directory, dataDir, owner: ownerFile }: Operator,
+  { dataDir, owner: ownerFile }: Operator,
   { made }: Template,
 ): Promise<Members> {
-  const rpc = await listening(
-    { home: directory, dataDir },
-    ...['local', 'rpc', '--port', '0', '--on-demand'],
-  );
+  const rpc = await startNodeBeside(dataDir);
   const connection: Connection = connectionTo(rpc.url);
   const multisigPda = new PublicKey(made.multisig);
   const owner = keypairIn(ownerFile);
@@ -114,7 +111,7 @@ export async function membersOf(
     },
     async leave() {
       closeConnections();
-      await rpc.end('SIGTERM');
+      await rpc.close(100);
     },
   };
 }

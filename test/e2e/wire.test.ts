@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
-import { listening } from '../support/http-serve.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 import { type Roles, transactionText } from './wire-text.js';
@@ -263,8 +263,8 @@ async function near(kind: keyof typeof TOKEN_PROGRAMS) {
   const made = await side.run([
     ...['local', 'init', '--token-program', kind, '--vault-tokens', '1000', '--burn-wallet-tokens', '100'],
   ]);
-  const node = await listening(side, 'local', 'rpc', '--port', '0', '--on-demand');
-  ends.push(() => node.end('SIGKILL'));
+  const node = await startNodeBeside(side.dataDir);
+  ends.push(() => node.close(100));
   const [first] = await landing(node.url, new Set())([made.multisig]);
   const [treasury = ''] = keysOf(first);
   const { address: owner, keypair: ownerFile } = made.owner;

@@ -6,7 +6,6 @@ import { DECIMALS } from './goods.js';
 import type { Scheduler } from './scheduler.js';
 
 /** More than a blockhash lives, in both measures. */
-const BLOCKS = 152;
 const PASSING_MS = 61_000;
 /** Whole tokens that the vault may be left with: too little for anything, enough for a part of a batch, enough for all. */
 const HOLDINGS = [20, 70, 110, 3_000] as const;
@@ -34,10 +33,6 @@ export class Others {
   /** So many blocks pass that every blockhash there was is good no more; that takes a minute. */
   passBlocks(): void {
     this.#scheduler.jump(PASSING_MS);
-    const { nowMs } = this.#scheduler;
-    this.#ledger.write(() =>
-      this.#ledger.addBlocks(BLOCKS, (newestMs) => Math.max(newestMs + PASSING_MS, nowMs)),
-    );
   }
 
   /** The owner takes tokens out of the vault, or brings them back; they lie with the burn wallet meanwhile. */

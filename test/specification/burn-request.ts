@@ -233,12 +233,12 @@ export function burnRequests(under: () => Api): void {
     const [key, request] = [randomUUID(), aBurnRequest(3, { persistOnchain: true })];
     const before = await supplyOf(api, api.project);
     const first = await api.burn(api.project, request, key);
-    const height = await api.service.blockHeight();
+    const height = await api.service.landedCount();
     const again = await api.burn(api.project, request, key);
     expect(again.done()).toEqual(first.done());
     expect(again.http.bytes).toEqual(first.http.bytes);
     expect(before - (await supplyOf(api, api.project))).toBe(3n * UNIT);
-    expect(await api.service.blockHeight()).toBe(height);
+    expect(await api.service.landedCount()).toBe(height);
   });
 
   it('4.1: "(at most once processing)" — also for many at the same time', async () => {

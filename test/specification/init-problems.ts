@@ -10,7 +10,7 @@ export function initProblems(under: () => Api): void {
   it('contract 1.2: "every problem is reported at once, with its pipeline and action index" — of every kind', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10', dailyBurn: '5' });
-    const height = await api.service.blockHeight();
+    const height = await api.service.landedCount();
     const answer = await api.initBatch(project, {
       pipelines: [
         aPipeline([burnAction(20)]),
@@ -41,7 +41,7 @@ export function initProblems(under: () => Api): void {
       expect(message).toContain(part);
     }
     expect(message).not.toMatch(/pipelines\[0\]\.(type|payload|actions)/);
-    expect(await api.service.blockHeight()).toBe(height);
+    expect(await api.service.landedCount()).toBe(height);
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 

@@ -17,7 +17,7 @@ const memo = (message: string) => ({ action: 'MEMO', message }) as const;
 /** Refused, and neither chain nor store nor cap has seen anything of it. */
 async function nothingBehind(api: Api, project: Project, ask: () => Promise<Answer>): Promise<Answer> {
   const state = async () => [
-    await api.service.blockHeight(),
+    await api.service.landedCount(),
     await supplyOf(api, project),
     (await api.currentBatch(project)).done(),
   ];

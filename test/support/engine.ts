@@ -1,30 +1,22 @@
 /** An engine in a temporary directory with a registered project, for tests that need the whole of it. */
+
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addSignature } from '../../src/approval/build-approval.js';
-import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
-import { setComputeUnitLimit } from '../../src/chain/compute-budget.js';
-import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
+import type { Chain } from '../../src/chain/chain.js';
+import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
-import { transfer } from '../../src/chain/system.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
 import { createInstances } from '../../src/compose/instances.js';
-import {
-  dataFiles,
-  type LocalConfig,
-  requireLocalConfig,
-  writeLocalConfig,
-} from '../../src/compose/local-config.js';
+import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
   type EngineFiles,
@@ -40,10 +32,10 @@ import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
-import { base58Encode } from '../../src/values/base58.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
+import { LedgerTables } from '../simulation/audit/tables.js';
 import { replacing } from './doubles.js';
 
 export { SHARED_LIMITS };
@@ -254,30 +246,15 @@ export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> 
   return account?.lamports ?? 0n;
 }
 
-/** Lets so many blocks pass, at most 150, and between the first and the others the time that a blockhash lives. */
+/** Lets so many blocks pass, and begins the next: of every process at once, whatever its clock says. */
 export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, blocks: number): Promise<void> {
-  const files = dataFiles(dataDir);
-  const treasury = createFileKeyring(files.keys).get(requireLocalConfig(dataDir).treasury as Address);
-  // Through a connection of its own, as of another process whose clock is ahead: that of the engine runs on as it did.
-  let timeMs = 0;
-  const clock = { nowMs: () => timeMs };
-  const chain = await openLocalChain({ path: files.ledger, clock, genesis: { accounts: [] } });
-  const { blockhash } = await chain.latestBlockhash();
-  const nothing = transfer({ from: treasury.address, to: treasury.address, lamports: 1n });
-  const transactions = Array.from({ length: blocks }, (_, index) => {
-    const instructions = [setComputeUnitLimit(10_000 + index), nothing];
-    const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
-    return signTransaction(message, [treasury]).bytes;
-  });
-  const receipt = [...(await chain.submit(transactions.slice(0, 1)))];
-  timeMs = (await newestBlockTimeMs(chain, transactions[0])) + BLOCKHASH_LIFETIME_MS;
-  receipt.push(...(await chain.submit(transactions.slice(1))));
-  await chain.close();
-  if (receipt.some((rejection) => rejection !== null)) throw new Error('A block did not pass.');
+  const ledger = new LedgerTables(dataFiles(dataDir).ledger, false);
+  ledger.passSlots(blocks + 1);
+  ledger.close();
 }
 
-async function newestBlockTimeMs(chain: Chain, transaction: Uint8Array | undefined): Promise<number> {
-  const [signature] = transaction === undefined ? [] : decodeTransaction(transaction).signatures;
-  const [record] = await chain.lookUp(signature === undefined ? [] : [base58Encode(signature)]);
-  return record?.blockTimeMs ?? 0;
+/** Transactions that have landed on the ledger of a chain, whoever sent them. */
+export async function landedCount(chain: LocalChain): Promise<number> {
+  await chain.getAccounts([]);
+  return Number.parseInt(chain.knownMark, 10);
 }

@@ -16,11 +16,12 @@ import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
-import { openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
+import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
 import { openCluster, type TestCluster } from './open-cluster.js';
 import { openDatabaseStore } from './postgres.js';
 import { serveEngine } from './service.js';
 import { lockSqlite, rawSqlite, type StoreUnderTest } from './store.js';
+import type { FaultRule } from './test-cluster/faults.js';
 
 /** A registered project. Addresses are base58, amounts decimal text in whole tokens. */
 export interface Project {
@@ -123,8 +124,8 @@ export interface ServiceOptions {
   readonly store?: 'sqlite' | 'postgres';
   /** @default local */
   readonly chain?: 'local' | 'cluster';
-  /** Of the cluster; rules as `flywheel local rpc --faults` takes them. */
-  readonly faults?: readonly { readonly fault: string; readonly [term: string]: unknown }[];
+  /** Of the cluster. */
+  readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   /** Servers on one store, asked in turn. @default 1 */
   readonly servers?: number;
@@ -149,7 +150,8 @@ export interface InProcessService {
   account(address: string): Promise<ChainAccount | null>;
   transaction(signature: string): Promise<LandedTransaction | null>;
   blockhash(): Promise<string>;
-  blockHeight(): Promise<bigint>;
+  /** Transactions that have landed, whoever sent them. */
+  landedCount(): Promise<number>;
   /** Lands a transaction past the service. @returns its error; `null` when it went well */
   land(transaction: Uint8Array): Promise<unknown>;
   /** Lets so many blocks pass that every blockhash given out so far has expired. */
@@ -308,7 +310,7 @@ function chainOf({ test, chain, cluster }: World) {
       return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
     },
     blockhash: async () => (await chain.latestBlockhash()).blockhash,
-    blockHeight: () => test.chain.blockHeight(),
+    landedCount: () => landedCount(test.chain),
     land: async (transaction: Uint8Array) => {
       const [refusal] = await chain.submit([transaction]);
       await cluster?.settle();

@@ -5,21 +5,20 @@ import { openLedgerBank } from '../../src/chain/local/ledger-bank.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { transfer } from '../../src/chain/system.js';
 import { startLocalRpc } from '../../src/compose/rpc-node.js';
-import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
-import { type RpcNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { Cluster } from '../../src/rpc-node/cluster.js';
+import { JsonRpc } from '../../src/rpc-node/json-rpc.js';
+import { answerWith, type RpcNode, serveCluster, type startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
+import { type FaultRule, Faults } from './test-cluster/faults.js';
+import { faultyAnswers } from './test-cluster/faulty-answers.js';
+import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
 
-export interface TestNodeOptions {
+export interface TestNodeOptions extends SlotTerms {
   /** Directory of a ledger that is there already, or of a test engine. @default a new ledger, on which `treasury` has everything */
   readonly directory?: string;
   /** A data directory with keys, rather than a bare ledger? @default false */
   readonly isDataDirectory?: boolean;
-  /** With the clock, or one slot for each transaction and each {@link RpcNode.advance}. @default on demand */
-  readonly pace?: 'clock' | 'on-demand';
-  readonly slotMs?: number;
-  readonly confirmedAfter?: number;
-  readonly finalizedAfter?: number;
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   readonly clock?: Clock;
@@ -27,10 +26,21 @@ export interface TestNodeOptions {
   readonly port?: number;
 }
 
+export interface PlainNode extends RpcNode {
+  readonly cluster: Cluster;
+  readonly directory: string;
+  readonly failures: readonly unknown[];
+}
+
 export interface TestNode extends RpcNode {
+  readonly cluster: TestCluster;
+  readonly faults: Faults;
   readonly directory: string;
   /** What was no caller's fault; empty unless the node has an error of its own. */
   readonly failures: readonly unknown[];
+  nowMs(): number;
+  advance(slots?: number): void;
+  settle(): void;
 }
 
 const nodes = new Set<RpcNode>();
@@ -51,34 +61,70 @@ async function newLedger(clock: Clock): Promise<string> {
 /** Starts a node on a free port of loopback. */
 export async function startTestNode({
   isDataDirectory = false,
-  pace = 'on-demand',
   clock = systemClock,
   port = 0,
   directory: given,
-  ...options
+  faults: rules = [],
+  seed = 1,
+  pace = 'on-demand',
+  slotMs = 400,
+  ...terms
 }: TestNodeOptions = {}): Promise<TestNode> {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
-  const terms = {
-    ...options,
-    clock,
-    onDemand: pace === 'on-demand',
-    onFailure: (error: unknown) => void failures.push(error),
+  const faults = new Faults(rules, seed);
+  const demand = pace === 'clock' ? null : new DemandClock();
+  let cluster: TestCluster | undefined;
+  const start: typeof startRpcNode = (options, address) => {
+    cluster = new TestCluster(options.ledger, terms, { faults, seed, clock: demand });
+    const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
+    return serveCluster(cluster, faultyAnswers(rpc, cluster, faults), options, address);
   };
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const slots = { clock: demand ?? clock, slotMs };
   const address = { host: '127.0.0.1', port };
   const node = isDataDirectory
-    ? await startLocalRpc(directory, terms, address)
-    : await startRpcNode({ ...terms, ...(await ledgerOf(directory)) }, address);
+    ? await startLocalRpc(directory, { ...slots, onFailure }, address, start)
+    : await start({ onFailure, ...(await ledgerOf(directory, slots)) }, address);
   nodes.add(node);
-  return Object.assign(node, { directory, failures });
+  const on = cluster as unknown as TestCluster;
+  return Object.assign(node, {
+    ...{ cluster: on, faults, directory, failures },
+    nowMs: () => on.nowMs(),
+    advance: (slots?: number) => on.advance(slots),
+    settle: () => on.settle(),
+  });
 }
+
+/** The node of `flywheel local rpc` itself, on slots that may be shorter. */
+export async function startPlainNode({
+  directory: given,
+  slotMs = 400,
+  clock = systemClock,
+}: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}): Promise<PlainNode> {
+  const directory = given ?? (await newLedger(clock));
+  const failures: unknown[] = [];
+  const { ledger, airdrop } = await ledgerOf(directory, { clock, slotMs });
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const cluster = new Cluster(ledger);
+  const rpc = new JsonRpc(cluster, airdrop, onFailure);
+  const node = await serveCluster(cluster, answerWith(rpc), { onFailure }, { host: '127.0.0.1', port: 0 });
+  nodes.add(node);
+  return Object.assign(node, { cluster, directory, failures });
+}
+
+/** A node on a data directory that commands use at the same time, by the same clock; what has landed is final at once. */
+export const startNodeBeside = (directory: string): Promise<TestNode> =>
+  startTestNode({
+    ...{ directory, isDataDirectory: true, pace: 'clock', confirmedAfter: 0, finalizedAfter: 0 },
+  });
 
 /** The file of the real Squads program, where tests are told to run on it. */
 export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
 
-async function ledgerOf(directory: string) {
+async function ledgerOf(directory: string, slots: { readonly clock: Clock; readonly slotMs: number }) {
   const squads = REAL_SQUADS === undefined ? {} : { squadsProgram: readFileSync(REAL_SQUADS) };
-  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...squads });
+  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...slots, ...squads });
   return {
     ledger,
     airdrop: (to: Parameters<typeof transfer>[0]['to'], lamports: bigint, blockhash: string) =>

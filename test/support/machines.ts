@@ -17,15 +17,16 @@ import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
 import { openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
-import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { type DatabaseWay, openDatabaseWay } from './database-way.js';
 import { REGISTER_DEFAULTS } from './engine.js';
-import { listening, type ServeProcess, serve } from './http-serve.js';
+import { type ServeProcess, serve } from './http-serve.js';
+import { startTestNode, type TestNode } from './local-rpc.js';
 import { type PostgresServer, startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
+import type { FaultRule } from './test-cluster/faults.js';
 
 /** A project of the database, and who may act for it. */
 export interface MachineProject {
@@ -58,7 +59,7 @@ export interface Machine {
 
 export interface Machines {
   readonly database: PostgresServer;
-  readonly node: ServeProcess;
+  readonly node: TestNode;
   readonly projects: readonly MachineProject[];
   /** Opens one that is not started yet. @param apartMs - how far its clock is from the true time. */
   openMachine(words: readonly string[], apartMs?: number): Promise<Machine>;
@@ -121,12 +122,11 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
   const database = await startPostgres(...(options.postgres ?? []));
   const projects = await registerProjects(ledger, database.url, options.projects);
   await nameProjects(database.url, projects);
-  const node = await listening(
-    { home, dataDir: ledger },
-    ...['local', 'rpc', '--port', '0', '--slot-ms', String(options.slotMs)],
-    ...['--confirmed-after', '1', '--finalized-after', '6', '--seed', String(options.seed ?? 1)],
-    ...['--faults', JSON.stringify(options.faults ?? [])],
-  );
+  const { slotMs, seed = 1, faults = [] } = options;
+  const node = await startTestNode({
+    ...{ directory: ledger, isDataDirectory: true, pace: 'clock', seed, faults },
+    ...{ slotMs, confirmedAfter: 1, finalizedAfter: 6 },
+  });
   const opened: Machine[] = [];
   const preload = pathToFileURL(resolve('test/support/clock-apart.mjs')).href;
   return {
@@ -161,7 +161,7 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
     supplyOf: ({ registration }) => supplyOf(node.url, registration.mintAddress as Address),
     async close() {
       for (const machine of opened) await machine.end();
-      await node.end('SIGTERM');
+      await node.close(100);
       await database.stop();
     },
   };

@@ -4,11 +4,11 @@ import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { createTransport } from '../../src/client/transport.js';
-import { readFaultRules } from '../../src/rpc-node/faults/fault-rules.js';
 import { address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import type { TestEngine } from './engine.js';
 import { startTestNode } from './local-rpc.js';
+import type { FaultRule } from './test-cluster/faults.js';
 
 export interface TestCluster {
   readonly chain: Chain;
@@ -28,10 +28,7 @@ const EXPIRY_SLOTS = 160;
 
 export async function openCluster(
   test: TestEngine,
-  {
-    faults = [],
-    seed = 1,
-  }: { readonly faults?: readonly { readonly fault: string }[]; readonly seed?: number } = {},
+  { faults = [], seed = 1 }: { readonly faults?: readonly FaultRule[]; readonly seed?: number } = {},
 ): Promise<TestCluster> {
   const node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'on-demand', seed },
@@ -60,7 +57,7 @@ export async function openCluster(
     while ((await chain.getAccounts([address(wallet)]))[0] === null);
   };
   await seen(test.project.registration.operator);
-  node.faults.set(readFaultRules(faults));
+  node.faults.set(faults);
   return {
     chain,
     seen,

@@ -8,7 +8,8 @@ import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Gate, startGate } from './gate.js';
-import { listening, type ServeProcess, serve } from './http-serve.js';
+import { type ServeProcess, serve } from './http-serve.js';
+import { startNodeBeside } from './local-rpc.js';
 import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
@@ -145,8 +146,10 @@ export interface OwnNode {
 }
 
 /** A node over the ledger of a data directory. */
-export const nodeOf = (dataDir: string): Promise<ServeProcess> =>
-  listening({ home: emptyDirectory(), dataDir }, 'local', 'rpc', '--port', '0', '--on-demand');
+export async function nodeOf(dataDir: string): Promise<OwnNode> {
+  const { url, close } = await startNodeBeside(dataDir);
+  return { url, end: () => close(100) };
+}
 
 async function openRemote(
   directory: string,

@@ -16,13 +16,13 @@ import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { HttpServerOptions } from '../../src/http/options.js';
-import type { FaultRule } from '../../src/rpc-node/faults/fault-rules.js';
 import type { Store } from '../../src/store/store.js';
 import { type Address, address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { startServer } from './http.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
+import type { FaultRule } from './test-cluster/faults.js';
 
 export interface ServiceUnderTest {
   readonly service: Service;

@@ -1,15 +1,12 @@
-/**
- * The ledger as a node of a cluster works with it: transactions land at a time and under blockhashes of the node's own, and
- * everything is read with what a node tells of it. Which slot that is, is decided by the node.
- */
+/** The ledger as a node works with it: everything is read and run with what a node tells of it. */
 import { type Address, addressBytes } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import type { ReadonlyBytes } from '../../values/bytes.js';
+import { base58Decode, base58Encode } from '../../values/base58.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type { Signature } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { Admission, type Execution, type OtherBlockhashes } from './ledger/admission.js';
+import { Admission, type Execution } from './ledger/admission.js';
+import { runtimeClock } from './ledger/draft.js';
 import { type Envelope, readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { KeptTransaction } from './ledger/transaction-table.js';
@@ -31,17 +28,8 @@ export interface BankRun extends Omit<Execution, 'changes'> {
   readonly accounts: readonly TouchedAccount[];
 }
 
-/** What has landed since a height, and the state of accounts after it. */
-export interface LedgerNews {
-  readonly height: number;
-  /** Of the newest block, in ms since the Unix epoch. */
-  readonly timeMs: number;
-  readonly transactions: readonly KeptTransaction[];
-  readonly states: ReadonlyMap<Address, AccountState | null>;
-}
-
 /** Where the ledger lies; it is there already. */
-export type LedgerBankOptions = Omit<LedgerOptions, 'clock' | 'genesis' | 'create'> & {
+export type LedgerBankOptions = Omit<LedgerOptions, 'genesis' | 'create'> & {
   /** The Squads program itself; without it the built-in one runs. */
   readonly squadsProgram?: Uint8Array;
 };
@@ -49,8 +37,6 @@ export type LedgerBankOptions = Omit<LedgerOptions, 'clock' | 'genesis' | 'creat
 const PAGE = 500;
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
 const PROGRAM_LAMPORTS = 1_141_440n;
-const SLOTS_PER_EPOCH = 432_000n;
-const MS_PER_SECOND = 1_000;
 
 /** As a cluster shows the program that runs natively here. */
 const SQUADS_ACCOUNT: AccountState = {
@@ -65,66 +51,73 @@ const SQUADS_ACCOUNT: AccountState = {
 export class LedgerBank {
   readonly #ledger: Ledger;
   readonly #runtime: Runtime;
-  readonly #time: { nowMs: number };
-  /** Base58 hash of the first block. */
+  /** Tells the ledger from all others, base58. */
   readonly genesisHash: string;
-  readonly genesisMs: number;
+  readonly slotMs: number;
 
-  constructor(ledger: Ledger, runtime: Runtime, time: { nowMs: number }) {
+  constructor(ledger: Ledger, runtime: Runtime) {
     this.#ledger = ledger;
     this.#runtime = runtime;
-    this.#time = time;
-    const { hash, timeMs } = ledger.read(({ blocks }) => blocks.genesis);
-    this.genesisHash = base58Encode(hash);
-    this.genesisMs = timeMs;
+    this.genesisHash = ledger.genesis;
+    this.slotMs = ledger.read(({ clock }) => clock.slotMs);
   }
 
-  /** All accounts and the newest block, as of one state. */
-  snapshot(): {
-    readonly accounts: readonly (readonly [Address, AccountState])[];
-    readonly height: number;
-    readonly timeMs: number;
-  } {
-    return this.#ledger.read(({ accounts, blocks: { tip } }) => ({
-      accounts: accounts.all(),
-      height: tip.height,
-      timeMs: tip.timeMs,
-    }));
+  /** The newest slot. */
+  slot(): number {
+    return this.#ledger.read(({ clock }) => clock.slot());
   }
 
-  /** What has landed above a height, by whichever process; `null` when nothing has. */
-  news(height: number, namedBy: (transaction: KeptTransaction) => readonly Address[]): LedgerNews | null {
-    return this.#ledger.read(({ accounts, blocks: { tip }, transactions }) => {
-      if (tip.height <= height) return null;
-      const landed = transactions.above(height);
-      const named = new Set(landed.flatMap(namedBy));
-      const states = new Map([...named].map((address) => [address, accounts.get(address)] as const));
-      return { height: tip.height, timeMs: tip.timeMs, transactions: landed, states };
-    });
+  heightOf(slot: number): number {
+    return this.#ledger.read(({ clock }) => clock.heightOf(slot));
+  }
+
+  /** Time of the block of a slot, in ms since the Unix epoch. */
+  timeMs(slot: number): number {
+    return this.#ledger.read(({ clock }) => clock.timeMs(slot));
+  }
+
+  blockhash(slot: number): string {
+    return this.#ledger.read(({ clock }) => base58Encode(clock.blockhash(slot)));
+  }
+
+  /** May the block of a slot take a transaction with this blockhash? */
+  isGoodBlockhash(blockhash: string, slot: number): boolean {
+    const bytes = base58Decode(blockhash);
+    return bytes !== undefined && this.#ledger.read(({ clock }) => clock.isGood(bytes, slot));
+  }
+
+  /** Stores the newest slot: no process begins before it, however its clock is set. */
+  keepSlot(): number {
+    return this.#ledger.keepSlot();
+  }
+
+  /** Transactions that have landed. */
+  transactionCount(): number {
+    return this.#ledger.read(({ transactions }) => transactions.tip.id);
+  }
+
+  get(address: Address): AccountState | null {
+    return this.#ledger.read(({ accounts }) => accounts.get(address));
+  }
+
+  accounts(): readonly (readonly [Address, AccountState])[] {
+    return this.#ledger.read(({ accounts }) => accounts.all());
   }
 
   find(signature: Signature): KeptTransaction | null {
     return this.#ledger.read(({ transactions }) => transactions.kept(signature));
   }
 
-  get transactionCount(): number {
-    return this.#ledger.read(({ transactions }) => transactions.count);
-  }
-
   /**
-   * Transactions whose bytes hold one of the addresses, newest first.
+   * Transactions whose bytes hold an address, newest first.
    * @param before - a place in the order of all; `null` for the newest.
    * @param take - looks at each; `false` ends the search.
    */
-  search(
-    addresses: readonly Address[],
-    before: number | null,
-    take: (transaction: KeptTransaction) => boolean,
-  ): void {
+  search(address: Address, before: number | null, take: (transaction: KeptTransaction) => boolean): void {
     let place = before ?? Number.MAX_SAFE_INTEGER;
     for (;;) {
       const page = this.#ledger.read(({ transactions }) =>
-        transactions.holding(addresses.map(addressBytes), place, PAGE),
+        transactions.holding(addressBytes(address), place, PAGE),
       );
       for (const transaction of page) {
         place = transaction.place;
@@ -134,22 +127,11 @@ export class LedgerBank {
     }
   }
 
-  /** Is it one of the ledger's own that was good after all blocks up to a time? */
-  isGoodBlockhash(blockhash: ReadonlyBytes, timeMs: number): boolean {
-    return this.#ledger.read(({ blocks }) => blocks.wasGood(blockhash, timeMs));
-  }
-
-  /**
-   * Lands transactions in order, each in a block of its own.
-   * @param timeMs - of the blocks, unless the ledger is ahead of it.
-   * @param others - blockhashes that are good beside the ledger's own.
-   * @returns one entry a transaction, `null` for one that had landed before.
-   */
-  land(wires: readonly Uint8Array[], timeMs: number, others: OtherBlockhashes): readonly (BankRun | null)[] {
-    this.#time.nowMs = timeMs;
+  /** Lands transactions in order, in the newest slot. @returns one entry a transaction, `null` for one that had landed before. */
+  land(wires: readonly Uint8Array[]): readonly (BankRun | null)[] {
     const envelopes = wires.map(readEnvelope);
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, this.#runtime, others);
+      const admission = new Admission(draft, this.#runtime);
       return envelopes.map((envelope) => {
         const names = namesIn(envelope, draft);
         const before = this.#statesOf(names, draft);
@@ -159,23 +141,18 @@ export class LedgerBank {
     });
   }
 
-  /** What a transaction would do to accounts from elsewhere; nothing is kept, and its blockhash is not looked at. */
+  /** What a transaction would do to accounts from elsewhere in a slot; nothing is kept, and its blockhash is not looked at. */
   run(
     wire: Uint8Array,
     source: AccountSource,
-    timeMs: number,
+    slot: number,
     options: { readonly verifySignatures: boolean },
   ): BankRun {
     const envelope = readEnvelope(wire);
     if (envelope.flaw !== null) return runOf(NOT_STARTED, [], []);
-    const slot = BigInt(this.#ledger.read(({ blocks }) => blocks.tip.height) + 1);
-    const clock = {
-      slot,
-      epoch: slot / SLOTS_PER_EPOCH,
-      unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
-    };
     const names = namesIn(envelope, source);
     const before = this.#statesOf(names, source);
+    const clock = runtimeClock(slot, this.timeMs(slot));
     return runOf(this.#runtime.execute(wire, source, clock, options), names, before);
   }
 
@@ -199,15 +176,6 @@ export class LedgerBank {
   /** The slots that programs take for recent, newest first. */
   setRecentSlots(slots: readonly RecentSlot[]): void {
     this.#runtime.setRecentSlots(slots);
-  }
-
-  /** What a node has noted with the ledger, or `null`. */
-  note(name: string): string | null {
-    return this.#ledger.note(name);
-  }
-
-  keepNote(name: string, text: string): void {
-    this.#ledger.keepNote(name, text);
   }
 
   close(): void {
@@ -248,13 +216,10 @@ const NOT_STARTED: Execution = {
  * @throws `ERR_STORE_UNAVAILABLE` naming the ledger and why it cannot be used, `ERR_INTERNAL` without LiteSVM.
  */
 export async function openLedgerBank({ squadsProgram, ...options }: LedgerBankOptions): Promise<LedgerBank> {
-  const time = { nowMs: 0 };
-  const clock = { nowMs: () => time.nowMs };
-  const ledger = await openLedger({ ...options, clock, create: false, genesis: { accounts: [] } });
+  const ledger = await openLedger({ ...options, create: false, genesis: { accounts: [] } });
   try {
     const { createRuntime } = await import('./runtime/runtime.js');
-    const runtime = createRuntime(squadsProgram === undefined ? {} : { squadsProgram });
-    return new LedgerBank(ledger, runtime, time);
+    return new LedgerBank(ledger, createRuntime(squadsProgram === undefined ? {} : { squadsProgram }));
   } catch (error) {
     ledger.close();
     throw error;

@@ -18,6 +18,7 @@ import {
   type Trace,
   type TransactionRecord,
   toTraces,
+  traceByLookUp,
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -34,11 +35,11 @@ export interface LocalChainOptions extends LedgerOptions {
 
 /** The port, and what only a chain of one's own can do. */
 export interface LocalChain extends Chain {
-  /** Hash of the first block, base58. */
+  /** Tells its ledger from all others, base58. */
   readonly genesis: string;
-  /** Names the newest block that this process has seen, as text that is greater for later ones. */
+  /** Names the newest transaction that this process has seen, as text that is greater for later ones. */
   readonly knownMark: string;
-  /** What has landed after a block that was known, in its order; `null` when that is no block of this ledger. */
+  /** What has landed after a transaction that was known, in its order; `null` when that is not in this ledger. */
   landedAfter(mark: string): readonly Signature[] | null;
 }
 
@@ -71,11 +72,11 @@ class LedgerChain implements LocalChain {
   }
 
   async latestBlockhash(): Promise<RecentBlockhash> {
-    return this.#ledger.read(({ blocks }) => blocks.latest());
+    return this.#ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
   }
 
   async blockHeight(): Promise<bigint> {
-    return this.#ledger.read(({ blocks }) => BigInt(blocks.tip.height));
+    return this.#ledger.read(({ clock }) => BigInt(clock.heightOf(clock.slot())));
   }
 
   async rent(): Promise<Rent> {
@@ -83,16 +84,13 @@ class LedgerChain implements LocalChain {
   }
 
   async expiredHeight(): Promise<bigint> {
-    return this.#ledger.read(({ blocks }) => BigInt(blocks.expiredHeight));
+    return this.#expiredHeight();
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    return this.#ledger.read(({ blocks, transactions }) => {
-      const records = transactions.records(sought.map(({ signature }) => signature));
-      // Only what has not landed may have expired.
-      const expiredHeight = records.includes(null) ? blocks.expiredHeight : 0;
-      return toTraces(sought, BigInt(expiredHeight), records);
-    });
+    const records = await this.lookUp(sought.map(({ signature }) => signature));
+    if (!records.includes(null)) return toTraces(sought, 0n, records);
+    return traceByLookUp(this, sought);
   }
 
   /** There are no forks here. */
@@ -102,7 +100,7 @@ class LedgerChain implements LocalChain {
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
     const bytes = base58Decode(blockhash);
-    return bytes !== undefined && this.#ledger.read(({ blocks }) => blocks.isGood(bytes));
+    return bytes !== undefined && this.#ledger.read(({ clock }) => clock.isGood(bytes, clock.slot()));
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
@@ -160,6 +158,12 @@ class LedgerChain implements LocalChain {
 
   async close(): Promise<void> {
     this.#ledger.close();
+  }
+
+  /** Kept in the ledger before it is told: no later call takes what has expired by it, however the clock is set. */
+  #expiredHeight(): bigint {
+    const slot = this.#ledger.keepSlot();
+    return this.#ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
   }
 
   /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */

@@ -25,7 +25,6 @@ const BY_OPTION: Readonly<Record<string, Values>> = {
   proof: '@files',
   recipients: '@files',
   'signed-tx': '@files',
-  faults: '@files',
 };
 
 /** By what stands between the brackets of an option or argument. */

@@ -4,11 +4,10 @@ import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { type Call, inContext, type Methods } from '../call.js';
+import { type Call, inContext, type Methods, type View } from '../call.js';
 import type { AccountSource } from '../node-ledger.js';
 import { type Options, readAddress, readBytes, readCount } from '../params.js';
 import { invalidParams } from '../rpc-error.js';
-import type { View } from '../view.js';
 import { accountJson, amountJson, type DataTerms, dataTerms, requireShort } from './account-json.js';
 
 /** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
@@ -56,7 +55,7 @@ function filtersOf({ filters }: Options): readonly Filter[] {
 function clockAccount(view: View, state: AccountState): AccountState {
   const data = Buffer.alloc(40);
   data.writeBigUInt64LE(BigInt(view.slot), 0);
-  data.writeBigInt64LE(BigInt(Math.floor(view.timeMs / 1_000)), 32);
+  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.ledger.timeMs(view.slot) / 1_000)), 32);
   return { ...state, data };
 }
 
@@ -71,10 +70,8 @@ function shown(state: AccountState, terms: DataTerms, view: View): object {
 }
 
 function* programAccounts(view: View, program: Address): Generator<readonly [Address, AccountState]> {
-  for (const address of view.cluster.addresses()) {
-    const state = view.get(address);
-    if (state?.owner === program) yield [address, state];
-  }
+  for (const [address, state] of view.cluster.accounts(view.slot))
+    if (state.owner === program) yield [address, state];
 }
 
 function getProgramAccounts(call: Call): unknown {
@@ -121,26 +118,6 @@ function getTokenAccountsByOwner(call: Call): unknown {
   return inContext(view, found);
 }
 
-/** Largest token accounts that are listed. */
-const LARGEST = 20;
-
-function getTokenLargestAccounts(call: Call): unknown {
-  const view = call.view(call.params.options(1));
-  const address = call.params.address(0);
-  const { tokenProgram, decimals } = mintOf(view, address);
-  const found = [...programAccounts(view, tokenProgram)]
-    .flatMap(([holder, state]) => {
-      const account = decodeTokenAccount(state);
-      return account?.mint === address ? [{ address: holder, amount: account.amount }] : [];
-    })
-    .sort((left, right) => Number(right.amount - left.amount))
-    .slice(0, LARGEST);
-  return inContext(
-    view,
-    found.map(({ address: holder, amount }) => ({ address: holder, ...amountJson(amount, decimals) })),
-  );
-}
-
 /** What the methods of accounts answer. */
 export const ACCOUNT_METHODS: Methods = {
   getAccountInfo(call) {
@@ -166,7 +143,6 @@ export const ACCOUNT_METHODS: Methods = {
   getProgramAccounts,
   getTokenAccountBalance,
   getTokenAccountsByOwner,
-  getTokenLargestAccounts,
   getTokenSupply(call) {
     const view = call.view(call.params.options(1));
     const { supply, decimals } = mintOf(view, call.params.address(0));

@@ -1,24 +1,22 @@
 /** Methods that tell what became of transactions. */
 import { memosOf } from '../../chain/memo.js';
-import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../chain/programs.js';
 import { decodeTransaction, SIGNATURE_BYTES } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
-import { addressBytes } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import { readBuffer } from '../../values/bytes.js';
-import { type Call, inContext, type Methods } from '../call.js';
-import { type Landed, landedOf } from '../landed.js';
+import { type Call, inContext, type Methods, type View } from '../call.js';
+import type { Landed } from '../cluster.js';
 import { commitmentOf, type Options, readCount } from '../params.js';
 import { errorJson, invalidParams } from '../rpc-error.js';
-import type { View } from '../view.js';
 import { type TransactionTerms, transactionJson } from './transaction-json.js';
 
 /** Signatures at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_STATUSES = 256;
 /** Signatures of an address at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 const MAX_SIGNATURES = 1_000;
+/** Slots for which a node remembers signatures without looking through its history. */
+const RECENT_SLOTS = 300;
 const MS_PER_SECOND = 1_000;
-const ENCODINGS = ['json', 'jsonParsed', 'base58', 'base64'] as const;
+const ENCODINGS = ['json', 'base64'] as const;
 /** Base58 characters of 64 bytes at most. */
 const MAX_SIGNATURE_LENGTH = 88;
 
@@ -28,10 +26,10 @@ export function requireSignature(text: string): string {
   throw invalidParams('Invalid param: Invalid');
 }
 
-function statusJson(call: Call, view: View, signature: string, history: boolean): unknown {
+function statusJson(view: View, signature: string, history: boolean): unknown {
   const landed = view.find(signature);
-  if (landed === null || landed.slot < call.firstSlot()) return null;
-  if (!history && !view.isRecent(landed)) return null;
+  if (landed === null || landed.slot < view.cluster.firstSlot) return null;
+  if (!history && landed.slot <= view.slot - RECENT_SLOTS) return null;
   const confirmationStatus = view.commitmentOf(landed.slot);
   const err = errorJson(landed.error);
   return {
@@ -50,7 +48,7 @@ function getSignatureStatuses(call: Call): unknown {
   const history = searchTransactionHistory === true;
   return inContext(
     view,
-    signatures.map((signature) => statusJson(call, view, signature, history)),
+    signatures.map((signature) => statusJson(view, signature, history)),
   );
 }
 
@@ -77,23 +75,13 @@ function getTransaction(call: Call): unknown {
   const options: Options = typeof raw === 'string' ? { encoding: raw } : call.params.options(1);
   const view = historyView(call, options);
   const landed = view.find(signature);
-  if (landed === null || landed.slot < call.firstSlot()) return null;
+  if (landed === null || landed.slot < view.cluster.firstSlot) return null;
   const named = (wire: Uint8Array) => view.cluster.ledger.named(wire, view);
   return transactionJson(landed, termsOf(options), named, view);
 }
 
-/** Lookup tables that hold an address: who names it through one has only the table in its bytes. */
-function tablesWith(view: View, address: Address): readonly Address[] {
-  const bytes = readBuffer(addressBytes(address));
-  return [...view.cluster.addresses()].filter((table) => {
-    const state = view.get(table);
-    return state?.owner === ADDRESS_LOOKUP_TABLE_PROGRAM && readBuffer(state.data).includes(bytes);
-  });
-}
-
 /** Transactions that name an address, newest first, until `take` says `false`. */
 function eachNaming(
-  call: Call,
   view: View,
   { address, before }: { readonly address: Address; readonly before: number | null },
   take: (landed: Landed) => boolean,
@@ -101,23 +89,19 @@ function eachNaming(
   const { cluster } = view;
   const names = (wire: Uint8Array): boolean =>
     cluster.ledger.named(wire, view).some((named) => named.address === address);
-  const first = call.firstSlot();
-  for (const landed of before === null ? cluster.forked() : [])
-    if (landed.slot <= view.slot && names(landed.wire) && !take(landed)) return;
-  cluster.ledger.search([address, ...tablesWith(view, address)], before, (kept) => {
-    const landed = landedOf(kept, cluster.timeline, null);
-    if (landed.slot < first) return false;
-    return landed.slot > view.slot || !names(kept.wire) || take(landed);
+  cluster.search(address, before, (landed) => {
+    if (landed.slot < cluster.firstSlot) return false;
+    return landed.slot > view.slot || !names(landed.wire) || take(landed);
   });
 }
 
-function pastJson(view: View, { signature, slot, error, timeMs, wire }: Landed): object {
+function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Landed): object {
   return {
     signature,
     slot,
     err: errorJson(error),
     memo: memosOf(decodeTransaction(wire).message),
-    blockTime: Math.floor(timeMs / MS_PER_SECOND),
+    blockTime: Math.floor(blockTimeMs / MS_PER_SECOND),
     confirmationStatus: view.commitmentOf(slot),
   };
 }
@@ -132,7 +116,7 @@ function getSignaturesForAddress(call: Call): unknown {
   const newest = typeof before === 'string' ? view.find(requireSignature(before)) : undefined;
   if (newest === null) return [];
   const found: object[] = [];
-  eachNaming(call, view, { address, before: newest?.place ?? null }, (landed) => {
+  eachNaming(view, { address, before: newest?.place ?? null }, (landed) => {
     if (landed.signature === until) return false;
     found.push(pastJson(view, landed));
     return found.length < limit;

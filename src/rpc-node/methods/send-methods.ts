@@ -1,5 +1,5 @@
 /** Methods that try transactions out, price them and take them in. */
-import { budgetOfMessage, feeOf } from '../../chain/compute-budget.js';
+import { feeOf } from '../../chain/compute-budget.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import {
   decodeMessage,
@@ -9,20 +9,16 @@ import {
   type WireTransaction,
 } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
-import { type Call, inContext, type Methods } from '../call.js';
-import type { NamedAccount, Run } from '../node-ledger.js';
+import { type Call, inContext, type Methods, type View } from '../call.js';
+import type { Run } from '../node-ledger.js';
 import { commitmentOf, type Options, readAddress, readBytes } from '../params.js';
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
-import type { View } from '../view.js';
 import { accountJson, dataTerms } from './account-json.js';
 
 /** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
 export const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
 /** Accounts that a simulation shows at most. */
 const MAX_SHOWN_ACCOUNTS = 64;
-/** Blocks of which fees are told (agave, `MAX_NUM_RECENT_PRIORITIZATION_FEES`). */
-const FEE_BLOCKS = 150;
-const MAX_FEE_ACCOUNTS = 128;
 
 interface Sent {
   readonly bytes: Uint8Array;
@@ -76,25 +72,20 @@ function tryOut(view: View, { bytes, wire, signature }: Sent, terms: TryTerms): 
     if (view.find(signature) !== null) return refused('AlreadyProcessed');
     if (!view.isGoodBlockhash(base58Encode(wire.message.blockhash))) return refused('BlockhashNotFound');
   }
-  return view.cluster.run(bytes, view, view.slot, terms);
+  return view.cluster.run(bytes, view, terms);
 }
 
 function preflight(call: Call, sent: Sent, options: Options): void {
   const view = call.view({ ...options, commitment: options['preflightCommitment'] });
   if (!isSigned(sent.wire)) throw signatureFailed();
-  call.requireHealthy();
   const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: true });
   if (run.error !== null) throw preflightFailed(run.error, run);
 }
 
 /** Takes a transaction in; what becomes of it is for the cluster to say. */
 function take(call: Call, { bytes, wire, signature }: Sent, isRetried: boolean): string {
-  const { cluster, faults, wake } = call.node;
-  const fate = faults.forTransaction(signature);
-  if (fate === null) return signature;
   const blockhash = base58Encode(wire.message.blockhash);
-  cluster.submit({ signature, wire: bytes, blockhash, fate, isRetried });
-  wake();
+  call.cluster.submit({ signature, wire: bytes, blockhash, isRetried });
   return signature;
 }
 
@@ -162,25 +153,9 @@ function getFeeForMessage(call: Call): unknown {
   return inContext(view, isGood ? feeOf(message) : null);
 }
 
-const writes = (accounts: readonly NamedAccount[], wanted: ReadonlySet<string>): boolean =>
-  wanted.size === 0 || accounts.some(({ address, writable }) => writable && wanted.has(address));
-
-/** The least that was paid for a compute unit in each block by those who wrote one of the accounts. */
-function getRecentPrioritizationFees(call: Call): unknown {
-  const { cluster } = call.node;
-  const wanted = new Set<string>(call.params.has(0) ? call.params.addresses(0, MAX_FEE_ACCOUNTS) : []);
-  const view = call.viewAt('processed');
-  const fees: object[] = [];
-  for (let slot = view.slot; fees.length < FEE_BLOCKS && slot >= call.firstSlot(); slot -= 1) {
-    if (!cluster.timeline.isProduced(slot)) continue;
-    const prices = cluster.recent
-      .inSlot(slot)
-      .filter(({ run, wire }) => writes(run?.accounts ?? cluster.ledger.named(wire, view), wanted))
-      .map(({ wire }) => budgetOfMessage(decodeTransaction(wire).message).microLamports);
-    const least = prices.reduce((low, price) => (price < low ? price : low), prices[0] ?? 0n);
-    fees.push({ slot, prioritizationFee: least });
-  }
-  return fees.reverse();
+/** Nobody has to outbid anybody here. */
+function getRecentPrioritizationFees({ cluster }: Call): unknown {
+  return [{ slot: cluster.slotOf('processed'), prioritizationFee: 0 }];
 }
 
 function requestAirdrop(call: Call): unknown {
@@ -189,7 +164,7 @@ function requestAirdrop(call: Call): unknown {
   commitmentOf(call.params.options(2));
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
     throw invalidParams(`Invalid request: an airdrop is of 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
-  const bytes = call.node.airdrop(to, BigInt(lamports), call.viewAt('processed').blockhash);
+  const bytes = call.airdrop(to, BigInt(lamports), call.viewAt('processed').blockhash);
   const sent = readSent(Buffer.from(bytes).toString('base64'), 'base64');
   return take(call, sent, true);
 }

@@ -4,33 +4,37 @@ import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { decodeTransaction, type WireMessage, type WireTransaction } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import type { Landed } from '../landed.js';
-import type { AccountSource, NamedAccount, TouchedAccount } from '../node-ledger.js';
+import type { Landed } from '../cluster.js';
+import type { AccountSource, NamedAccount } from '../node-ledger.js';
 import { errorJson, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-json.js';
 
 /** How a transaction is written; a version above the highest that is asked for is refused. */
 export interface TransactionTerms {
-  readonly encoding: 'json' | 'jsonParsed' | 'base58' | 'base64';
+  readonly encoding: 'json' | 'base64';
   /** `null`: only legacy ones. */
   readonly maxVersion: number | null;
 }
 
 const MS_PER_SECOND = 1_000;
 
+/** Of the token accounts that a transaction changed; of those that it only named as well, where this node has run it. */
 function tokenBalances(
-  accounts: readonly TouchedAccount[],
+  { run, tokenChanges }: Landed,
+  names: readonly NamedAccount[],
   when: 'before' | 'after',
   source: AccountSource,
 ): unknown {
-  return accounts.flatMap((touched, accountIndex) => {
-    const token = decodeTokenAccount(touched[when]);
-    if (token === undefined) return [];
-    const mint = accounts.find(({ address }) => address === token.mint);
-    const decimals = decodeMint(mint?.[when] ?? mint?.after ?? source.get(token.mint))?.decimals ?? 0;
-    const { mint: mintAddress, owner, tokenProgram } = token;
-    const uiTokenAmount = amountJson(token.amount, decimals);
-    return [{ accountIndex, mint: mintAddress, owner, programId: tokenProgram, uiTokenAmount }];
+  return names.flatMap(({ address }, accountIndex) => {
+    const state = run === null ? null : (run.accounts[accountIndex]?.[when] ?? null);
+    const change = tokenChanges?.find(({ account }) => account === address);
+    const token = decodeTokenAccount(state ?? source.get(address));
+    const mint = token?.mint ?? change?.mint;
+    const amount = run === null ? change?.[when] : decodeTokenAccount(state)?.amount;
+    if (mint === undefined || amount === undefined) return [];
+    const { decimals, tokenProgram } = decodeMint(source.get(mint)) ?? { decimals: 0 };
+    const uiTokenAmount = amountJson(amount, decimals);
+    return [{ accountIndex, mint, owner: token?.owner, programId: tokenProgram, uiTokenAmount }];
   });
 }
 
@@ -60,11 +64,11 @@ function metaJson(
     logMessages: landed.logs,
     computeUnitsConsumed: landed.computeUnits,
     rewards: [],
-    // A node that has not run it itself has not kept them.
+    // Lamports are known only of what this node has run itself.
     preBalances: run === null ? [] : run.accounts.map(({ before }) => lamportsOf(before)),
     postBalances: run === null ? [] : run.accounts.map(({ after }) => lamportsOf(after)),
-    preTokenBalances: run === null ? null : tokenBalances(run.accounts, 'before', source),
-    postTokenBalances: run === null ? null : tokenBalances(run.accounts, 'after', source),
+    preTokenBalances: tokenBalances(landed, names, 'before', source),
+    postTokenBalances: tokenBalances(landed, names, 'after', source),
     loadedAddresses: loadedJson(message, names),
   };
 }
@@ -102,48 +106,6 @@ function messageJson({ signatures, message }: WireTransaction): object {
   };
 }
 
-/** Keys with their rights, and instructions with keys in the place of indexes; no program's data is read. */
-function parsedJson(wire: WireTransaction, names: readonly NamedAccount[]): object {
-  const { signatures, message } = wire;
-  const keyAt = (index: number) => names[index]?.address ?? null;
-  return {
-    signatures: signatures.map(base58Encode),
-    message: {
-      accountKeys: names.map(({ address, signer, writable }, at) => ({
-        pubkey: address,
-        signer,
-        writable,
-        source: at < message.staticKeys.length ? 'transaction' : 'lookupTable',
-      })),
-      recentBlockhash: base58Encode(message.blockhash),
-      instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
-        programId: keyAt(programIndex),
-        accounts: indexes(accountIndexes).map(keyAt),
-        data: base58Encode(data),
-        stackHeight: null,
-      })),
-    },
-  };
-}
-
-function encodedJson(
-  landed: Landed,
-  wire: WireTransaction,
-  names: readonly NamedAccount[],
-  terms: TransactionTerms,
-) {
-  switch (terms.encoding) {
-    case 'base64':
-      return [readBuffer(landed.wire).toString('base64'), 'base64'];
-    case 'base58':
-      return [base58Encode(landed.wire), 'base58'];
-    case 'jsonParsed':
-      return parsedJson(wire, names);
-    case 'json':
-      return messageJson(wire);
-  }
-}
-
 /** @throws RpcError -32015 for a version that was not asked for. */
 export function transactionJson(
   landed: Landed,
@@ -157,9 +119,10 @@ export function transactionJson(
   const names = landed.run?.accounts ?? named(landed.wire);
   return {
     slot: landed.slot,
-    blockTime: Math.floor(landed.timeMs / MS_PER_SECOND),
+    blockTime: Math.floor(landed.blockTimeMs / MS_PER_SECOND),
     meta: metaJson(landed, wire.message, names, source),
-    transaction: encodedJson(landed, wire, names, terms),
+    transaction:
+      terms.encoding === 'json' ? messageJson(wire) : [readBuffer(landed.wire).toString('base64'), 'base64'],
     ...(terms.maxVersion === null ? {} : { version }),
   };
 }

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
-import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { balanceOf, failureOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
 const UNIT = 1_000_000n;

@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
-import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
 import { address } from '../../../src/values/address.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { itLong } from '../../support/long.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
 

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
 import { ask } from '../../support/http-serve.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
+import type { FaultRule } from '../../support/test-cluster/faults.js';
 import { type Balancer, startBalancer } from './balancer.js';
 
 const UNIT = 1_000_000n;

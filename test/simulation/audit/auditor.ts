@@ -53,7 +53,7 @@ export class Auditor {
   readonly #first: { readonly supply: bigint; readonly given: bigint };
   readonly #lamports: bigint;
   readonly #squadsAccounts: number;
-  readonly #firstHeight: number;
+  readonly #firstId: number;
   #lastId: number;
   #fees = 0n;
 
@@ -65,7 +65,7 @@ export class Auditor {
     this.#goods = goods;
     this.#caps = { burn: burnCap, airdrop: airdropCap };
     this.#lastId = this.#ledger.lastId();
-    this.#firstHeight = this.#ledger.height();
+    this.#firstId = this.#lastId;
     this.#first = { supply: this.#ledger.supply(), given: this.#ledger.given() };
     this.#lamports = this.#ledger.lamports();
     this.#squadsAccounts = this.#ledger.squadsAccounts();
@@ -78,7 +78,7 @@ export class Auditor {
 
   /** Does each of the two files know that the other has moved on since the beginning? */
   get haveMovedOn(): boolean {
-    return this.#landings.length > 0 && this.#store.knownHeight() > this.#firstHeight;
+    return this.#landings.length > 0 && this.#store.knownTransactions() > this.#firstId;
   }
 
   count(item: Item): number {

@@ -77,10 +77,6 @@ export class LedgerBooks {
     return this.#ledger.lastId();
   }
 
-  height(): number {
-    return this.#ledger.height();
-  }
-
   after(id: number): readonly Landed[] {
     return this.#ledger.transactionsAfter(id).map(({ timeMs, ...landed }) => ({
       ...landed,

@@ -18,7 +18,6 @@ const FAULTS: NonNullable<MachinesOptions['faults']> = [
   { fault: 'late', rate: 0.1, slots: 6 },
   { fault: 'duplicate', rate: 0.2 },
   { fault: 'reorder', rate: 0.2 },
-  { fault: 'mute', rate: 0.2 },
   { fault: 'hangup', rate: 0.02 },
   { fault: 'unavailable', rate: 0.02 },
   { fault: 'unanswered', rate: 0.01, methods: ['sendTransaction'] },

@@ -109,7 +109,7 @@ describe('an engine that stood still until another took over', () => {
     const asleep = sleeper(1);
     const burning = asleep.engine.burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' }));
     await asleep.reached;
-    clock.timeMs += 2 * LEASE_MS;
+    clock.timeMs += LEASE_MS + 1;
     asleep.wake();
     expect((await burning).value.result).toBe('SUCCESS');
     expect(asleep.sent()).toBe(1);

@@ -10,7 +10,7 @@ import {
 import * as multisig from '@sqds/multisig';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../../support/chain.js';
-import { closeTestNodes, REAL_SQUADS, startTestNode } from '../../support/local-rpc.js';
+import { closeTestNodes, REAL_SQUADS, startPlainNode } from '../../support/local-rpc.js';
 import { closeConnections, connectionTo } from '../../support/web3.js';
 
 afterEach(async () => {
@@ -39,7 +39,7 @@ describe('@sqds/multisig', () => {
     confirmed(await connection.requestAirdrop(address, 2 * LAMPORTS_PER_SOL));
 
   beforeEach(async () => {
-    const { url } = await startTestNode({ pace: 'clock', slotMs: 20 });
+    const { url } = await startPlainNode({ slotMs: 20 });
     connection = connectionTo(url);
     await fund(owner.publicKey);
     await fund(operator.publicKey);

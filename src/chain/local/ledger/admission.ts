@@ -1,6 +1,6 @@
 /** Which transactions land, and together with which others; what each does to accounts is the runtime's to say. */
 import { invariant } from '../../../errors/flywheel-error.js';
-import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
+import { sameBytes } from '../../../values/bytes.js';
 import type { Rejection } from '../../chain.js';
 import type { AccountSource, ExecutionResult, Runtime } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
@@ -30,19 +30,14 @@ const toLanding = ({ wire, signature }: Envelope, execution: Execution): Landing
   computeUnits: execution.computeUnits,
 });
 
-/** Is a blockhash good that is none of the ledger's own, in a block of this time? */
-export type OtherBlockhashes = (blockhash: ReadonlyBytes, timeMs: number) => boolean;
-
 /** Takes the transactions of one call into one draft. */
 export class Admission {
   readonly #draft: LedgerDraft;
   readonly #runtime: Runtime;
-  readonly #others: OtherBlockhashes;
 
-  constructor(draft: LedgerDraft, runtime: Runtime, others: OtherBlockhashes = () => false) {
+  constructor(draft: LedgerDraft, runtime: Runtime) {
     this.#draft = draft;
     this.#runtime = runtime;
-    this.#others = others;
   }
 
   /** Lands a transaction by itself, also as failed, unless it cannot start; `null` when it had landed before. */
@@ -82,14 +77,10 @@ export class Admission {
     return this.#draft.hasLanded(signature);
   }
 
-  #isGood(blockhash: ReadonlyBytes): boolean {
-    return this.#draft.isGoodBlockhash(blockhash) || this.#others(blockhash, this.#draft.timeMs);
-  }
-
   /** Runs it, unless it has to be refused before anything runs. */
   #execute(envelope: Envelope, source: AccountSource): Execution {
     if (envelope.flaw !== null) return refused('SanitizeFailure', [envelope.flaw]);
-    if (!this.#isGood(envelope.blockhash)) return refused('BlockhashNotFound');
+    if (!this.#draft.isGoodBlockhash(envelope.blockhash)) return refused('BlockhashNotFound');
     return this.#runtime.execute(envelope.wire, source, this.#draft.clock());
   }
 }

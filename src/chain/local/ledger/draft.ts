@@ -1,5 +1,4 @@
-/** What one call adds to the ledger before it is committed: blocks, landed transactions, changed accounts. */
-import { invariant } from '../../../errors/flywheel-error.js';
+/** What one call adds to the ledger before it is committed: landed transactions and changed accounts. */
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
@@ -8,13 +7,13 @@ import { decodeTokenAccount } from '../../tokens/accounts.js';
 import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
 import { Overlay } from '../runtime/overlay.js';
 import type { AccountChanges, AccountTable } from './account-table.js';
-import { type BlockTable, nextBlock } from './block-table.js';
+import type { LedgerClock } from './clock.js';
 import type { Landing, TransactionTable } from './transaction-table.js';
 
 /** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
   readonly accounts: AccountTable;
-  readonly blocks: BlockTable;
+  readonly clock: LedgerClock;
   readonly transactions: TransactionTable;
 }
 
@@ -22,15 +21,25 @@ export interface LedgerTables {
 const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
+/** The clock as programs see it in a slot. */
+export const runtimeClock = (slot: number, timeMs: number): RuntimeClock => ({
+  slot: BigInt(slot),
+  epoch: BigInt(slot) / SLOTS_PER_EPOCH,
+  unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
+});
+
 /** The ledger with what the running call has added; changed accounts are written by {@link flush}. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
-  readonly #nowMs: number;
+  /** Of the block of all that this call adds. */
+  readonly slot: number;
+  readonly #timeMs: number;
   readonly #overlay: Overlay;
 
-  constructor(tables: LedgerTables, nowMs: number) {
+  constructor(tables: LedgerTables) {
     this.#tables = tables;
-    this.#nowMs = nowMs;
+    this.slot = tables.clock.slot();
+    this.#timeMs = tables.clock.timeMs(this.slot);
     this.#overlay = new Overlay(tables.accounts);
   }
 
@@ -38,34 +47,25 @@ export class LedgerDraft implements AccountSource {
     return this.#overlay.get(address);
   }
 
-  /** The clock of the next block. */
+  /** The clock of its block. */
   clock(): RuntimeClock {
-    const slot = BigInt(this.#tables.blocks.tip.height + 1);
-    return {
-      slot,
-      epoch: slot / SLOTS_PER_EPOCH,
-      unixTimestamp: BigInt(Math.floor(this.timeMs / MS_PER_SECOND)),
-    };
+    return runtimeClock(this.slot, this.#timeMs);
   }
 
-  /** Can a transaction with this blockhash land in the next block? */
+  /** Can a transaction with this blockhash land in its block? */
   isGoodBlockhash(blockhash: ReadonlyBytes): boolean {
-    return this.#tables.blocks.isGood(blockhash);
+    return this.#tables.clock.isGood(blockhash, this.slot);
   }
 
   hasLanded(signature: ReadonlyBytes): boolean {
     return this.#tables.transactions.hasLanded(signature);
   }
 
-  /** Adds one block with these transactions in their order. */
+  /** Adds transactions in their order. */
   append(landings: readonly Landing[]): void {
-    const { blocks, transactions } = this.#tables;
-    invariant(landings.length > 0, 'A block holds at least one transaction.');
-    const signatures = landings.map(({ signature }) => signature);
-    const block = nextBlock(blocks.tip, signatures, this.timeMs);
-    blocks.append(block);
-    for (const [position, landing] of landings.entries()) {
-      transactions.append(block.height, position, landing, tokenChangesOf(landing, this.#overlay));
+    const block = { slot: this.slot, timeMs: this.#timeMs };
+    for (const landing of landings) {
+      this.#tables.transactions.append(block, landing, tokenChangesOf(landing, this.#overlay));
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
     }
   }
@@ -74,12 +74,8 @@ export class LedgerDraft implements AccountSource {
   flush(): AccountChanges {
     const changes = this.#overlay.changes();
     this.#tables.accounts.put(changes);
+    this.#tables.clock.save();
     return changes;
-  }
-
-  /** Time of the next block: that of the wall clock, unless it went backwards. */
-  get timeMs(): number {
-    return Math.max(Math.floor(this.#nowMs), this.#tables.blocks.tip.timeMs);
   }
 }
 

@@ -1,16 +1,15 @@
 /** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
-import { readBuffer } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import type { Signature } from '../../chain.js';
 import { AccountTable } from './account-table.js';
-import { type Block, BlockTable, genesisBlock, markOf } from './block-table.js';
+import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
 import { isEmptyLedger, prepareSchema } from './schema.js';
-import { TransactionTable } from './transaction-table.js';
+import { markText, TransactionTable } from './transaction-table.js';
 
 /** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
@@ -20,9 +19,11 @@ export interface LedgerOptions {
   /** What a new ledger begins with; an existing one ignores it. */
   readonly genesis: {
     readonly accounts: GenesisAccounts;
-    /** Makes the hashes of the blocks deterministic. @default 32 random bytes */
+    /** Makes the blockhashes deterministic. @default 32 random bytes */
     readonly seed?: Uint8Array;
   };
+  /** @default 400 */
+  readonly slotMs?: number;
   /** Refuses every write, and does not make a file. @default false */
   readonly readOnly?: boolean;
   /** Make the file when it is missing. Where there should be one, a new one would hide the loss. @default true */
@@ -35,59 +36,60 @@ const GENESIS_SEED_BYTES = 32;
 export class Ledger {
   readonly #database: SqliteFile;
   readonly #tables: LedgerTables;
-  readonly #clock: Clock;
   readonly #dataVersion: () => number;
-  #knownTip: Block | undefined;
+  #knownMark = '';
   /** The version that the tables' memory belongs to; SQLite changes it when another connection has committed. */
   #seenVersion: number | undefined;
 
-  constructor(database: SqliteFile, tables: LedgerTables, { clock }: Pick<LedgerOptions, 'clock'>) {
+  constructor(database: SqliteFile, { clock, slotMs }: Pick<LedgerOptions, 'clock' | 'slotMs'>) {
     this.#database = database;
-    this.#tables = tables;
-    this.#clock = clock;
+    const ledgerClock = new LedgerClock(database, clock, slotMs);
+    this.#tables = {
+      accounts: new AccountTable(database),
+      clock: ledgerClock,
+      transactions: new TransactionTable(database, () => ledgerClock.genesisHash),
+    };
     const statement = database.prepare('PRAGMA data_version');
     this.#dataVersion = () => Number(statement.get([])?.[0]);
   }
 
-  /** Names the newest block that this process has seen, for whoever keeps it beside the ledger; `''` before it has seen one. */
+  /** Names the newest transaction that this process has seen, for whoever keeps it beside the ledger; `''` before it has looked. */
   get knownMark(): string {
-    return this.#knownTip === undefined ? '' : markOf(this.#knownTip);
+    return this.#knownMark;
   }
 
-  /** Hash of the first block, base58. */
+  /** Tells this ledger from all others, base58. */
   get genesis(): string {
-    return this.read(({ blocks }) => base58Encode(blocks.genesis.hash));
+    return this.read(({ clock }) => base58Encode(clock.genesisHash));
   }
 
-  /** What has landed after a block that was known; `null` when that is no block of this ledger. */
+  /** What has landed after a transaction that was known; `null` when it is not in this ledger. */
   landedAfter(mark: string): readonly Signature[] | null {
-    return this.read(({ blocks, transactions }) => {
-      const height = mark === '' ? 0 : blocks.heightOf(mark);
-      return height === undefined ? null : transactions.signaturesAbove(height);
+    return this.read(({ transactions }) => {
+      const id = mark === '' ? 0 : transactions.withMark(mark);
+      return id === undefined ? null : transactions.signaturesAfter(id);
     });
   }
 
   /** Runs `work` on the ledger as it is now; nobody waits for it. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
-    const [result, tip] = this.#database.read(() => {
+    const [result, mark] = this.#database.read(() => {
       this.#refresh();
-      return [work(this.#tables), this.#tables.blocks.tip] as const;
+      return [work(this.#tables), markText(this.#tables.transactions.tip)] as const;
     });
-    this.#knownTip = tip;
+    this.#knownMark = mark;
+    // A clock that was set back goes on the same way in every process.
+    if (this.#tables.clock.isChanged && !this.#database.readOnly) this.keepSlot();
     return result;
   }
 
-  /** What was kept under a name beside the chain itself, or `null`. */
-  note(name: string): string | null {
-    const [value] = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get([name]) ?? [];
-    return value === undefined ? null : readBuffer(value as Uint8Array).toString('utf8');
-  }
-
-  /** Keeps text under a name, in the place of what was there. */
-  keepNote(name: string, text: string): void {
-    this.#database.write(() =>
-      this.#database.prepare('REPLACE INTO meta VALUES (?, ?)').run([name, Buffer.from(text)]),
-    );
+  /**
+   * The newest slot, once it is certain that no process takes an earlier one for the newest any more: what has expired by then never
+   * lands.
+   */
+  keepSlot(): number {
+    if (this.#database.readOnly) return this.read(({ clock }) => clock.slot());
+    return this.write(({ slot }) => slot);
   }
 
   /**
@@ -98,16 +100,16 @@ export class Ledger {
    */
   write<Result>(work: (draft: LedgerDraft) => Result): Result {
     try {
-      const [result, changes, tip] = this.#database.write(() => {
+      const [result, changes, mark] = this.#database.write(() => {
         this.#refresh();
-        const draft = new LedgerDraft(this.#tables, this.#clock.nowMs());
+        const draft = new LedgerDraft(this.#tables);
         const result = work(draft);
         const changes = draft.flush();
-        return [result, changes, this.#tables.blocks.tip] as const;
+        return [result, changes, markText(this.#tables.transactions.tip)] as const;
       });
       this.#tables.accounts.adopt(changes);
       // Only what is committed may be known elsewhere.
-      this.#knownTip = tip;
+      this.#knownMark = mark;
       return result;
     } catch (error) {
       this.#forget();
@@ -130,7 +132,8 @@ export class Ledger {
   #forget(): void {
     this.#seenVersion = undefined;
     this.#tables.accounts.forget();
-    this.#tables.blocks.forget();
+    this.#tables.clock.forget();
+    this.#tables.transactions.forget();
   }
 }
 
@@ -151,17 +154,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   try {
     prepareSchema(database, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
-      const genesis = genesisBlock(seed, options.clock.nowMs());
-      new BlockTable(database).append(genesis);
+      LedgerClock.begin(database, hash('sha256', seed, 'buffer'), options.clock.nowMs());
       new AccountTable(database).put(new Map(accounts));
-      database.prepare('INSERT INTO meta VALUES (?, ?)').run(['genesis_hash', genesis.hash]);
     });
-    const tables = {
-      accounts: new AccountTable(database),
-      blocks: new BlockTable(database),
-      transactions: new TransactionTable(database),
-    };
-    return new Ledger(database, tables, options);
+    return new Ledger(database, options);
   } catch (error) {
     database.close();
     throw error;

@@ -6,7 +6,7 @@ import { marksOf } from '../../../files/sqlite-version.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 
 /** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 /** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
 const APPLICATION_ID = 0x46_4c_59_4c;
 
@@ -21,10 +21,9 @@ CREATE TABLE accounts (
   address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
   executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, time_ms INTEGER NOT NULL) STRICT;
 CREATE TABLE transactions (
-  id INTEGER PRIMARY KEY, slot INTEGER NOT NULL REFERENCES blocks (height), position INTEGER NOT NULL,
-  wire BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
+  mark BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
   token_changes TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
@@ -57,7 +56,7 @@ export function isEmptyLedger(database: SqliteFile): boolean {
 /**
  * Makes sure that the file holds the tables, and fills a new one in the same commit.
  *
- * @param fill - writes block 0 and its accounts; runs only for a new file.
+ * @param fill - writes the clock and the first accounts; runs only for a new file.
  * @throws `ERR_STORE_UNAVAILABLE` for a newer schema or a file of something else.
  */
 export function prepareSchema(database: SqliteFile, fill: () => void): void {

@@ -1,9 +1,9 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
-
+import { hash } from 'node:crypto';
 import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
+import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
@@ -21,8 +21,30 @@ export interface Landing {
   readonly computeUnits: bigint;
 }
 
+/** A block that a transaction lands in. */
+export interface BlockPlace {
+  readonly slot: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly timeMs: number;
+}
+
+/** A transaction by its number, with a hash over all signatures up to its own. */
+interface MarkedPlace {
+  readonly id: number;
+  readonly mark: ReadonlyBytes;
+}
+
+const MARK_DIGITS = 16;
+
+/** Names a transaction with all that came before it, as text that is greater for later ones. */
+export const markText = ({ id, mark }: MarkedPlace): string =>
+  `${String(id).padStart(MARK_DIGITS, '0')} ${readBuffer(mark).toString('hex')}`;
+
+const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
+  hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
+
 const KEPT = ['error', 'logs', 'fee_lamports', 'compute_units', 'token_changes'];
-const COLUMNS = ['slot', 'position', 'wire', ...KEPT];
+const COLUMNS = ['slot', 'time_ms', 'wire', 'mark', ...KEPT];
 /** What a record is made of. */
 const RECORD = ['slot', 'time_ms', ...KEPT];
 
@@ -36,23 +58,30 @@ function signatureBytes(signature: Signature): Uint8Array | undefined {
 export class TransactionTable {
   readonly #database: SqliteFile;
   readonly #record: Statement;
+  readonly #genesisHash: () => ReadonlyBytes;
   #insert: Statement | undefined;
+  #tip: MarkedPlace | undefined;
 
-  constructor(database: SqliteFile) {
+  /** @param genesisHash - what the marks begin with. */
+  constructor(database: SqliteFile, genesisHash: () => ReadonlyBytes) {
     this.#database = database;
+    this.#genesisHash = genesisHash;
     this.#record = database.prepare(
-      `SELECT ${RECORD.join()} FROM transactions JOIN blocks ON height = slot WHERE ${SIGNATURE_OF_WIRE} = ?`,
+      `SELECT ${RECORD.join()} FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`,
     );
   }
 
-  append(slot: number, position: number, landing: Landing, moved: readonly TokenChange[]): void {
+  append(block: BlockPlace, landing: Landing, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
       `INSERT INTO transactions (${COLUMNS.join()}) VALUES (${COLUMNS.map(() => '?').join()})`,
     );
+    const { id, mark } = this.tip;
+    this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
     this.#insert.run([
-      slot,
-      position,
+      block.slot,
+      block.timeMs,
       landing.wire,
+      this.#tip.mark,
       landing.error === null ? null : JSON.stringify(landing.error),
       JSON.stringify(landing.logs),
       landing.feeLamports.toString(),
@@ -61,6 +90,29 @@ export class TransactionTable {
         moved.map(({ account, mint, before, after }) => [account, mint, `${before}`, `${after}`]),
       ),
     ]);
+  }
+
+  /** The newest transaction; number 0 stands for the beginning. */
+  get tip(): MarkedPlace {
+    this.#tip ??= this.#placeAt('ORDER BY id DESC LIMIT 1', []) ?? { id: 0, mark: this.#genesisHash() };
+    return this.#tip;
+  }
+
+  /** Number of the transaction with this mark; `undefined` where there is none. */
+  withMark(text: string): number | undefined {
+    const id = Number.parseInt(text, 10);
+    const found = id === 0 ? { id, mark: this.#genesisHash() } : this.#placeAt('WHERE id = ?', [id]);
+    return found && markText(found) === text ? id : undefined;
+  }
+
+  /** Drops all that is in memory. */
+  forget(): void {
+    this.#tip = undefined;
+  }
+
+  #placeAt(where: string, parameters: readonly SqlValue[]): MarkedPlace | undefined {
+    const row = this.#database.prepare(`SELECT id, mark FROM transactions ${where}`).get(parameters);
+    return row && { id: Number(row[0]), mark: row[1] as ReadonlyBytes };
   }
 
   hasLanded(signature: ReadonlyBytes): boolean {
@@ -78,11 +130,6 @@ export class TransactionTable {
     );
   }
 
-  /** What landed in blocks above a height, in its order. */
-  above(height: number): readonly KeptTransaction[] {
-    return this.#kept('WHERE slot > ? ORDER BY id', [height]);
-  }
-
   /** A landed transaction with its bytes. */
   kept(signature: Signature): KeptTransaction | null {
     const bytes = signatureBytes(signature);
@@ -90,23 +137,14 @@ export class TransactionTable {
     return this.#kept(`WHERE ${SIGNATURE_OF_WIRE} = ?`, [bytes])[0] ?? null;
   }
 
-  /** Transactions that hold one of these byte strings somewhere, newest first, from before a place on. */
-  holding(needles: readonly ReadonlyBytes[], before: number, limit: number): readonly KeptTransaction[] {
-    const found = needles.map(() => 'instr(wire, ?) > 0').join(' OR ');
-    return this.#kept(`WHERE id < ? AND (${found}) ORDER BY id DESC LIMIT ?`, [before, ...needles, limit]);
-  }
-
-  /** How many have landed. */
-  get count(): number {
-    return this.#database.number('SELECT max(id) FROM transactions');
+  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
+  holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
+    return this.#kept('WHERE id < ? AND instr(wire, ?) > 0 ORDER BY id DESC LIMIT ?', [before, bytes, limit]);
   }
 
   #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
     const rows = this.#database
-      .prepare(
-        `SELECT ${RECORD.join()}, ${SIGNATURE_OF_WIRE}, wire, id ` +
-          `FROM transactions JOIN blocks ON height = slot ${where}`,
-      )
+      .prepare(`SELECT ${RECORD.join()}, ${SIGNATURE_OF_WIRE}, wire, id FROM transactions ${where}`)
       .all(parameters);
     return this.#database.decode(() =>
       rows.map((row) => ({
@@ -121,21 +159,18 @@ export class TransactionTable {
   succeededWith(bytes: ReadonlyBytes, sinceMs: number): readonly LandedWire[] {
     const rows = this.#database
       .prepare(
-        'SELECT wire, time_ms FROM transactions JOIN blocks ON height = slot ' +
+        'SELECT wire, time_ms FROM transactions ' +
           'WHERE error IS NULL AND time_ms >= ? AND instr(wire, ?) > 0 ORDER BY id DESC',
       )
       .all([sinceMs, bytes]);
     return rows.map(([wire, timeMs]) => ({ wire: wire as Uint8Array, blockTimeMs: Number(timeMs) }));
   }
 
-  /** What landed in blocks above a height, in its order; looks at no others. */
-  signaturesAbove(height: number): readonly Signature[] {
+  /** What landed after the transaction with a number, in its order. */
+  signaturesAfter(id: number): readonly Signature[] {
     const rows = this.#database
-      .prepare(
-        `SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ` +
-          'coalesce((SELECT id FROM transactions WHERE slot <= ? ORDER BY id DESC LIMIT 1), 0) ORDER BY id',
-      )
-      .all([height]);
+      .prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ? ORDER BY id`)
+      .all([id]);
     return rows.map(([signature]) => base58Encode(signature as ReadonlyBytes));
   }
 

@@ -101,7 +101,6 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['local fund --tokens -1', 'ERR_INPUT_INVALID', '--tokens'],
   ['local fund --sol 1e3', 'ERR_INPUT_INVALID', '--sol'],
   ['local rpc --port 65535', 'ERR_INPUT_INVALID', '--port'],
-  ['local rpc --slot-ms 9', 'ERR_INPUT_INVALID', '--slot-ms'],
   ['keys revoke key-1 --after=24', 'ERR_INPUT_INVALID', '--after'],
   ['keys revoke key-1 --after=-1h', 'ERR_INPUT_INVALID', '--after'],
   ['keys revoke key-1 --after=999999d', 'ERR_INPUT_INVALID', '--after'],

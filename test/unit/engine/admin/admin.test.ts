@@ -6,6 +6,7 @@ import type { RegisterInput } from '../../../../src/contract/admin.js';
 import type { Address } from '../../../../src/values/address.js';
 import {
   aBurnRequest,
+  landedCount,
   openTestEngine,
   REGISTER_DEFAULTS,
   type TestEngine,
@@ -72,14 +73,14 @@ describe('register', () => {
 
   it('registers once', async () => {
     test = await openTestEngine();
-    const height = await test.chain.blockHeight();
+    const height = await landedCount(test.chain);
     await expect(
       test.engine.register({ ...REGISTER_DEFAULTS, owner: test.project.owner.address }),
     ).rejects.toMatchObject({
       code: 'ERR_LOCAL_ALREADY_EXISTS',
       message: `The token FLY (${test.project.registration.mintAddress}) is registered here already.`,
     });
-    expect(await test.chain.blockHeight()).toBe(height);
+    expect(await landedCount(test.chain)).toBe(height);
   });
 
   it.each<[string, Partial<RegisterInput>, string]>([
@@ -101,12 +102,12 @@ describe('register', () => {
     ['an owner that is no address', { owner: 'nobody' }, 'Expected a base58 address'],
   ])('refuses %s, and makes nothing', async (_name, more, part) => {
     test = await openTestEngine();
-    const height = await test.chain.blockHeight();
+    const height = await landedCount(test.chain);
     await expect(test.register(more)).rejects.toMatchObject({
       code: 'ERR_INVALID_REQUEST',
       message: expect.stringContaining(part),
     });
-    expect(await test.chain.blockHeight()).toBe(height);
+    expect(await landedCount(test.chain)).toBe(height);
   });
 
   it('takes shares and caps of nothing', async () => {
@@ -127,12 +128,12 @@ describe('fund', () => {
     ['nobody', { to: 'somebody', sol: '1' }, 'ERR_INVALID_REQUEST', '"somebody"'],
   ])('refuses %s', async (_name, input, code, part) => {
     test = await openTestEngine();
-    const before = [await test.chain.blockHeight(), await test.engine.status()];
+    const before = [await landedCount(test.chain), await test.engine.status()];
     await expect(test.engine.fund({ to: 'vault', ...input })).rejects.toMatchObject({
       code,
       message: expect.stringContaining(part),
     });
-    expect([await test.chain.blockHeight(), await test.engine.status()]).toEqual(before);
+    expect([await landedCount(test.chain), await test.engine.status()]).toEqual(before);
   });
 });
 

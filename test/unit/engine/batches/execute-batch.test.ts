@@ -1,3 +1,4 @@
+import { VersionedTransaction } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildApproval } from '../../../../src/approval/build-approval.js';
 import { rentExemptLamports } from '../../../../src/chain/account.js';
@@ -16,6 +17,7 @@ import {
   burnAction,
   engineBeside,
   lamportsOf,
+  landedCount,
   openTestEngine,
   signApproval,
   type TestEngine,
@@ -36,7 +38,7 @@ const execute = (batch: InitBatchResult, key?: string) =>
     test.project.call(key === undefined ? {} : { idempotencyKey: key }),
   );
 
-const height = () => test.chain.blockHeight();
+const height = () => landedCount(test.chain);
 
 /** Lands one instruction, signed and paid by `signer`. */
 async function land(signer: KeypairSigner, instruction: Instruction): Promise<void> {
@@ -208,7 +210,8 @@ describe('executeBatch', () => {
     test = await openTestEngine();
     const { registration, owner } = test.project;
     const batch = await init(ones(1));
-    const { blockhash } = await test.chain.latestBlockhash();
+    const issued = Buffer.from(batch.proposalApproveTx, 'base64');
+    const blockhash = VersionedTransaction.deserialize(issued).message.recentBlockhash;
     const unsigned = buildApproval({
       owner: owner.address,
       multisig: registration.multisig as Address,
@@ -216,7 +219,6 @@ describe('executeBatch', () => {
       blockhash,
       feePayer: registration.operator as Address,
     });
-    const issued = Buffer.from(batch.proposalApproveTx, 'base64');
     // Only the operator's signature, the first of two, is filled in.
     expect(issued.subarray(65)).toEqual(Buffer.from(unsigned).subarray(65));
   });

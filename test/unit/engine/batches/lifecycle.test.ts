@@ -120,7 +120,11 @@ class World {
 
   async #execute(init: InitBatchResult, twice: boolean): Promise<void> {
     const { engine, project } = this.test;
-    const input = { batchId: init.batch.id, signedTx: signApproval(project.owner, init) };
+    const { id: batchId } = init.batch;
+    // That of another day has expired.
+    const isWaiting = (await engine.getBatch({ batchId }, project.call())).value.status === 'FINALIZED';
+    const approval = isWaiting ? (await engine.issueApproval({ batchId }, project.call())).value : init;
+    const input = { batchId, signedTx: signApproval(project.owner, approval) };
     const run = () => expected(engine.executeBatch(input, project.call()));
     await Promise.all(twice ? [run(), run()] : [run()]);
   }

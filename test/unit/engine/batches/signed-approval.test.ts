@@ -24,6 +24,7 @@ import {
   aPipeline,
   burnAction,
   lamportsOf,
+  landedCount,
   openTestEngine,
   passBlocks,
   signApproval,
@@ -53,12 +54,12 @@ const execute = (signedTx: string) =>
 
 /** Refused with this reason, and nothing of it on chain or in the batch. */
 async function expectRefused(bytes: Uint8Array, reason: string): Promise<void> {
-  const height = await test.chain.blockHeight();
+  const height = await landedCount(test.chain);
   await expect(execute(base64(bytes))).rejects.toMatchObject({
     code: 'ERR_INVALID_SIGNED_TX',
     message: expect.stringContaining(reason),
   });
-  expect(await test.chain.blockHeight()).toBe(height);
+  expect(await landedCount(test.chain)).toBe(height);
   const { value } = await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call());
   expect(value.status).toBe('FINALIZED');
   // The owner can still approve.

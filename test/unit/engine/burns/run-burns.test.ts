@@ -7,6 +7,7 @@ import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   engineBeside,
+  landedCount,
   openTestEngine,
   passBlocks,
   type TestEngine,
@@ -175,13 +176,13 @@ describe('a burn whose record cannot be written', () => {
     test = await openTestEngine();
     const { engine, project } = test;
     const call = project.call({ idempotencyKey: randomIds.uuid() });
-    const height = await test.chain.blockHeight();
+    const height = await landedCount(test.chain);
     refuseRecords('true');
     await expect(engine.burn(aBurnRequest(1), call)).rejects.toMatchObject({
       code: 'ERR_CREATE_API_EVENT_FAILED',
       status: 400,
     });
-    expect(await test.chain.blockHeight()).toBe(height);
+    expect(await landedCount(test.chain)).toBe(height);
     expect((await engine.status()).usedToday.burn).toBe('0');
     rawSqlite(dataFiles(test.dataDir).store, 'drop trigger refuse');
     await engine.burn(aBurnRequest(1), call);

@@ -9,6 +9,7 @@ import {
   aPipeline,
   burnAction,
   engineBeside,
+  landedCount,
   openTestEngine,
   type TestEngine,
 } from '../../../support/engine.js';
@@ -37,7 +38,7 @@ describe('a refusal says that its key was not used', () => {
         { pipelines: amounts.map((amount) => aPipeline([burnAction(amount)])) },
         keyed('key-1'),
       );
-    const height = await test.chain.blockHeight();
+    const height = await landedCount(test.chain);
     expect([
       await said(test.engine.burn(aBurnRequest(6), keyed('key-1'))),
       await said(test.engine.burn(aBurnRequest(0), keyed('key-1'))),
@@ -53,7 +54,7 @@ describe('a refusal says that its key was not used', () => {
       ['ERR_INVALID_REQUEST', true],
       ['ERR_INSUFFICIENT_FUNDS', true],
     ]);
-    expect(await test.chain.blockHeight()).toBe(height);
+    expect(await landedCount(test.chain)).toBe(height);
     expect(await test.store.read((tx) => tx.requests.running())).toEqual([]);
     expect((await init(1)).meta.replayed).toBe(false);
     expect((await test.engine.burn(aBurnRequest(1), keyed('key-1'))).meta.replayed).toBe(false);

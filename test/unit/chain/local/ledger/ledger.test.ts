@@ -5,16 +5,14 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
 import { BLOCKHASH_LIFETIME_MS } from '../../../../../src/chain/chain.js';
-import { AccountTable } from '../../../../../src/chain/local/ledger/account-table.js';
-import { BlockTable } from '../../../../../src/chain/local/ledger/block-table.js';
-import type { LedgerDraft } from '../../../../../src/chain/local/ledger/draft.js';
+import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import { SCHEMA_VERSION, SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/schema.js';
-import { type Landing, TransactionTable } from '../../../../../src/chain/local/ledger/transaction-table.js';
+import type { Landing } from '../../../../../src/chain/local/ledger/transaction-table.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
-import { base58Encode } from '../../../../../src/values/base58.js';
+import { base58Decode, base58Encode } from '../../../../../src/values/base58.js';
 import {
   chainOptions,
   HandClock,
@@ -55,17 +53,12 @@ async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, Sq
     create: true,
     inspect: () => undefined,
   });
-  const tables = {
-    accounts: new AccountTable(database),
-    blocks: new BlockTable(database),
-    transactions: new TransactionTable(database),
-  };
-  return [new Ledger(database, tables, options), database];
+  return [new Ledger(database, options), database];
 }
 
 const lamportsOf = (ledger: Ledger): bigint | undefined =>
   ledger.read(({ accounts }) => accounts.get(alice)?.lamports);
-const heightOf = (ledger: Ledger): number => ledger.read(({ blocks }) => blocks.tip.height);
+const countOf = (ledger: Ledger): number => ledger.read(({ transactions }) => transactions.tip.id);
 
 async function unavailable(work: () => unknown): Promise<FlywheelError> {
   try {
@@ -90,7 +83,7 @@ describe('openLedger', () => {
     expect(ledger.read(({ accounts }) => accounts.get(treasury.address)?.lamports)).toBe(
       500_000_000_000_000_000n,
     );
-    expect(heightOf(ledger)).toBe(0);
+    expect(countOf(ledger)).toBe(0);
     ledger.write((draft) => draft.append([landing('one', 1n)]));
     for (const suffix of ['', '-wal', '-shm'])
       expect(statSync(options.path + suffix).mode & 0o777).toBe(0o600);
@@ -104,11 +97,11 @@ describe('openLedger', () => {
     expect(statSync(options.path).mode & 0o777).toBe(0o640);
   });
 
-  it('makes the same blocks from the same seed, others without', async () => {
+  it('makes the same blockhashes from the same seed, others without', async () => {
     const hashes = async (given: LedgerOptions) => {
       const ledger = await openLedger(given);
       ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 2n)]));
-      const { blockhash } = ledger.read(({ blocks }) => blocks.latest());
+      const { blockhash } = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
       ledger.close();
       return blockhash;
     };
@@ -126,7 +119,7 @@ describe('openLedger', () => {
     first.write((draft) =>
       draft.append([{ ...landing('one', 0n), error, changes: new Map([[alice, state]]) }]),
     );
-    const latest = first.read(({ blocks }) => blocks.latest());
+    const latest = first.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
     first.close();
 
     const again = await openLedger({ ...options, genesis: { accounts: [] } });
@@ -134,12 +127,12 @@ describe('openLedger', () => {
       ...state,
       data: Buffer.from([1, 2, 3]),
     });
-    expect(again.read(({ blocks }) => blocks.latest())).toEqual(latest);
+    expect(again.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
     expect(
       again.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])[0]),
     ).toEqual({
       signature: base58Encode(signatureOf('one')),
-      slot: 1n,
+      slot: BigInt(FIRST_SLOT),
       blockTimeMs: options.clock.nowMs(),
       error,
       logs: ['log of one'],
@@ -227,7 +220,7 @@ describe('a ledger opened to read only', () => {
     expect(message).toBe(`The ledger ${options.path} is read-only for this user.`);
     writer.write((draft) => draft.append([landing('two', 2n)]));
     expect(lamportsOf(reader)).toBe(2n);
-    expect(heightOf(reader)).toBe(2);
+    expect(countOf(reader)).toBe(2);
     reader.close();
     writer.close();
   });
@@ -237,7 +230,7 @@ describe('Ledger.write', () => {
   it('keeps nothing when the work fails', async () => {
     const ledger = await openLedger(options);
     ledger.write((draft) => draft.append([landing('one', 1n)]));
-    const latest = ledger.read(({ blocks }) => blocks.latest());
+    const latest = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
     expect(() =>
       ledger.write((draft) => {
         draft.append([landing('two', 2n)]);
@@ -246,17 +239,17 @@ describe('Ledger.write', () => {
       }),
     ).toThrow(RangeError);
     expect(lamportsOf(ledger)).toBe(1n);
-    expect(ledger.read(({ blocks }) => blocks.latest())).toEqual(latest);
+    expect(ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
     expect(ledger.read(({ transactions }) => transactions.wire(base58Encode(signatureOf('two'))))).toBeNull();
     ledger.write((draft) => draft.append([landing('three', 3n)]));
-    expect(heightOf(ledger)).toBe(2);
+    expect(countOf(ledger)).toBe(2);
     ledger.close();
   });
 
   it('believes nothing that a full disk kept from being written', async () => {
     const [ledger, database] = await ledgerWithConnection(options);
     ledger.write((draft) => draft.append([landing('one', 1n)]));
-    const latest = ledger.read(({ blocks }) => blocks.latest());
+    const latest = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
     database.exec(`PRAGMA max_page_count = ${database.number('PRAGMA page_count') + 2}`);
 
     const error = await unavailable(() =>
@@ -264,7 +257,7 @@ describe('Ledger.write', () => {
     );
     expect(error.message).toBe(`The ledger ${options.path} cannot grow: the disk or the quota is full.`);
     expect(lamportsOf(ledger)).toBe(1n);
-    expect(ledger.read(({ blocks }) => blocks.latest())).toEqual(latest);
+    expect(ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
 
     database.exec('PRAGMA max_page_count = 1000000');
     ledger.write((draft) => draft.append([landing('two', 2n, 100_000)]));
@@ -297,7 +290,7 @@ describe('Ledger.write', () => {
     ledger.write((draft) => draft.append([landing('one', 1n)]));
     expect(() => ledger.write((draft) => draft.append([landing('one', 2n)]))).toThrow(/UNIQUE constraint/);
     expect(lamportsOf(ledger)).toBe(1n);
-    expect(heightOf(ledger)).toBe(1);
+    expect(countOf(ledger)).toBe(1);
     ledger.close();
   });
 
@@ -308,7 +301,7 @@ describe('Ledger.write', () => {
       database
         .prepare('SELECT * FROM transactions')
         .all([])[0]
-        ?.filter((value) => value instanceof Buffer),
+        ?.filter((value) => value instanceof Buffer && value.length !== 32),
     ).toEqual([landing('one', 1n).wire]);
     expect(database.prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions ORDER BY id`).all([])).toEqual([
       [signatureOf('one')],
@@ -347,17 +340,22 @@ describe('Ledger.write', () => {
     again.close();
   });
 
-  it('gives the block the time of the clock, and never an earlier one than before', async () => {
+  it('gives a transaction the time of its slot, and never an earlier one than before', async () => {
     const clock = new HandClock(1_000_999);
     const ledger = await openLedger({ ...options, clock });
     const first = ledger.write((draft) => draft.clock());
-    expect(first).toEqual({ slot: 1n, epoch: 0n, unixTimestamp: 1_000n });
+    expect(first).toEqual({ slot: BigInt(FIRST_SLOT), epoch: 0n, unixTimestamp: 1_000n });
+    const timeOf = (name: string) => {
+      ledger.write((draft) => draft.append([landing(name, 1n)]));
+      return ledger.read(({ transactions }) => transactions.records([base58Encode(signatureOf(name))]))[0]
+        ?.blockTimeMs;
+    };
     clock.timeMs = 5;
-    ledger.write((draft) => draft.append([landing('one', 1n)]));
-    expect(ledger.read(({ blocks }) => blocks.tip.timeMs)).toBe(1_000_999);
-    clock.timeMs = 2_000_000.7;
-    ledger.write((draft) => draft.append([landing('two', 1n)]));
-    expect(ledger.read(({ blocks }) => blocks.tip.timeMs)).toBe(2_000_000);
+    expect(timeOf('one')).toBe(1_000_999);
+    clock.timeMs += 1_000;
+    expect(timeOf('two')).toBe(1_000_999);
+    clock.timeMs = 2_000_000;
+    expect(timeOf('three')).toBe(2_000_000 - ((2_000_000 - 5) % 400));
     ledger.close();
   });
 });
@@ -374,8 +372,8 @@ describe('two connections to one ledger', () => {
         draft.append([landing(`round ${round}`, BigInt(round))]);
       });
       expect(lamportsOf(reader)).toBe(BigInt(round));
-      expect(reader.read(({ blocks }) => blocks.latest())).toEqual(
-        writer.read(({ blocks }) => blocks.latest()),
+      expect(reader.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(
+        writer.read(({ clock, transactions }) => clock.latest(transactions.tip.id)),
       );
     }
     one.close();
@@ -409,59 +407,84 @@ describe('two connections to one ledger', () => {
   });
 });
 
-describe('blockhashes of a ledger that was opened anew', () => {
-  it('are good for the last 150 blocks and those of the last minute, and no others', async () => {
+describe('the slots', () => {
+  const SLOT_MS = 400;
+  const slotOf = (ledger: Ledger): number => ledger.read(({ clock }) => clock.slot());
+
+  it('go by with the time, the same for every process and over a restart', async () => {
     const clock = new HandClock();
-    const first = await openLedger({ ...options, clock });
-    const hashes = [first.read(({ blocks }) => blocks.tip.hash)];
-    for (let block = 0; block < 360; block += 1) {
-      if (block === 100) clock.timeMs += BLOCKHASH_LIFETIME_MS;
-      first.write((draft) => draft.append([landing(`block ${block}`, 1n)]));
-      hashes.push(first.read(({ blocks }) => blocks.tip.hash));
+    const [one, two] = [await openLedger({ ...options, clock }), await openLedger({ ...options, clock })];
+    clock.timeMs += 1_000 * SLOT_MS + 1;
+    expect([slotOf(one), slotOf(two)]).toEqual([FIRST_SLOT + 1_000, FIRST_SLOT + 1_000]);
+    one.close();
+    two.close();
+    const again = await openLedger({ ...options, clock });
+    clock.timeMs += SLOT_MS;
+    expect(slotOf(again)).toBe(FIRST_SLOT + 1_001);
+    again.close();
+  });
+
+  it('go on from the newest where the clock was set back, in every process', async () => {
+    const clock = new HandClock();
+    const [one, two] = [await openLedger({ ...options, clock }), await openLedger({ ...options, clock })];
+    clock.timeMs += 365 * 86_400_000;
+    one.write((draft) => draft.append([landing('ahead', 1n)]));
+    const ahead = slotOf(one);
+    clock.timeMs -= 365 * 86_400_000;
+    for (const [at, ledger] of [two, one, two].entries()) {
+      expect(slotOf(ledger)).toBe(ahead + 10 * at);
+      clock.timeMs += 10 * SLOT_MS;
     }
-    const again = await openLedger(options);
-    for (const ledger of [first, again]) {
-      const good = ledger.read(({ blocks }) => hashes.map((hash) => blocks.isGood(hash)));
-      // The hundredth was the newest until the clock was set forward.
-      expect(good).toEqual(hashes.map((_, height) => height >= 100));
-      ledger.close();
-    }
+    one.close();
+    two.close();
+    const again = await openLedger({ ...options, clock });
+    expect(slotOf(again)).toBe(ahead + 30);
+    again.close();
+  });
+
+  it('that were only looked at are not shown again where the clock was set back', async () => {
+    const clock = new HandClock();
+    const ledger = await openLedger({ ...options, clock });
+    clock.timeMs += 3_600_000;
+    const shown = slotOf(ledger);
+    clock.timeMs -= 3_600_000;
+    expect(slotOf(ledger)).toBe(shown);
+    clock.timeMs += SLOT_MS;
+    expect(slotOf(ledger)).toBe(shown + 1);
+    ledger.close();
+    const other = await openLedger({ ...options, clock });
+    expect(slotOf(other)).toBe(shown + 1);
+    other.close();
+  });
+
+  it('that prove something to have expired are stored before they are told', async () => {
+    const clock = new HandClock();
+    const [one, two] = [await openLedger({ ...options, clock }), await openLedger({ ...options, clock })];
+    const { blockhash } = one.read((tables) => tables.clock.latest(0));
+    clock.timeMs += 61_000;
+    const proven = one.keepSlot();
+    clock.timeMs -= 61_000;
+    const isGood = two.write((draft) => draft.isGoodBlockhash(base58Decode(blockhash) ?? Buffer.of()));
+    expect([isGood, slotOf(two) >= proven]).toEqual([false, true]);
+    one.close();
+    two.close();
   });
 });
 
-describe('a blockhash that is older than the last 150 blocks', () => {
-  const minute = BLOCKHASH_LIFETIME_MS;
-  const blocks = (draft: LedgerDraft, from: number, count: number): void => {
-    for (let block = from; block < from + count; block += 1) draft.append([landing(`block ${block}`, 1n)]);
-  };
-
-  it('is good for a minute from the next block on, however often it is asked for', async () => {
+describe('a blockhash', () => {
+  it('is good for 150 slots, which are a minute, for a ledger that was opened anew too', async () => {
     const clock = new HandClock();
-    const ledger = await openLedger({ ...options, clock });
-    const { hash } = ledger.read(({ blocks: { tip } }) => tip);
-    const isGood = (): boolean => ledger.write((draft) => draft.isGoodBlockhash(hash));
-    ledger.write((draft) => blocks(draft, 0, 200));
-    expect([isGood(), isGood()]).toEqual([true, true]);
-    clock.timeMs += minute - 1;
-    ledger.write((draft) => blocks(draft, 200, 1));
-    expect([isGood(), isGood()]).toEqual([true, true]);
-    clock.timeMs += 1;
-    ledger.write((draft) => blocks(draft, 201, 1));
-    expect([isGood(), isGood()]).toEqual([false, false]);
-    ledger.close();
-  });
-
-  it('is found once it is written, though it was asked for in the call that made it', async () => {
-    const ledger = await openLedger({ ...options, clock: new HandClock() });
-    const table = ledger.read((tables) => tables.blocks);
-    const hash = ledger.write((draft) => {
-      blocks(draft, 0, 1);
-      const made = table.tip.hash;
-      blocks(draft, 1, 200);
-      draft.isGoodBlockhash(made);
-      return made;
-    });
-    expect(ledger.write((draft) => draft.isGoodBlockhash(hash))).toBe(true);
-    ledger.close();
+    const first = await openLedger({ ...options, clock });
+    const hash = first.read((tables) => tables.clock.blockhash(tables.clock.slot()));
+    const isGood = (ledger: Ledger) =>
+      ledger.read((tables) => tables.clock.isGood(hash, tables.clock.slot()));
+    clock.timeMs += BLOCKHASH_LIFETIME_MS;
+    expect(isGood(first)).toBe(true);
+    const again = await openLedger({ ...options, clock });
+    expect(isGood(again)).toBe(true);
+    clock.timeMs += 400;
+    expect([isGood(first), isGood(again)]).toEqual([false, false]);
+    first.close();
+    again.close();
   });
 });

@@ -1,6 +1,6 @@
 /** Every account as it is and as it was a while ago: what a state of an older slot is read from. */
-import type { AccountState } from '../chain/account.js';
-import type { Address } from '../values/address.js';
+import type { AccountState } from '../../../src/chain/account.js';
+import type { Address } from '../../../src/values/address.js';
 
 interface Version {
   readonly slot: number;

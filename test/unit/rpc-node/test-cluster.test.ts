@@ -1,11 +1,10 @@
-/** What happens to transactions of a node that has faults. */
+/** The misbehaving cluster of the tests does to transactions what its faults say. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { FaultRule } from '../../../src/rpc-node/faults/fault-rules.js';
-import { NO_FATE } from '../../../src/rpc-node/pending.js';
 import { removeDirectories } from '../../support/chain.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
-import { paid, payee, payment, sent } from '../../support/rpc-payments.js';
+import { paid, payment, sent } from '../../support/rpc-payments.js';
+import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 afterEach(closeTestNodes);
 afterAll(removeDirectories);
@@ -90,32 +89,6 @@ describe('duplicate', () => {
     await sent(url, await payment(url));
     advance(5);
     expect(await paid(url)).toBe(1_000_000);
-  });
-});
-
-describe('reorder', () => {
-  it('lets transactions of a block land in another order than they came', async () => {
-    const { url, advance, cluster, faults } = await withFaults({ fault: 'reorder' });
-    const transactions = await Promise.all(
-      Array.from({ length: 12 }, (_, at) => payment(url, BigInt(at + 1))),
-    );
-    const blockhash = cluster.blockhashes.of(cluster.slotOf('processed'));
-    for (const { bytes: wire, signature } of transactions) {
-      const fate = faults.forTransaction(signature) ?? NO_FATE;
-      cluster.submit({ signature, wire, blockhash, fate, isRetried: true });
-    }
-    advance(3);
-    const landed = await rpcResult<{ signature: string; slot: number }[]>(
-      url,
-      'getSignaturesForAddress',
-      payee,
-      { commitment: 'confirmed' },
-    );
-    expect(new Set(landed.map(({ slot }) => slot)).size).toBe(1);
-    const order = landed.map(({ signature }) => signature).reverse();
-    const came = transactions.map(({ signature }) => signature);
-    expect(order).not.toEqual(came);
-    expect([...order].sort()).toEqual([...came].sort());
   });
 });
 

@@ -1,0 +1,66 @@
+/** The front of a test cluster, whose answers go wrong as its faults say. */
+import { type JsonRpc, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
+import type { BodyHandler } from '../../../src/rpc-node/rpc-node.js';
+import type { FaultRule, Faults, WrongAnswer } from './faults.js';
+import type { TestCluster } from './test-cluster.js';
+
+/** Slots by which a node may be behind and take itself for healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
+const HEALTHY_LAG_SLOTS = 128;
+
+const wrongAnswers: Readonly<Record<WrongAnswer, (text: string) => readonly [type: string, text: string]>> = {
+  html: () => ['text/html', '<!doctype html><html><body><h1>Checking your browser</h1></body></html>'],
+  text: () => ['text/plain', 'upstream connect error or disconnect/reset before headers'],
+  id: (text) => ['application/json', text.replace(/"id":(?:"[^"]*"|[^,}]*)\}$/, '"id":987654321}')],
+  shape: () => ['application/json', '{"jsonrpc":"2.0","result":{"context":[],"value":"?"},"id":1}'],
+  empty: () => ['application/json', ''],
+  cut: (text) => ['application/json', text.slice(0, Math.ceil(text.length / 2))],
+};
+
+const isSentUnchecked = (params: unknown): boolean =>
+  Array.isArray(params) && (params[1] as { skipPreflight?: boolean } | undefined)?.skipPreflight === true;
+
+/** Answers one call a body. */
+export const faultyAnswers =
+  (rpc: JsonRpc, cluster: TestCluster, faults: Faults): BodyHandler =>
+  async (text, reply) => {
+    const asked = readAsked(text);
+    const [request] = asked.requests;
+    const call =
+      request !== undefined && 'method' in request ? request : { id: null, method: '', params: [] };
+    const { lagSlots, answer: fault } = faults.forCall(call.method);
+    const answered = async (): Promise<string> => {
+      const isAsked =
+        call.method === 'getHealth' || (call.method === 'sendTransaction' && !isSentUnchecked(call.params));
+      if (lagSlots <= HEALTHY_LAG_SLOTS || !isAsked) return cluster.behind(lagSlots, () => rpc.answer(asked));
+      const data = { numSlotsBehind: lagSlots };
+      return toJson({
+        error: { code: -32_005, message: `Node is behind by ${lagSlots} slots`, data },
+        id: call.id,
+      });
+    };
+    switch (fault?.fault) {
+      case 'hang':
+        return void reply.hijack();
+      case 'hangup':
+        reply.hijack();
+        return void reply.raw.destroy();
+      case 'busy': {
+        const busy = '{"jsonrpc":"2.0","error":{"code":429,"message":"Too many requests"},"id":null}';
+        const headers = { 'retry-after': String(fault.seconds ?? 1) };
+        return void (await reply.code(429).headers(headers).type('application/json').send(busy));
+      }
+      case 'unavailable':
+        return void (await reply.code(503).type('text/plain').send('Service unavailable'));
+      case 'unanswered':
+        await answered();
+        return void reply.hijack();
+      default:
+        return void (await send(reply, await answered(), fault));
+    }
+  };
+
+async function send(reply: Parameters<BodyHandler>[1], answer: string, fault: FaultRule | undefined) {
+  const [type, text] =
+    fault?.fault === 'wrong' ? wrongAnswers[fault.as ?? 'html'](answer) : ['application/json', answer];
+  await (text === '' && fault === undefined ? reply.code(204).send() : reply.type(type).send(text));
+}

@@ -1,0 +1,310 @@
+/**
+ * A cluster as a test needs it: slots of any length that go by with the clock or on demand, states that lag behind by level, and
+ * transactions that are late, dropped, repeated, or on a fork that comes to nothing.
+ */
+import { createHash } from 'node:crypto';
+import type { AccountState } from '../../../src/chain/account.js';
+import {
+  Cluster,
+  type Commitment,
+  FIRST_SLOT,
+  type Landed,
+  type SentTransaction,
+} from '../../../src/rpc-node/cluster.js';
+import type { NodeLedger, Run } from '../../../src/rpc-node/node-ledger.js';
+import type { Address } from '../../../src/values/address.js';
+import { base58Encode } from '../../../src/values/base58.js';
+import { sameBytes } from '../../../src/values/bytes.js';
+import { type Clock, systemClock } from '../../../src/values/time.js';
+import { AccountVersions } from './account-versions.js';
+import { type Fate, type Faults, seededRandom } from './faults.js';
+
+export interface SlotTerms {
+  /** With the clock, or one slot for each transaction and each {@link TestCluster.advance}. @default on demand */
+  readonly pace?: 'clock' | 'on-demand';
+  /** @default 400 */
+  readonly slotMs?: number;
+  /** Slots until a block is confirmed. @default 2, on demand 0 */
+  readonly confirmedAfter?: number;
+  /** Slots until it is final. @default 31, on demand 0 */
+  readonly finalizedAfter?: number;
+}
+
+/** Slots between two tries to get a transaction into a block. */
+const RETRY_SLOTS = 5;
+/** Slots that {@link TestCluster.settle} lets go by at most. */
+const MAX_SETTLE_SLOTS = 2_000;
+
+/** Blocks from a slot on, over the ledger and in memory, that the cluster leaves in a later slot. */
+interface Fork {
+  readonly id: number;
+  readonly fromSlot: number;
+  readonly untilSlot: number;
+  readonly accounts: AccountVersions;
+  readonly landed: Landed[];
+  readonly sent: SentTransaction[];
+}
+
+/** The clock of slots that go by on demand. */
+export class DemandClock implements Clock {
+  timeMs = systemClock.nowMs();
+
+  nowMs(): number {
+    return this.timeMs;
+  }
+}
+
+/** One misbehaving cluster on one ledger. */
+export class TestCluster extends Cluster {
+  readonly #faults: Faults;
+  readonly #random: () => number;
+  readonly #lags: Readonly<Record<Commitment, number>>;
+  readonly #clock: DemandClock | null;
+  readonly #accounts: AccountVersions;
+  readonly #fates = new Map<string, Fate>();
+  readonly #forkedHashes = new Map<number, string>();
+  #waiting: { readonly transaction: SentTransaction; readonly dueSlot: number }[] = [];
+  #slot: number;
+  readonly #rootAtStart: number;
+  #fork: Fork | null = null;
+  #forks = 0;
+  /** Transactions of the ledger that were read. */
+  #read: number;
+  #lagSlots = 0;
+
+  /** @param clock - that of the ledger, where slots go by on demand. */
+  constructor(
+    ledger: NodeLedger,
+    { confirmedAfter, finalizedAfter }: Pick<SlotTerms, 'confirmedAfter' | 'finalizedAfter'>,
+    { faults, seed, clock }: { faults: Faults; seed: number; clock: DemandClock | null },
+  ) {
+    super(ledger);
+    this.#clock = clock;
+    this.#faults = faults;
+    this.#random = seededRandom(seed, 'order');
+    const [confirmed, finalized] = clock === null ? [2, 31] : [0, 0];
+    this.#lags = {
+      processed: 0,
+      confirmed: confirmedAfter ?? confirmed,
+      finalized: finalizedAfter ?? finalized,
+    };
+    this.#accounts = new AccountVersions(ledger.accounts());
+    this.#read = ledger.transactionCount();
+    this.#slot = ledger.slot();
+    this.#rootAtStart = this.#slot;
+  }
+
+  /** Time at the newest slot, in ms since the Unix epoch. */
+  nowMs(): number {
+    return this.ledger.timeMs(this.#slot);
+  }
+
+  /** Lets slots go by. */
+  advance(slots = 1): void {
+    for (let passed = 0; passed < slots; passed += 1) this.#goTo(this.#slot + 1);
+  }
+
+  /** Lets slots go by until nothing waits and all is final. */
+  settle(): void {
+    const isBusy = (): boolean => this.#fork !== null || this.#waiting.length > 0;
+    for (let slots = 0; slots < MAX_SETTLE_SLOTS && (isBusy() || slots === 0); slots += 1) this.advance();
+    this.advance(this.#lags.finalized);
+  }
+
+  /** Runs `work`, which sees the chain as a node does that is some slots behind. */
+  behind<Result>(slots: number, work: () => Result): Result {
+    this.refresh();
+    this.#lagSlots = slots;
+    try {
+      return work();
+    } finally {
+      this.#lagSlots = 0;
+    }
+  }
+
+  override slotOf(commitment: Commitment): number {
+    const slot = Math.max(this.#rootAtStart, this.#slot - this.#lags[commitment]);
+    return Math.max(FIRST_SLOT, slot - this.#lagSlots);
+  }
+
+  override get firstSlot(): number {
+    const { keptSlots } = this.#faults;
+    return keptSlots === null ? FIRST_SLOT : Math.max(FIRST_SLOT, this.#slot - keptSlots);
+  }
+
+  override blockhashOf(slot: number): string {
+    return this.#forkedHashes.get(slot) ?? super.blockhashOf(slot);
+  }
+
+  override isGoodBlockhash(blockhash: string, slot: number): boolean {
+    const forked = [...this.#forkedHashes].find(([, hash]) => hash === blockhash);
+    return forked === undefined ? super.isGoodBlockhash(blockhash, slot) : forked[0] <= slot;
+  }
+
+  override accountAt(address: Address, slot: number): AccountState | null {
+    const forked = this.#fork?.accounts.get(address, slot);
+    if (forked !== undefined) return forked;
+    return this.#accounts.get(address, slot) ?? this.ledger.builtIn(address);
+  }
+
+  override *accounts(slot: number): Generator<readonly [Address, AccountState]> {
+    const forked = this.#fork?.accounts.addresses() ?? [];
+    for (const address of new Set([...this.#accounts.addresses(), ...forked])) {
+      const state = this.accountAt(address, slot);
+      if (state !== null) yield [address, state];
+    }
+  }
+
+  override find(signature: string, slot: number): Landed | null {
+    const forked = this.#fork?.landed.find((landed) => landed.signature === signature);
+    if (forked === undefined) return super.find(signature, slot);
+    return forked.slot <= slot ? forked : null;
+  }
+
+  override search(address: Address, before: number | null, take: (landed: Landed) => boolean): void {
+    if (before === null)
+      for (const landed of [...(this.#fork?.landed ?? [])].reverse()) if (!take(landed)) return;
+    super.search(address, before, take);
+  }
+
+  override submit(transaction: SentTransaction): void {
+    const fate = this.#faults.forTransaction(transaction.signature);
+    if (fate === null) return;
+    this.#fates.set(transaction.signature, fate);
+    const dueSlot = this.#slot + 1 + fate.lateSlots;
+    this.#enqueue(transaction, dueSlot);
+    if (fate.isTwice) this.#enqueue(transaction, dueSlot + 1);
+    if (this.#clock !== null) this.advance();
+  }
+
+  override tick(): void {
+    if (this.#clock === null) this.#goTo(this.ledger.slot());
+  }
+
+  /** Reads what others have written to the ledger. */
+  refresh(): void {
+    const count = this.ledger.transactionCount();
+    if (count === this.#read) return;
+    this.#read = count;
+    this.#tell(this.ledger.slot());
+    const now = new Map(this.ledger.accounts());
+    for (const address of new Set([...now.keys(), ...this.#accounts.addresses()])) {
+      const state = now.get(address) ?? null;
+      const known = this.#accounts.get(address, Number.POSITIVE_INFINITY) ?? null;
+      if (!isSame(known, state)) this.#accounts.set(address, this.#slot, state);
+    }
+  }
+
+  #goTo(slot: number): void {
+    this.refresh();
+    // Others that work on the ledger with a clock of theirs may have set its slots forth.
+    while (this.#clock !== null && this.ledger.slot() < slot) this.#clock.timeMs += this.ledger.slotMs;
+    this.#tell(Math.max(this.#slot, this.ledger.slot()));
+    if (this.#fork !== null && this.#slot >= this.#fork.untilSlot) this.#leaveFork(this.#fork);
+    const due = this.#waiting.filter(({ dueSlot }) => dueSlot <= this.#slot);
+    this.#waiting = this.#waiting.filter(({ dueSlot }) => dueSlot > this.#slot);
+    try {
+      this.#fillBlock(this.#shuffled(due.map(({ transaction }) => transaction)));
+    } catch (error) {
+      // Another process holds the ledger for too long.
+      for (const { transaction } of due) this.#enqueue(transaction, this.#slot + 1);
+      throw error;
+    }
+    this.refresh();
+  }
+
+  #tell(slot: number): void {
+    this.#slot = slot;
+    if (this.#fork !== null) this.#nameFork(this.#fork);
+  }
+
+  #fillBlock(transactions: readonly SentTransaction[]): void {
+    const isHeld = ({ signature }: SentTransaction): boolean => this.#fates.get(signature)?.isHeld === true;
+    for (const each of transactions.filter(isHeld)) this.#retry(each);
+    const free = transactions.filter((each) => !isHeld(each));
+    if (free.length === 0) return;
+    const forkSlots = Math.max(...free.map(({ signature }) => this.#fates.get(signature)?.forkSlots ?? 0));
+    if (this.#fork === null && forkSlots > 0) this.#beginFork(forkSlots);
+    if (this.#fork === null) for (const each of this.land(free)) this.#retry(each);
+    else for (const each of free) this.#landOnFork(this.#fork, each);
+  }
+
+  #landOnFork(fork: Fork, transaction: SentTransaction): void {
+    const { signature, wire, blockhash } = transaction;
+    if (this.find(signature, this.#slot) !== null) return;
+    const source = { get: (address: Address) => this.accountAt(address, this.#slot) };
+    const run = this.isGoodBlockhash(blockhash, this.#slot)
+      ? this.run(wire, source, { verifySignatures: true })
+      : null;
+    if (run?.landed !== true) {
+      this.#retry(transaction);
+      return;
+    }
+    fork.sent.push(transaction);
+    fork.landed.push({ ...landedBy(run), signature, wire, slot: this.#slot, blockTimeMs: this.nowMs() });
+    for (const { address, before, after } of run.accounts)
+      if (after !== before) fork.accounts.set(address, this.#slot, after);
+  }
+
+  /** @param slots - fewer where the fork would become final else. */
+  #beginFork(slots: number): void {
+    const length = Math.min(slots, this.#lags.finalized - 1);
+    if (length < 1) return;
+    this.#forks += 1;
+    const [fromSlot, untilSlot] = [this.#slot, this.#slot + length];
+    const accounts = new AccountVersions();
+    this.#fork = { id: this.#forks, fromSlot, untilSlot, accounts, landed: [], sent: [] };
+    this.#nameFork(this.#fork);
+  }
+
+  /** The blocks of a fork have hashes of their own. */
+  #nameFork({ id, fromSlot }: Fork): void {
+    for (let slot = fromSlot; slot <= this.#slot; slot += 1)
+      if (!this.#forkedHashes.has(slot)) this.#forkedHashes.set(slot, forkedHash(id, slot));
+  }
+
+  #leaveFork(fork: Fork): void {
+    this.#fork = null;
+    this.#forkedHashes.clear();
+    for (const transaction of fork.sent) {
+      const fate = this.#fates.get(transaction.signature);
+      if (fate === undefined || fate.isLost) continue;
+      this.#fates.set(transaction.signature, { ...fate, forkSlots: 0 });
+      this.#enqueue(transaction, this.#slot);
+    }
+  }
+
+  #enqueue(transaction: SentTransaction, dueSlot: number): void {
+    this.#waiting.push({ transaction, dueSlot });
+  }
+
+  /** Tries again later what may still get into a block. */
+  #retry(transaction: SentTransaction): void {
+    if (transaction.isRetried && this.isGoodBlockhash(transaction.blockhash, this.#slot))
+      this.#enqueue(transaction, this.#slot + RETRY_SLOTS);
+  }
+
+  /** Those that are to change places do so among all. */
+  #shuffled(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
+    const order = [...transactions];
+    for (const [at, { signature }] of transactions.entries()) {
+      if (this.#fates.get(signature)?.isShuffled !== true) continue;
+      const other = Math.floor(this.#random() * order.length);
+      [order[at], order[other]] = [order[other] as SentTransaction, order[at] as SentTransaction];
+    }
+    return order;
+  }
+}
+
+const forkedHash = (fork: number, slot: number): string =>
+  base58Encode(createHash('sha256').update(`fork ${fork} ${slot}`).digest());
+
+const landedBy = (run: Run) => {
+  const { error, logs, feeLamports, computeUnits } = run;
+  return { error, logs, feeLamports, computeUnits, run, place: null };
+};
+
+function isSame(left: AccountState | null, right: AccountState | null): boolean {
+  if (left === null || right === null) return left === right;
+  return left.lamports === right.lamports && left.owner === right.owner && sameBytes(left.data, right.data);
+}
