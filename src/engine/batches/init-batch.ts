@@ -8,18 +8,12 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import { beforeRecord } from '../requests/key-unused.js';
-import {
-  claimRequest,
-  isWorkedOn,
-  openRequest,
-  type RequestIdentity,
-  requestHolding,
-} from '../requests/requests.js';
-import { currentRecord } from './batch-claim.js';
+import { claimRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
+import { currentRecord, releaseBatch } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
@@ -85,14 +79,15 @@ const bringUp = (
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    return isWorkedOn(deps, tx, batch) ? undefined : batch;
+    return isWorkedOn(tx, batch) ? undefined : batch;
   });
   if (found === undefined) return false;
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
     if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
-    if (isWorkedOn(deps, tx, request) || isWorkedOn(deps, tx, batch)) return undefined;
+    if (isWorkedOn(tx, request) || isWorkedOn(tx, batch)) return undefined;
+    await releaseBatch(tx, batch);
     const context = await contextOfBatch(deps, tx, batch);
     return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
   }, found);
@@ -147,7 +142,7 @@ async function begin(
       initResult: null,
       executeResult: null,
       setupRentLamports: rentLamports,
-      instance: null,
+      holder: null,
       leaseUntilMs: 0,
       cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
       dateCreated: isoTime(tx.nowMs),
@@ -169,7 +164,8 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
     // Somebody cancels it.
-    if (isWorkedOn(deps, tx, batch)) throw justRun();
+    if (isWorkedOn(tx, batch)) throw justRun();
+    await releaseBatch(tx, batch);
     return { request: opening.request, batch };
   }, identity);
 }

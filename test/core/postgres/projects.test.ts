@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EngineDeps } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
+import { Leases } from '../../../src/engine/lease.js';
 import type { WatchedLanding } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
 import { randomIds } from '../../../src/values/ids.js';
@@ -40,8 +41,8 @@ async function machine(
   parts: Partial<EngineDeps> = {},
 ): Promise<Engine & { readonly store: Store }> {
   const store = await database.openAgain();
-  const instances = { id: `${id}/1/1`, isAlive: () => true };
-  return Object.assign(createEngine({ ...test.deps, store, instances, ...parts }), { store });
+  const leases = new Leases(id);
+  return Object.assign(createEngine({ ...test.deps, store, leases, ...parts }), { store });
 }
 
 const tokenOf = ({ registration }: TestProject): string => registration.tokenId;

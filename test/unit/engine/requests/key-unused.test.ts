@@ -1,6 +1,5 @@
 /** "This key was not used" is said of a refusal only when no try with the key can have done anything, or still do it. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInstances } from '../../../../src/compose/instances.js';
 import { FlywheelError, isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../../src/values/secret.js';
 import { chainOver, replacing } from '../../../support/doubles.js';
@@ -99,14 +98,12 @@ describe('a refusal says that its key was not used', () => {
 
   it('not while an engine that died has left the key in use', async () => {
     test = await openTestEngine();
-    const instances = createInstances();
     const chain = chainOver(test.chain, {
       submit: async () => {
-        instances.release();
         throw new Error('killed');
       },
     });
-    const dying = engineBeside(test, { chain, instances });
+    const dying = engineBeside(test, { chain });
     await expect(dying.burn(aBurnRequest(1), keyed('key-1'))).rejects.toThrow();
     const malformed = { ...aBurnRequest(1), persistOnchain: 'no' };
     expect(await said(test.engine.burn(malformed as never, keyed('key-1')))).toEqual([
