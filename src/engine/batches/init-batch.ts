@@ -11,8 +11,13 @@ import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
-import { beforeRecord } from '../requests/key-unused.js';
-import { claimRequest, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
+import {
+  claimRequest,
+  openRequest,
+  type RequestIdentity,
+  refusedByContent,
+  requestHolding,
+} from '../requests/requests.js';
 import { currentRecord, releaseBatch } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {
@@ -57,7 +62,7 @@ export const initBatch = keyedOperation('initBatch', {
     const context = contextOf(deps, principal);
     const opened =
       earlier === undefined
-        ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
+        ? await begin(deps, principal, context, identity, list)
         : await carryOn(deps, identity, earlier);
     const value = await bringUp(deps, context, opened, call);
     return withCost(deps, { value, meta: { replayed: false } });
@@ -118,7 +123,7 @@ async function begin(
   list: readonly unknown[],
 ): Promise<Opened> {
   const held = await readOperatorFunds(deps, context);
-  const planned = await checkAndPlan(deps, principal, context, list);
+  const planned = await checkAndPlan(deps, principal, context, list, identity.value);
   const { pipelines, rentLamports } = planned;
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
@@ -188,6 +193,7 @@ export async function checkAndPlan(
   principal: Principal,
   context: BatchContext,
   list: readonly unknown[],
+  key?: string,
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
@@ -197,15 +203,17 @@ export async function checkAndPlan(
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
+  const ofContent = [...problems, ...tooLarge];
   const all = [
-    ...problems,
-    ...tooLarge,
+    ...ofContent,
     ...(await capProblems(deps, context, asked)),
     ...(await missingFunds(deps.chain, context, needed)).map(
       (text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text }),
     ),
   ];
-  if (all.length > 0) throw batchRefused(all);
+  const refused = batchRefused(all);
+  if (ofContent.length > 0) throw refusedByContent(key, refused);
+  if (all.length > 0) throw refused;
   return batch;
 }
 

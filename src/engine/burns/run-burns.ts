@@ -7,7 +7,6 @@ import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { HeldLease } from '../lease.js';
-import { sayIfUnused } from '../requests/key-unused.js';
 import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { atLeast, readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
@@ -62,7 +61,7 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
     return await progress.finish();
   } catch (error) {
     await progress.giveUp();
-    throw progress.hasRecord ? error : await sayIfUnused(run.deps, run.identity, error);
+    throw error;
   } finally {
     progress.end();
   }
@@ -94,11 +93,6 @@ class Progress {
     run.elements.forEach((element, index) => {
       if (isRefusal(element)) this.#tally.refuse(index, element);
     });
-  }
-
-  /** Is anything of the request stored by this run, or was it found? */
-  get hasRecord(): boolean {
-    return this.#request !== undefined || this.#run.earlier !== undefined;
   }
 
   get chunkBurns(): number {

@@ -117,6 +117,18 @@ export async function requireReadable(
   if (foreign !== undefined) throw notPermitted(foreign);
 }
 
+/** Only this status is a verdict on the request itself: every other 4xx is about the caller, the limits or the key. */
+const REFUSED = 400;
+
+/**
+ * A refusal that a request earns by its content alone, whatever store and chain say: every other try with it is refused as well, on
+ * any server, so that it may say that its key was not used.
+ */
+export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
+  value !== undefined && isFlywheelError(error) && error.status === REFUSED
+    ? error.with({ keyUnused: true })
+    : error;
+
 /** What is asked for is about proofs of a type that the key is not for. */
 export const notPermitted = (type: string): FlywheelError =>
   new FlywheelError(

@@ -98,7 +98,7 @@ it('takes over at once what is over by the clock of the database', async () => {
   await expect(first.burn(aBurnRequest(1), call)).rejects.toThrow();
   const [{ now = 0 } = {}] = await database.raw('select extract(epoch from now())::float8 * 1000 as now');
   await database.raw(
-    `update requests set instance = 'first/1/1', lease_until_ms = ${Math.floor(Number(now)) - 1}`,
+    `update requests set holder = 'first/1/1', lease_until_ms = ${Math.floor(Number(now)) - 1}`,
   );
   const other = await machine('other', -MINUTES_MS);
   expect((await other.burn(aBurnRequest(1), call)).value).toMatchObject({ result: 'SUCCESS' });

@@ -135,7 +135,7 @@ describe('into PostgreSQL', () => {
     const released = { holder: null, lease_until_ms: 0 };
     const expected = await contentOf(source, {
       batches: released,
-      requests: { ...released, holder: '' },
+      requests: released,
       auditLog: { ordinal: 1 },
       progress: { lineage: 'copy', revision: 0 },
     });

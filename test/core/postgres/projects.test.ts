@@ -184,9 +184,7 @@ it('shares what a dead machine has left among the others, each of it settled onc
     [1, 2, 3, 4].map(() => dead.burn(aBurnRequest(1), project.call())),
   );
   await Promise.allSettled(left);
-  await database.raw(
-    `update requests set instance = 'dead/1/1', lease_until_ms = 1 where status = 'running'`,
-  );
+  await database.raw(`update requests set holder = 'dead/1/1', lease_until_ms = 1 where status = 'running'`);
   const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
   const reconciled = await Promise.all(machines.map((engine) => engine.reconcile()));
   expect(reconciled.reduce((sum, { burns }) => sum + burns, 0)).toBe(8);
