@@ -9,9 +9,10 @@ import {
   reportQuerySchema,
 } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
-import type { BatchRecord, TokenRecord } from '../store/records.js';
+import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';
 import type { BurnSum } from '../store/repositories/burns.js';
+import type { PipelineAmounts } from '../store/repositories/pipelines.js';
 import { isoTime, isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { requireToken } from './authenticate.js';
@@ -190,8 +191,8 @@ async function addBatches(
     );
     for (const listed of page.items) {
       if (!isFinal(listed) || !isWithin(bounds, listed.dateUpdated)) continue;
-      const batch = await store.read((tx) => tx.batches.get(listed.id));
-      if (batch !== undefined && isFinal(batch)) addBatch(batch, types, table);
+      const amounts = await store.read((tx) => tx.pipelines.amounts(listed.id));
+      addBatch(listed, amounts, types, table);
       await pause();
     }
     before = page.next ?? undefined;
@@ -200,12 +201,16 @@ async function addBatches(
   }
 }
 
-function addBatch(batch: BatchRecord, types: readonly string[] | null, table: Table): void {
+function addBatch(
+  batch: BatchHead,
+  pipelines: readonly PipelineAmounts[],
+  types: readonly string[] | null,
+  table: Table,
+): void {
   const day = utcDay(Date.parse(batch.dateUpdated));
-  const executed = batch.executeResult?.totalSuccessful ?? 0;
-  for (const [index, { type, burn, airdrop }] of batch.pipelines.entries()) {
+  for (const { type, burn, airdrop, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
-    if (index < executed) table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1 });
+    if (dateLanded !== null) table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1 });
     else table.add(day, type, { failedPipelines: 1 });
   }
   const { feeLamports, rentPaidLamports, rentReclaimedLamports } = batch.cost;

@@ -50,7 +50,7 @@ async function unfinishedState(
   const dates: (string | undefined)[] = [];
   for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.get(id))?.dateCreated);
   for (const id of [...setUps.slice(0, MAX_DATED), ...executions.slice(0, MAX_DATED)])
-    dates.push((await tx.batches.get(id))?.dateUpdated);
+    dates.push((await tx.batches.head(id))?.dateUpdated);
   const [oldest] = dates.filter((date) => date !== undefined).sort();
   return {
     unfinished: {

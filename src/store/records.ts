@@ -1,8 +1,8 @@
 /** The records that the store keeps, as the engine sees them: rows of the tables, without what only the store needs. */
 import type { BatchCost } from '../contract/call.js';
-import type { PlannedPipeline, Row } from './schema.js';
+import type { Row } from './schema.js';
 
-export type { FlywheelPlace, PlannedPipeline } from './schema.js';
+export type { FlywheelPlace } from './schema.js';
 
 export type TokenRecord = Row<'tokens'>;
 export type FlywheelRecord = Row<'flywheels'>;
@@ -28,6 +28,16 @@ export type BurnOutcome = Pick<
   'sequence' | 'errorCode' | 'errorMessage' | 'feeLamports' | 'watchedSlot'
 > & { readonly status: 'SUCCESS' | 'FAILED'; readonly dateSettled: string };
 
+/** A pipeline as it was compiled. */
+export type PlannedPipeline = Omit<
+  Row<'pipelines'>,
+  'batchId' | 'position' | 'tokenId' | 'signature' | 'dateLanded'
+>;
+/** An action of one, in base units. */
+export type PipelineAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'recipient'>;
+
+/** A batch without what it is made of. */
+export type BatchHead = Omit<BatchRecord, 'pipelines'>;
 export type BatchRecord = Omit<
   Row<'batches'>,
   'ordinal' | 'feeLamports' | 'rentPaidLamports' | 'rentReclaimedLamports'

@@ -5,7 +5,7 @@
  * A column has one meaning wherever its name occurs. In the database names are in snake case.
  */
 import type { Selectable } from 'kysely';
-import type { SourceAction } from '../actions/registry.js';
+import type { ActionName, SourceAction } from '../actions/registry.js';
 import type { TokenGeneration, TokenProgramName } from '../contract/admin.js';
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
@@ -37,19 +37,6 @@ export interface FlywheelPlace {
   readonly minOperatorSol: bigint | null;
   /** Lamports of rent that waiting batches may take together; `null`: as usual. */
   readonly maxBatchRent: bigint | null;
-}
-
-/** A pipeline as it was compiled; amounts in base units are derived from `actions` with the token's decimals. */
-export interface PlannedPipeline {
-  readonly type: string;
-  readonly payload: string;
-  readonly actions: readonly SourceAction[];
-  readonly proofHash: Sha256;
-  /** Argument form of the vault message (squads-v4.md, section 3), base64. */
-  readonly message: string;
-  /** Base units that this pipeline burns and airdrops. */
-  readonly burn: bigint;
-  readonly airdrop: bigint;
 }
 
 /** What is written down of who administered what. */
@@ -182,12 +169,58 @@ export const TABLES = {
     ],
   }),
 
-  /** Apart from the batch, because it is large and never changes. */
-  batchPlans: table({
-    key: ['batchId'],
-    columns: { batchId: text(), pipelines: json<readonly PlannedPipeline[]>('burn', 'airdrop') },
-    references: [{ columns: ['batchId'], to: 'batches (id)' }],
-    rowsPerPage: 1,
+  /** What a batch is made of, in the order in which it is executed, and what each of these did. */
+  pipelines: table({
+    key: ['batchId', 'position'],
+    columns: {
+      batchId: text(),
+      position: integer('>= 0'),
+      tokenId: text(),
+      /** Of its proof. */
+      type: text(),
+      payload: text(),
+      proofHash: text<Sha256>(),
+      /** As they were asked for, in whole tokens. */
+      actions: json<readonly SourceAction[]>(),
+      /** Argument form of the vault message (squads-v4.md, section 3), base64. */
+      message: text(),
+      /** Base units that all its actions burn and airdrop. */
+      burn: u64(),
+      airdrop: u64(),
+      /** Of the transaction that executed it; `null` also where members have, with tools of their own. */
+      signature: optional(text()),
+      /** When it was executed, as far as is known here; `null` while it is not. */
+      dateLanded: optional(text()),
+    },
+    references: [{ columns: ['batchId', 'tokenId'], to: 'batches (id, token_id)' }],
+    checks: ['signature is null or date_landed is not null'],
+    indexes: [
+      { name: 'pipelines_of_type', on: 'batch_id, type' },
+      { name: 'pipelines_of_proof', on: 'substr(proof_hash, 1, 16)' },
+      { name: 'pipelines_signature', on: 'signature', where: 'signature is not null' },
+      { name: 'pipelines_landed', on: 'token_id, date_landed', where: 'date_landed is not null' },
+    ],
+    rowsPerPage: 50,
+  }),
+
+  /** The actions of pipelines, in base units. */
+  pipelineActions: table({
+    key: ['batchId', 'position', 'number'],
+    columns: {
+      batchId: text(),
+      position: integer('>= 0'),
+      /** Within the pipeline, from 0. */
+      number: integer('>= 0'),
+      kind: oneOf<ActionName>('BURN', 'AIRDROP', 'MEMO'),
+      /** `null` where it moves nothing. */
+      amount: optional(u64()),
+      recipient: optional(text<Address>()),
+    },
+    references: [{ columns: ['batchId', 'position'], to: 'pipelines (batch_id, position)' }],
+    indexes: [
+      { name: 'pipeline_actions_of_kind', on: 'batch_id, kind' },
+      { name: 'pipeline_actions_to', on: 'recipient, batch_id', where: 'recipient is not null' },
+    ],
   }),
 
   /** What of a batch may still land, and on which days it counts. */
@@ -382,6 +415,7 @@ export const TABLES = {
       { name: 'burns_pending', on: 'token_id', where: "status = 'PENDING'" },
       { name: 'burns_watched', on: 'sequence', where: 'watched_slot is not null' },
       { name: 'burns_of_token', on: 'token_id, sequence' },
+      { name: 'burns_landed', on: 'token_id, date_settled', where: "status = 'SUCCESS'" },
       // A part of the hash is enough to find a few, and takes a third of the room.
       { name: 'burns_of_proof', on: 'substr(proof_hash, 1, 16)' },
     ],

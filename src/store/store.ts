@@ -13,6 +13,7 @@ import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { gapRepository, lineageRepository, signatureRepository } from './repositories/gaps.js';
 import { landingRepository } from './repositories/landings.js';
+import { pipelineRepository } from './repositories/pipelines.js';
 import { apiKeyRepository, flywheelRepository, tokenRepository } from './repositories/registrations.js';
 import { requestRepository } from './repositories/requests.js';
 import { rowRepository } from './repositories/rows.js';
@@ -39,6 +40,7 @@ const repositoriesOf = (session: Session) => ({
   burns: burnRepository(session),
   usage: usageRepository(session),
   batches: batchRepository(session),
+  pipelines: pipelineRepository(session),
   bundles: bundleRepository(session),
   landings: landingRepository(session),
   signatures: signatureRepository(session),

@@ -4,7 +4,7 @@ import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads
 import { compileLegacyMessage } from '../../chain/transaction/compile.js';
 import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
+import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { Uuid } from '../../values/ids.js';
 import { inTurns } from '../pause.js';
@@ -13,7 +13,7 @@ import type { BatchOwner } from './batch-context.js';
 /** 32 zero bytes: the messages are for reading, not for sending. */
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
-export function batchView(record: Omit<BatchRecord, 'pipelines'>, { token, flywheel }: BatchOwner): Batch {
+export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): Batch {
   return {
     id: record.id as Uuid,
     flywheelId: record.flywheelId,

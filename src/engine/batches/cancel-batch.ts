@@ -8,7 +8,7 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import { cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundleRecord, VoteKind } from '../../store/records.js';
+import type { BatchHead, BatchRecord, BundleRecord, VoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
@@ -21,7 +21,7 @@ import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
 import { resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
-import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
+import { countForeign, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
 import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
@@ -52,7 +52,7 @@ export const cancelBatch = operation('cancelBatch', {
 });
 
 /** Takes the batch, unless its init is still at it; an init that is cut off is not carried on while the batch is taken. */
-async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchRecord): Promise<BatchRecord> {
+async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead): Promise<BatchRecord> {
   const batch = await claimBatch(deps, tx, id);
   // One whose accounts could not be closed when it was executed has them closed now.
   if (batch.status === 'EXECUTED' && !needsClosing(batch)) {
@@ -197,7 +197,7 @@ class Cancellation {
     if (isOnChain) await countVotes(this.#deps, batch, this.#lease);
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
-    const foreign = batch.pipelines.filter((_, at) => at >= known && execution.foreign.includes(at));
+    const foreign = execution.foreign.filter((at) => at >= known);
     const isExecuted =
       found?.proposal?.status.kind === 'Executed' || execution.next === batch.pipelines.length;
     await this.#lease.write(async (tx) => {
@@ -205,7 +205,7 @@ class Cancellation {
       await setUp.settle(tx);
       await votes.settle(tx);
       await execution.settle(tx);
-      if ((await tx.usage.holdsOf(batch.id)).length > 0) await countLanded(tx, batch, foreign, tx.nowMs);
+      await countForeign(tx, batch, foreign);
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
     });

@@ -1,5 +1,5 @@
 /** After a batch is over, its accounts are closed and their rent goes back to the multisig's collector, once. */
-import type { BatchRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
@@ -9,7 +9,7 @@ import { endOf } from './phase.js';
 import { runPhase } from './run-phase.js';
 
 /** A final batch that may have left something on chain. */
-export const needsClosing = ({ status, dateClosed }: BatchRecord): boolean =>
+export const needsClosing = ({ status, dateClosed }: BatchHead): boolean =>
   (status === 'EXECUTED' || status === 'FAILED') && dateClosed === null;
 
 /**

@@ -3,7 +3,7 @@ import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
@@ -19,7 +19,7 @@ import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from 
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { type Failure, resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
-import { countLanded, countLandedBundles, releaseHolds } from './holds.js';
+import { countForeign, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes } from './land-vote.js';
 import { type BatchState, countExecuted, readBatchState } from './on-chain.js';
 import type { PhaseInput, PhaseResult } from './phase.js';
@@ -68,10 +68,10 @@ class Execution {
   readonly #context: BatchContext;
   /** Of the request that asks for it, if one does. */
   readonly #identity: RequestIdentity | null;
-  readonly #batch: BatchRecord;
+  readonly #batch: BatchHead;
   #request: RequestRecord | null = null;
 
-  constructor(deps: EngineDeps, context: BatchContext, batch: BatchRecord, identity: RequestIdentity | null) {
+  constructor(deps: EngineDeps, context: BatchContext, batch: BatchHead, identity: RequestIdentity | null) {
     this.#deps = deps;
     this.#context = context;
     this.#batch = batch;
@@ -195,11 +195,10 @@ class Execution {
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
-    const foreign = batch.pipelines.filter((_, at) => at >= known && phase.foreign.includes(at));
+    const foreign = phase.foreign.filter((at) => at >= known);
     await lease.write(async (tx) => {
       await phase.settle(tx);
-      // Nothing here says when others ran them; it is known now.
-      await countLanded(tx, batch, foreign, tx.nowMs);
+      await countForeign(tx, batch, foreign);
       await tx.batches.transition(batch.id, status, { executeResult }, isoTime(tx.nowMs));
       if (blocked !== null) await releaseHolds(tx, batch);
       if (this.#request !== null) {
@@ -232,12 +231,13 @@ class Execution {
   }
 
   async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {
-    const batch = await this.#deps.store.read((tx) => currentRecord(tx, batchId));
+    const batch = await this.#deps.store.read((tx) => tx.batches.head(batchId));
+    invariant(batch !== undefined, 'Batches are never removed.');
     return storedAnswer(batch, replayed);
   }
 }
 
-function storedAnswer(batch: BatchRecord, replayed = true): Reply<ExecuteBatchResult> {
+function storedAnswer(batch: BatchHead, replayed = true): Reply<ExecuteBatchResult> {
   invariant(batch.executeResult !== null, 'A final batch has its result.');
   return {
     value: { batchId: batch.id as Uuid, result: batch.executeResult },

@@ -7,7 +7,7 @@ import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { FlywheelRecord, PipelineAction, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
@@ -52,6 +52,8 @@ function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): 
 
 /** A batch that is laid out. */
 export interface PlannedBatch {
+  /** Those of each pipeline, in base units. */
+  readonly actions: readonly (readonly PipelineAction[])[];
   readonly pipelines: readonly PlannedPipeline[];
   /** Of setting it up; see {@link setupRentLamports}. */
   readonly rentLamports: bigint;

@@ -3,7 +3,7 @@ import type { Reply } from '../../contract/call.js';
 import { type Batch, getBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord } from '../../store/records.js';
+import type { BatchHead } from '../../store/records.js';
 import { isUuid } from '../../values/ids.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
@@ -15,21 +15,17 @@ import { batchView } from './batch-view.js';
  * The batch with this id, if it belongs to the key's token.
  * @throws `ERR_BATCH_NOT_FOUND`
  */
-export async function findBatch(
-  deps: EngineDeps,
-  principal: Principal,
-  batchId: string,
-): Promise<BatchRecord> {
+export async function findBatch(deps: EngineDeps, principal: Principal, batchId: string): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
-  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.get(id)) : undefined;
+  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.head(id)) : undefined;
   if (batch === undefined || batch.tokenId !== token.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
 }
 
-const reply = (principal: Principal, batch: BatchRecord): Reply<Batch> => ({
+const reply = (principal: Principal, batch: BatchHead): Reply<Batch> => ({
   value: batchView(batch, ownerOf(principal)),
   meta: { replayed: false, cost: batch.cost },
 });

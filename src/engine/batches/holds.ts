@@ -5,7 +5,7 @@
 import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
 import type { UsageHold, UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { type UtcDay, utcDay } from '../../values/time.js';
+import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { dayOfNow, dayOfUse, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
@@ -67,14 +67,30 @@ export async function countLandedBundles(
   for (const { bundle, landedMs } of landed) {
     const day = utcDay(landedMs);
     const pipelines = byDay.get(day) ?? [];
-    pipelines.push(...batch.pipelines.slice(bundle.first, bundle.first + bundle.transactions.length));
+    const { first, transactions } = bundle;
+    pipelines.push(...batch.pipelines.slice(first, first + transactions.length));
     byDay.set(day, pipelines);
+    const signatures = transactions.map(({ signature }) => signature);
+    await tx.pipelines.land(batch.id, first, signatures, isoTime(landedMs));
   }
   for (const [day, pipelines] of byDay) await countLanded(tx, batch, pipelines, Date.parse(day));
 }
 
+/** {@link countLanded} for pipelines that members have executed with other tools; when is not known, but that it is known now. */
+export async function countForeign(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  indexes: readonly number[],
+): Promise<void> {
+  await tx.pipelines.landElsewhere(batch.id, indexes, isoTime(tx.nowMs));
+  // What is not held any more has been counted, or its batch moves nothing.
+  if ((await tx.usage.holdsOf(batch.id)).length === 0) return;
+  const foreign = batch.pipelines.filter((_, at) => indexes.includes(at));
+  await countLanded(tx, batch, foreign, tx.nowMs);
+}
+
 /** Moves pipelines that have landed from what is held to what has been used on the day on which they count. */
-export async function countLanded(
+async function countLanded(
   tx: StoreTransaction,
   batch: BatchRecord,
   pipelines: readonly PlannedPipeline[],
@@ -98,9 +114,11 @@ export async function countLanded(
 export async function countUndone(
   tx: StoreTransaction,
   batch: BatchRecord,
-  pipelines: readonly PlannedPipeline[],
+  { first, count }: { readonly first: number; readonly count: number },
   landedMs: number,
 ): Promise<void> {
+  await tx.pipelines.takeBack(batch.id, first, count);
+  const pipelines = batch.pipelines.slice(first, first + count);
   const undone = amountsOf(pipelines);
   const day = utcDay(landedMs);
   for (const kind of USAGE_KINDS) {

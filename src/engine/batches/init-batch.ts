@@ -2,7 +2,7 @@
 import type { Reply } from '../../contract/call.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, PlannedPipeline, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, PipelineAction, PlannedPipeline, RequestRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -41,7 +41,7 @@ import {
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { nextBatchIndex } from './on-chain.js';
-import { planPipeline } from './plan-batch.js';
+import { type PipelinePlan, planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
@@ -106,7 +106,7 @@ async function withCost(
   { store }: EngineDeps,
   { value, meta }: Reply<InitBatchResult>,
 ): Promise<Reply<InitBatchResult>> {
-  const batch = await store.read((tx) => tx.batches.get(value.batch.id));
+  const batch = await store.read((tx) => tx.batches.head(value.batch.id));
   return { value, meta: { ...meta, ...(batch && { cost: batch.cost }) } };
 }
 
@@ -124,7 +124,7 @@ async function begin(
 ): Promise<Opened> {
   const held = await readOperatorFunds(deps, context);
   const planned = await checkAndPlan(deps, principal, context, list, identity.value);
-  const { pipelines, rentLamports } = planned;
+  const { pipelines, actions, rentLamports } = planned;
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
@@ -155,7 +155,7 @@ async function begin(
       dateCancelled: null,
       dateClosed: null,
     };
-    await tx.batches.insert(opening.request, batch);
+    await tx.batches.insert(opening.request, batch, actions);
     await holdWhileWaiting(tx, batch);
     await tx.requests.linkBatch(opening.request.id, batch.id);
     return { request: opening.request, batch };
@@ -196,10 +196,11 @@ export async function checkAndPlan(
   key?: string,
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
-  const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
+  const { planned, actions, accountBytes, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
     pipelines: planned,
+    actions,
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
@@ -219,6 +220,7 @@ export async function checkAndPlan(
 
 interface LaidOut {
   readonly planned: readonly PlannedPipeline[];
+  readonly actions: readonly (readonly PipelineAction[])[];
   /** Of the account of each of them. */
   readonly accountBytes: readonly number[];
   readonly tooLarge: readonly Problem[];
@@ -231,6 +233,7 @@ async function layOut(
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
   const planned: PlannedPipeline[] = [];
+  const actions: (readonly PipelineAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
@@ -238,16 +241,23 @@ async function layOut(
     if (typeof compiled === 'string') {
       tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', text: `pipelines[${index}]: ${compiled}` });
     } else {
-      const { type, payload, actions, proofHash } = pipeline;
+      const { type, payload, actions: asked, proofHash } = pipeline;
       const message = Buffer.from(compiled.message).toString('base64');
       const { burn, airdrop } = compiled;
-      planned.push({ type, payload, actions, proofHash, message, burn, airdrop });
+      planned.push({ type, payload, actions: asked, proofHash, message, burn, airdrop });
+      actions.push(compiled.actions.map(storedAction));
       accountBytes.push(compiled.accountBytes);
     }
     await pause();
   }
-  return { planned, accountBytes, tooLarge };
+  return { planned, actions, accountBytes, tooLarge };
 }
+
+const storedAction = (action: PipelinePlan['actions'][number]): PipelineAction => ({
+  kind: action.action,
+  amount: 'amount' in action ? action.amount : null,
+  recipient: 'toAddress' in action ? action.toAddress : null,
+});
 
 /** Caps that would be passed now; under the store's lock they are held against it once more. */
 async function capProblems(

@@ -18,9 +18,9 @@ export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
-    requirePermitted(principal, found);
-    const { undone, waiting } = await watchLandings(deps, { batchId: found.id });
-    const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
+    const { waiting } = await watchLandings(deps, { batchId: found.id });
+    const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
+    requirePermitted(principal, batch);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
       throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
     const context = contextOf(deps, principal);

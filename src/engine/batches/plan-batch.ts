@@ -5,7 +5,7 @@ import {
   pipelineInstructions,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
-import { actionRecipients, totalOf } from '../../actions/registry.js';
+import { actionRecipients, type PipelineAction, totalOf } from '../../actions/registry.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
@@ -60,6 +60,8 @@ export interface PipelinePlan {
   /** Base units. */
   readonly burn: bigint;
   readonly airdrop: bigint;
+  /** In base units. */
+  readonly actions: readonly PipelineAction[];
   /** Token accounts that are opened if they are not there yet, each once. */
   readonly newTokenAccounts: readonly Address[];
 }
@@ -165,6 +167,7 @@ export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePl
     executeComputeUnitLimit: executeComputeUnitLimit(instructions),
     burn: totalOf('burn', content.actions),
     airdrop: totalOf('airdrop', content.actions),
+    actions: content.actions,
     newTokenAccounts: [...new Set(recipients)].map((to) => associatedTokenAddress(to, mint, tokenProgram)),
   };
 }

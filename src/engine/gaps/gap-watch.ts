@@ -113,7 +113,7 @@ export class GapWatch {
   async requireOf(of: { readonly request: string } | { readonly batch: string }): Promise<void> {
     if (this.#deps.chain.newestOf === undefined) return;
     const found = await this.#deps.store.read(async (tx) =>
-      'request' in of ? await tx.requests.get(of.request) : await tx.batches.get(of.batch),
+      'request' in of ? await tx.requests.get(of.request) : await tx.batches.head(of.batch),
     );
     if (found !== undefined) await this.require(found.tokenId);
   }

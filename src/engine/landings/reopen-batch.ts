@@ -40,7 +40,7 @@ async function takeBack(tx: StoreTransaction, batch: BatchRecord, undone: readon
   for (const { bundleId, phase, first, dateLanded } of undone) {
     if (phase !== 'EXECUTE') continue;
     const count = stored.find(({ id }) => id === bundleId)?.transactions.length ?? 0;
-    await countUndone(tx, batch, batch.pipelines.slice(first, first + count), Date.parse(dateLanded));
+    await countUndone(tx, batch, { first, count }, Date.parse(dateLanded));
   }
   const isSetUp = !undone.some(({ phase }) => phase === 'SETUP');
   if (!isSetUp) await holdWhileWaiting(tx, batch);

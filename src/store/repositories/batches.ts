@@ -1,11 +1,12 @@
 /** Batches: their plan, their place in the state machine, what they have cost, and the votes that were asked for. */
-import { type Expression, sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, IssuedVote } from '../records.js';
-import type { Row } from '../schema.js';
+import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
+import type { Row, Tables } from '../schema.js';
 import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
 /** Every move that a batch may make (service specification, section 3). */
@@ -38,68 +39,36 @@ export interface BatchFilter {
   readonly limit: number;
 }
 
-/** What some pipeline of a batch has. */
-export interface PipelineFilter {
-  /** Of the proof. */
-  readonly type?: string | undefined;
-  readonly proofHashes?: readonly string[] | undefined;
-  /** Of an action of its. */
-  readonly action?: string | undefined;
-  readonly toAddress?: string | undefined;
-}
-
-/** A batch without its pipelines. */
-export type ListedBatch = Omit<BatchRecord, 'pipelines'>;
-
 /** A part of a list. */
 export interface ListedBatches {
-  readonly items: readonly ListedBatch[];
+  readonly items: readonly BatchHead[];
   /** What to give as `before` for those after them, `null` when there are none. */
   readonly next: number | null;
 }
 
-/** Batches that one call looks at; where it reads their pipelines, of which each has up to 12 MB, some 50 ms. */
+/** Batches that one call looks at. */
 const MAX_LOOKED_AT = 10_000;
-const MAX_PLANS_LOOKED_AT = 8;
 
 /** Not final; written out, because a partial index serves only a condition that is. */
 const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
 
-function toListed({
+function toHead({
   ordinal: _,
   feeLamports,
   rentPaidLamports,
   rentReclaimedLamports,
   ...row
-}: Row<'batches'>): ListedBatch {
+}: Row<'batches'>): BatchHead {
   return { ...row, cost: { feeLamports, rentPaidLamports, rentReclaimedLamports } };
 }
-
-function toRecord({ pipelines, ...row }: Row<'batches'> & Pick<BatchRecord, 'pipelines'>): BatchRecord {
-  return { ...toListed(row), pipelines };
-}
-
-/**
- * Fields as they stand in the JSON of the plan: text in it has its quotes escaped, so that they are found nowhere else, and only
- * a pipeline has a type, only an action a name.
- */
-const fragments = ({ proofHashes, ...holds }: PipelineFilter): readonly (readonly string[])[] =>
-  Object.entries({ ...holds, proofHash: proofHashes }).flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : [[value].flat().map((one) => `${JSON.stringify(name)}:${JSON.stringify(one)}`)],
-  );
 
 const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
   rows.reduce((sum, { setupRentLamports }) => sum + setupRentLamports, 0n);
 
 export const batchRepository = (session: Session) => {
-  const { db, database } = session;
+  const { db } = session;
   const batches = db.selectFrom('batches');
-  const planned = batches
-    .innerJoin('batchPlans', 'batchPlans.batchId', 'batches.id')
-    .selectAll('batches')
-    .select('batchPlans.pipelines');
+  const pipelines = pipelineRepository(session);
 
   const update = async (id: string, change: Partial<Row<'batches'>>): Promise<void> => {
     const { numUpdatedRows } = await db
@@ -127,14 +96,15 @@ export const batchRepository = (session: Session) => {
   /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
   const oldestLookedAt = async (filter: BatchFilter): Promise<number | undefined> => {
     const { tokenId, before = Number.MAX_SAFE_INTEGER, holds, txHash, idempotencyKey } = filter;
-    // Both are found by an index, however many there are.
-    if (txHash !== undefined || idempotencyKey !== undefined) return undefined;
+    const isFound = [txHash, idempotencyKey, holds?.proofHashes].some((one) => one !== undefined);
+    // These are found by an index, however many there are.
+    if (isFound) return undefined;
     const row = await batches
       .select('ordinal')
       .where('tokenId', '=', tokenId)
       .where('ordinal', '<', before)
       .orderBy('ordinal', 'desc')
-      .offset((holds === undefined ? MAX_LOOKED_AT : MAX_PLANS_LOOKED_AT) - 1)
+      .offset(MAX_LOOKED_AT - 1)
       .limit(1)
       .executeTakeFirst();
     return row?.ordinal;
@@ -147,46 +117,51 @@ export const batchRepository = (session: Session) => {
       .select('bundles.batchId')
       .where('bundleTransactions.signature', '=', signature);
 
-  const holdsText = (id: Expression<string>, text: string) =>
-    db
-      .selectFrom('batchPlans')
-      .select('batchPlans.batchId')
-      .where('batchPlans.batchId', '=', id)
-      .where(
-        database === 'postgres'
-          ? sql<boolean>`strpos(pipelines, ${text}) > 0`
-          : sql<boolean>`instr(pipelines, ${text}) > 0`,
-      );
+  /** Of batches with a pipeline that meets one condition. */
+  const holding = (filter: PipelineFilter) => (eb: ExpressionBuilder<Tables, 'batches'>) => {
+    const some = eb.selectFrom('pipelines').where((inner) => inner.and(pipelineConditions(inner, filter)));
+    return filter.proofHashes === undefined
+      ? eb.exists(some.select('pipelines.position').whereRef('pipelines.batchId', '=', 'batches.id'))
+      : eb('id', 'in', some.select('pipelines.batchId'));
+  };
 
   return {
     /** A batch begins to wait for its set-up. It is of the project of its request. */
     async insert(
       request: { readonly id: string; readonly tokenId: string },
-      { cost, pipelines, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
+      { cost, pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
+      actions: readonly (readonly PipelineAction[])[],
     ): Promise<void> {
       const { id: requestId, tokenId } = request;
       const status = 'AVAILABLE_TO_QUEUE';
       await insertAll(session, 'batches', [{ ...batch, ...cost, requestId, tokenId, status }]);
-      await insertAll(session, 'batchPlans', [{ batchId: batch.id, pipelines }]);
+      await pipelines.insert({ id: batch.id, tokenId }, planned, actions);
     },
 
+    async head(id: string): Promise<BatchHead | undefined> {
+      const row = await batches.selectAll('batches').where('id', '=', id).executeTakeFirst();
+      return row && toHead(row);
+    },
+
+    /** With its pipelines, which may be large. */
     async get(id: string): Promise<BatchRecord | undefined> {
-      const row = await planned.where('batches.id', '=', id).executeTakeFirst();
-      return row && toRecord(row);
+      const row = await batches.selectAll('batches').where('id', '=', id).executeTakeFirst();
+      return row && { ...toHead(row), pipelines: await pipelines.ofBatch(id) };
     },
 
     /** The newest batch of the token that is not final. */
-    async current(tokenId: string): Promise<BatchRecord | undefined> {
-      const row = await planned
-        .where('batches.tokenId', '=', tokenId)
-        .where('batches.status', 'in', OPEN)
-        .orderBy('batches.ordinal', 'desc')
+    async current(tokenId: string): Promise<BatchHead | undefined> {
+      const row = await batches
+        .selectAll('batches')
+        .where('tokenId', '=', tokenId)
+        .where('status', 'in', OPEN)
+        .orderBy('ordinal', 'desc')
         .limit(1)
         .executeTakeFirst();
-      return row && toRecord(row);
+      return row && toHead(row);
     },
 
-    /** Newest first. So that one call never takes long, only so many batches are looked at, and few where their pipelines are. */
+    /** Newest first. So that one call never takes long, only so many batches are looked at. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
       const { tokenId, status, since, until, txHash, idempotencyKey, holds = {}, before, limit } = filter;
       const oldest = await oldestLookedAt(filter);
@@ -201,9 +176,7 @@ export const batchRepository = (session: Session) => {
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
             ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
-            ...fragments(holds).map((texts) =>
-              eb.or(texts.map((text) => eb.exists(holdsText(eb.ref('batches.id'), text)))),
-            ),
+            ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one })(eb))),
             ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
           ]),
         )
@@ -212,7 +185,7 @@ export const batchRepository = (session: Session) => {
         .execute();
       const shown = rows.slice(0, limit);
       const last = rows.length > limit ? shown.at(-1)?.ordinal : oldest;
-      return { items: shown.map(toListed), next: last ?? null };
+      return { items: shown.map(toHead), next: last ?? null };
     },
 
     /** The id of the batch with an ordinal. */

@@ -63,7 +63,7 @@ function statements({ projects, burns, batches }: Amounts): readonly string[] {
        'request_id', 'rb' || i, 'batch_index', lpad(i::text, 20, '0'), 'date_created', ${DATE},
        'date_updated', ${DATE}, 'date_closed', ${DATE}`,
     ),
-    copies('batch_plans', 'true', batches, "'batch_id', 'b' || i"),
+    copies('pipelines', 'position = 0', batches, `'batch_id', 'b' || i, 'token_id', ${project}`),
     copies(
       'bundles',
       "status = 'LANDED'",

@@ -1,10 +1,17 @@
 /** Batches and their bundles. */
 import { describe, expect, it } from 'vitest';
-import type { PlannedPipeline } from '../../../src/store/records.js';
+import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
 import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
+import type { MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
 import type { Store } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
-import { aBatch, aBundle, aRequest, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+import { sha256 } from '../../../src/values/digest.js';
+import { aBatch, aBundle, aBurn, aRequest, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+
+const anOutcome = (sequence: number, dateSettled: string): BurnOutcome => ({
+  ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null },
+  ...{ dateSettled, feeLamports: null, watchedSlot: null },
+});
 
 /** Batches and their bundles. */
 export function batches(store: () => Store): void {
@@ -16,7 +23,7 @@ export function batches(store: () => Store): void {
         rentReclaimedLamports: 1n,
       };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
         await tx.batches.setBatchIndex('batch-1', 7n, LATER);
         await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
@@ -61,7 +68,7 @@ export function batches(store: () => Store): void {
 
     it('knows the newest batch that is not final, and how many there are', async () => {
       await store().transaction(async (tx) => {
-        for (const id of ['b', 'a', 'c']) await tx.batches.insert(aRequest(), aBatch({ id }));
+        for (const id of ['b', 'a', 'c']) await tx.batches.insert(aRequest(), aBatch({ id }), []);
         await tx.batches.transition('c', 'FINALIZED', {}, LATER);
         await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
       });
@@ -87,7 +94,7 @@ export function batches(store: () => Store): void {
           ['c', '2026-01-03'],
           ['d', '2026-01-03'],
         ] as const)
-          await tx.batches.insert(aRequest(), aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }));
+          await tx.batches.insert(aRequest(), aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }), []);
         await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
       });
       const list = (more: object): Promise<readonly string[]> =>
@@ -106,18 +113,15 @@ export function batches(store: () => Store): void {
 
     it('finds them by what their pipelines hold and by what they sent, few at a time', async () => {
       const [pipeline] = aBatch().pipelines as [PlannedPipeline];
-      const airdrop = { action: 'AIRDROP', toAddress: 'recipient' as Address, amount: 1 } as const;
-      const quoting = { action: 'MEMO', message: '"action":"AIRDROP","toAddress":"recipient"' } as const;
+      const burn = { kind: 'BURN', amount: 1n, recipient: null } as const;
+      const airdrop = { kind: 'AIRDROP', amount: 2n, recipient: 'recipient' as Address } as const;
+      const memo = { kind: 'MEMO', amount: null, recipient: null } as const;
+      const other = { ...pipeline, type: 'OTHER', proofHash: sha256('other') };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(
-          aRequest(),
-          aBatch({ id: 'a', pipelines: [pipeline, { ...pipeline, actions: [airdrop] }] }),
-        );
-        await tx.batches.insert(
-          aRequest(),
-          aBatch({ id: 'b', pipelines: [{ ...pipeline, actions: [quoting] }] }),
-        );
-        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aRequest(), aBatch({ id: `c${at}` }));
+        const both = aBatch({ id: 'a', pipelines: [pipeline, other] });
+        await tx.batches.insert(aRequest(), both, [[burn], [airdrop, airdrop]]);
+        await tx.batches.insert(aRequest(), aBatch({ id: 'b' }), [[burn, memo]]);
+        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aRequest(), aBatch({ id: `c${at}` }), []);
         await tx.bundles.insertMany([aBundle('one', { batchId: 'b' })]);
       });
       const all = async (filter: Partial<BatchFilter>): Promise<readonly string[]> => {
@@ -133,21 +137,90 @@ export function batches(store: () => Store): void {
       expect(await all({ holds: { action: 'AIRDROP' } })).toStrictEqual(['a']);
       expect(await all({ holds: { toAddress: 'recipient' } })).toStrictEqual(['a']);
       expect(await all({ holds: { toAddress: 'RECIPIENT' } })).toStrictEqual([]);
+      expect(await all({ holds: { type: 'OTHER', action: 'BURN' } })).toStrictEqual(['a']);
       expect(await all({ holds: { type: 'PRODUCT_BUY', action: 'MEMO' } })).toStrictEqual(['b']);
       expect(await all({ holds: { proofHashes: [pipeline.proofHash] } })).toHaveLength(10);
-      expect(await all({ holds: { proofHashes: [pipeline.proofHash.slice(1)] } })).toStrictEqual([]);
+      expect(await all({ holds: { proofHashes: [sha256('none'), other.proofHash] } })).toStrictEqual(['a']);
       expect(await all({ txHash: 'one/1' })).toStrictEqual(['b']);
       expect(await all({ txHash: 'one' })).toStrictEqual([]);
-      const { items, next } = await store().read((tx) =>
-        tx.batches.list({ tokenId: 'token-1', limit: 10, holds: { action: 'AIRDROP' } }),
-      );
-      expect([items, next]).toStrictEqual([[], 3]);
+      const positions = (asked: Partial<PipelinesQuery>) =>
+        store().read(async (tx) =>
+          (await tx.pipelines.list({ batchId: 'a', from: 0, limit: 10, ...asked })).map(
+            ({ position }) => position,
+          ),
+        );
+      expect(await positions({})).toStrictEqual([0, 1]);
+      expect(await positions({ from: 1 })).toStrictEqual([1]);
+      expect(await positions({ toAddress: 'recipient' })).toStrictEqual([1]);
+      expect(await positions({ hasLanded: true })).toStrictEqual([]);
+      await store().transaction((tx) => tx.pipelines.land('a', 1, ['landed'], LATER));
+      expect(await positions({ hasLanded: true })).toStrictEqual([1]);
+      expect(await positions({ hasLanded: false })).toStrictEqual([0]);
+      expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
+      await store().transaction((tx) => tx.pipelines.takeBack('a', 1, 1));
+      expect(await positions({ hasLanded: true })).toStrictEqual([]);
+    });
+
+    it('tells everything that has moved, newest first, whoever asked for it', async () => {
+      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
+      const other = { ...pipeline, type: 'OTHER', proofHash: sha256('other') };
+      const burn = { kind: 'BURN', amount: 1n, recipient: null } as const;
+      const airdrop = (amount: bigint) =>
+        ({ kind: 'AIRDROP', amount, recipient: 'recipient' as Address }) as const;
+      const memo = { kind: 'MEMO', amount: null, recipient: null } as const;
+      await store().transaction(async (tx) => {
+        await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
+        await tx.burns.settleMany([anOutcome(1, '2026-01-02'), anOutcome(2, '2026-01-05')]);
+        const batch = aBatch({ id: 'a', pipelines: [pipeline, other, pipeline] });
+        await tx.batches.insert(aRequest(), batch, [[burn, memo], [airdrop(5n), airdrop(7n)], [burn]]);
+        await tx.pipelines.land('a', 0, ['first'], '2026-01-03');
+        await tx.pipelines.landElsewhere('a', [1], '2026-01-04');
+      });
+      const moved = (filter: Partial<MovedFilter> = {}) =>
+        store().read((tx) => tx.pipelines.moved({ tokenId: 'token-1', limit: 10, ...filter }));
+      const all = await moved();
+      expect(all.map(({ kind, date, amount }) => [kind, date, amount])).toStrictEqual([
+        ['BURN', '2026-01-05', aBurn(2).amount],
+        ['AIRDROP', '2026-01-04', 7n],
+        ['AIRDROP', '2026-01-04', 5n],
+        ['BURN', '2026-01-03', 1n],
+        ['BURN', '2026-01-02', aBurn(1).amount],
+      ]);
+      expect(all[1]).toMatchObject({
+        ...{ type: 'OTHER', proofHash: other.proofHash, recipient: 'recipient' },
+        ...{ signature: null, batchId: 'a' },
+      });
+      expect(all[3]).toMatchObject({ signature: 'first', batchId: 'a' });
+      expect(all[4]).toMatchObject({ signature: aBurn(1).signature, batchId: null, recipient: null });
+      const pages = [];
+      for (let before: MovedFilter['before']; pages.length < all.length; ) {
+        const [one] = await moved({ limit: 1, before });
+        pages.push(one);
+        before = one && { date: one.date, ...one.place };
+      }
+      expect(pages).toStrictEqual(all);
+      const places = async (filter: Partial<MovedFilter>) =>
+        (await moved(filter)).map((one) =>
+          all.findIndex(
+            (any) =>
+              any.place.id === one.place.id &&
+              any.place.position === one.place.position &&
+              any.place.number === one.place.number,
+          ),
+        );
+      expect(await places({ kind: 'BURN' })).toStrictEqual([0, 3, 4]);
+      expect(await places({ kind: 'AIRDROP' })).toStrictEqual([1, 2]);
+      expect(await places({ recipient: 'recipient' })).toStrictEqual([1, 2]);
+      expect(await places({ types: ['OTHER'] })).toStrictEqual([1, 2]);
+      expect(await places({ proofHashes: [pipeline.proofHash] })).toContain(3);
+      expect(await places({ since: '2026-01-03', until: '2026-01-05' })).toStrictEqual([1, 2, 3]);
+      expect(await moved({ tokenId: 'token-2' })).toStrictEqual([]);
     });
 
     it('knows when one was cancelled and closed, and adds up the rent of all others', async () => {
       await store().transaction(async (tx) => {
         for (const id of ['a', 'b', 'c'])
-          await tx.batches.insert(aRequest(), aBatch({ id, setupRentLamports: 5n }));
+          await tx.batches.insert(aRequest(), aBatch({ id, setupRentLamports: 5n }), []);
         await tx.batches.transition('a', 'FAILED', { executeResult: RESULT }, LATER);
         await tx.batches.setCancelled('a', LATER);
       });
@@ -189,7 +262,7 @@ export function bundles(store: () => Store): void {
       ];
       const expired = aBundle('expired', { phase: 'EXECUTE', first: 1 });
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([expired]);
         await tx.bundles.settle(['expired'], { status: 'EXPIRED' });
         await tx.bundles.insertMany([...inOrder].reverse());
@@ -205,7 +278,7 @@ export function bundles(store: () => Store): void {
 
     it('settles several bundles that ended alike, or none of them', async () => {
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([
           aBundle('one'),
           aBundle('two', { first: 1 }),
@@ -228,7 +301,7 @@ export function bundles(store: () => Store): void {
 
     it('settles a pending bundle once', async () => {
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });

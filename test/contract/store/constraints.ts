@@ -31,7 +31,7 @@ export function constraints(under: () => StoreUnderTest): void {
         await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
         await tx.burns.settleMany([success(2)]);
         await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 5n);
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
@@ -174,10 +174,14 @@ export function constraints(under: () => StoreUnderTest): void {
       await under().store.transaction(async (tx) => {
         const foreign = { tokenId: 'token-2', requestId: 'request-9', status: 'SUCCESS' };
         await tx.burns.insertMany(aRequest(), [{ ...aBurn(4), ...foreign }]);
-        await tx.batches.insert(aRequest(), {
-          ...aBatch({ id: 'batch-2', batchIndex: 2n }),
-          ...{ ...foreign, status: 'EXECUTED' },
-        });
+        await tx.batches.insert(
+          aRequest(),
+          {
+            ...aBatch({ id: 'batch-2', batchIndex: 2n }),
+            ...{ ...foreign, status: 'EXECUTED' },
+          },
+          [],
+        );
       });
       const begun = { token_id: 'token-1', request_id: 'request-1' };
       expect(await under().raw('select token_id, request_id, status from burns where sequence = 4')).toEqual([

@@ -18,7 +18,7 @@ export function landings(store: () => Store): void {
       await store().transaction(async (tx) => {
         await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]);
         await tx.burns.settleMany([success(1, LANDED.slot), success(2)]);
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
         await tx.bundles.settle(['one'], { status: 'LANDED' });
         await tx.bundles.settle(['two'], { status: 'LANDED' });

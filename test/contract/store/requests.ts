@@ -78,7 +78,7 @@ export function requests(store: () => Store): void {
     it('links a batch', async () => {
       await store().transaction(async (tx) => {
         await tx.requests.linkBatch('request-1', 'batch-1');
-        await tx.batches.insert(aRequest(), aBatch());
+        await tx.batches.insert(aRequest(), aBatch(), []);
       });
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
         aRequest({ batchId: 'batch-1' }),

@@ -55,8 +55,8 @@ export function usage(store: () => Store): void {
         toDay: DAY,
       };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch());
-        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-2' }));
+        await tx.batches.insert(aRequest(), aBatch(), []);
+        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-2' }), []);
         await tx.usage.setHold(hold);
         await tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 100n, toDay: null });
         await tx.usage.setHold({ ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n });

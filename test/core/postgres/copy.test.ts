@@ -65,6 +65,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
       await tx.batches.insert(
         aRequest(),
         aBatch({ id, batchIndex: BigInt(index), holder: 'alive', leaseUntilMs: 9e15 }),
+        [],
       );
     await tx.requests.linkBatch('request-2', 'batch-1');
     await tx.batches.transition('batch-2', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
@@ -151,7 +152,9 @@ describe('into PostgreSQL', () => {
       leaseUntilMs: 0,
     });
     expect(await store.transaction((tx) => tx.burns.reserveSequences(1))).toEqual([4]);
-    await store.transaction((tx) => tx.batches.insert(aRequest(), aBatch({ id: 'batch-5', batchIndex: 9n })));
+    await store.transaction((tx) =>
+      tx.batches.insert(aRequest(), aBatch({ id: 'batch-5', batchIndex: 9n }), []),
+    );
     expect((await store.read((tx) => tx.batches.current('token-1')))?.id).toBe('batch-5');
     expect(await store.read((tx) => tx.usage.latestDay('token-1'))).toBe(DAY as UtcDay);
     const refused = { code: 'ERR_INTERNAL' };

@@ -166,7 +166,7 @@ export interface StoredBatch {
   readonly id: string;
   /** Of the batch on chain; one that never came to be may share it with the one that did. */
   readonly index: bigint;
-  /** Its pipelines as text, in which the hash of each proof stands. */
+  /** The hashes of the proofs of its pipelines, in their order. */
   readonly pipelines: string;
   /** Its accounts are closed, or never were. */
   readonly isOver: boolean;
@@ -186,7 +186,8 @@ export interface Usage {
 export class StoreTables extends Tables {
   batches(): readonly StoredBatch[] {
     return this.rows(
-      'SELECT id, batch_index, p.pipelines, date_closed, date_cancelled, status, execute_result FROM batches JOIN batch_plans p ON p.batch_id = id ORDER BY ordinal',
+      `SELECT id, batch_index, (SELECT group_concat(proof_hash, ' ') FROM (SELECT proof_hash FROM pipelines WHERE batch_id = id ORDER BY position)),
+         date_closed, date_cancelled, status, execute_result FROM batches ORDER BY ordinal`,
     ).map(([id, index, pipelines, closed, cancelled, status, result]) => ({
       id: String(id),
       index: BigInt(String(index)),

@@ -9,7 +9,10 @@ afterEach(() => opened.destroy());
 
 /** Of these transactions, numbered from `first`. */
 const bundle = (first: number, count: number): BundleRecord =>
-  ({ first, transactions: Array.from({ length: count }) }) as unknown as BundleRecord;
+  ({
+    first,
+    transactions: Array.from({ length: count }, (_, at) => ({ signature: `${first + at}` })),
+  }) as unknown as BundleRecord;
 
 describe('countLandedBundles', () => {
   it('counts each pipeline on the day of its block, and holds the rest', async () => {

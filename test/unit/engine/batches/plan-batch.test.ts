@@ -114,6 +114,11 @@ describe('planPipeline', () => {
       executeComputeUnitLimit: null,
       burn: 1_500_000n,
       airdrop: 2_000_000n,
+      actions: [
+        { action: 'BURN', amount: 1_500_000n },
+        { action: 'MEMO', message: 'mmm' },
+        { action: 'AIRDROP', toAddress: owner, amount: 2_000_000n },
+      ],
       newTokenAccounts: [to],
     });
   });

@@ -89,11 +89,44 @@ create index batches_of_token on "batches" (token_id, ordinal);
 
 create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
 
-create table "batch_plans" (
+create table "pipelines" (
   "batch_id" text collate "C" not null,
-  "pipelines" text collate "C" not null check (json_typeof("pipelines"::json) <> ''),
-  primary key ("batch_id"),
-  foreign key ("batch_id") references batches (id));
+  "position" bigint not null check ("position" >= 0),
+  "token_id" text collate "C" not null,
+  "type" text collate "C" not null,
+  "payload" text collate "C" not null,
+  "proof_hash" text collate "C" not null,
+  "actions" text collate "C" not null check (json_typeof("actions"::json) <> ''),
+  "message" text collate "C" not null,
+  "burn" text collate "C" not null check (length("burn") = 20 and ltrim("burn", '0123456789') = '' and "burn" <= '18446744073709551615'),
+  "airdrop" text collate "C" not null check (length("airdrop") = 20 and ltrim("airdrop", '0123456789') = '' and "airdrop" <= '18446744073709551615'),
+  "signature" text collate "C",
+  "date_landed" text collate "C",
+  primary key ("batch_id", "position"),
+  foreign key ("batch_id", "token_id") references batches (id, token_id),
+  check (signature is null or date_landed is not null));
+
+create index pipelines_of_type on "pipelines" (batch_id, type);
+
+create index pipelines_of_proof on "pipelines" (substr(proof_hash, 1, 16));
+
+create index pipelines_signature on "pipelines" (signature) where signature is not null;
+
+create index pipelines_landed on "pipelines" (token_id, date_landed) where date_landed is not null;
+
+create table "pipeline_actions" (
+  "batch_id" text collate "C" not null,
+  "position" bigint not null check ("position" >= 0),
+  "number" bigint not null check ("number" >= 0),
+  "kind" text collate "C" not null check ("kind" in ('BURN', 'AIRDROP', 'MEMO')),
+  "amount" text collate "C" check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
+  "recipient" text collate "C",
+  primary key ("batch_id", "position", "number"),
+  foreign key ("batch_id", "position") references pipelines (batch_id, position));
+
+create index pipeline_actions_of_kind on "pipeline_actions" (batch_id, kind);
+
+create index pipeline_actions_to on "pipeline_actions" (recipient, batch_id) where recipient is not null;
 
 create table "usage_holds" (
   "batch_id" text collate "C" not null,
@@ -226,6 +259,8 @@ create index burns_pending on "burns" (token_id) where status = 'PENDING';
 create index burns_watched on "burns" (sequence) where watched_slot is not null;
 
 create index burns_of_token on "burns" (token_id, sequence);
+
+create index burns_landed on "burns" (token_id, date_settled) where status = 'SUCCESS';
 
 create index burns_of_proof on "burns" (substr(proof_hash, 1, 16));
 

@@ -1,0 +1,220 @@
+/** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { PipelineAction, PlannedPipeline } from '../records.js';
+import type { Row, Tables } from '../schema.js';
+import { expectAffected, given, insertAll, type Session } from '../session.js';
+
+const PLANNED = ['type', 'payload', 'proofHash', 'actions', 'message', 'burn', 'airdrop'] as const;
+
+/** What pipelines are looked for by. */
+export interface PipelineFilter {
+  /** Of the proof. */
+  readonly type?: string | undefined;
+  /** Any of these. */
+  readonly proofHashes?: readonly string[] | undefined;
+  /** Of an action of its. */
+  readonly action?: string | undefined;
+  readonly toAddress?: string | undefined;
+}
+
+/** What a pipeline comes to, for sums. */
+export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
+
+/** What a pipeline was and did. */
+export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
+
+/** Which pipelines of a batch to list, in their order. */
+export interface PipelinesQuery extends PipelineFilter {
+  readonly batchId: string;
+  readonly txHash?: string | undefined;
+  readonly hasLanded?: boolean | undefined;
+  /** With this position, or with any other. */
+  readonly at?: number | undefined;
+  readonly notAt?: number | undefined;
+  readonly from: number;
+  readonly limit: number;
+}
+
+/** Tokens that were burned or sent, by a burn or by an action of a pipeline. */
+export interface Moved {
+  readonly kind: 'BURN' | 'AIRDROP';
+  readonly date: string;
+  readonly amount: bigint;
+  readonly recipient: string | null;
+  readonly type: string;
+  readonly proofHash: string;
+  /** `null` where members of the multisig sent the transaction. */
+  readonly signature: string | null;
+  /** Of the batch; `null` for a burn alone. */
+  readonly batchId: string | null;
+  /** Where it stands in the list, beside its date. */
+  readonly place: MovedPlace;
+}
+
+/** Of a burn the id of its request and its index; of an action its batch, pipeline and number. */
+export interface MovedPlace {
+  readonly id: string;
+  readonly position: number;
+  readonly number: number;
+}
+
+export interface MovedFilter {
+  readonly tokenId: string;
+  readonly kind?: Moved['kind'] | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly proofHashes?: readonly string[] | undefined;
+  readonly recipient?: string | undefined;
+  /** ISO times, inclusive and exclusive. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  /** Only what stands behind this. */
+  readonly before?: ({ readonly date: string } & MovedPlace) | undefined;
+  readonly limit: number;
+}
+
+/** The index holds a part of the hash. */
+const isOfProof = (hashes: readonly string[]) =>
+  sql<boolean>`(substr(proof_hash, 1, 16) in (${sql.join(hashes.map((one) => one.slice(0, 16)))}) and proof_hash in (${sql.join(hashes)}))`;
+
+/** Conditions on a pipeline of a query over `pipelines`. */
+export const pipelineConditions = (
+  eb: ExpressionBuilder<Tables, 'pipelines'>,
+  { type, proofHashes, action, toAddress }: PipelineFilter,
+) => {
+  const actions = eb
+    .selectFrom('pipelineActions')
+    .select('pipelineActions.number')
+    .whereRef('pipelineActions.batchId', '=', 'pipelines.batchId')
+    .whereRef('pipelineActions.position', '=', 'pipelines.position');
+  return [
+    ...given(type, (one) => eb('pipelines.type', '=', one)),
+    ...given(proofHashes, isOfProof),
+    ...given(action, (one) =>
+      eb.exists(actions.where('pipelineActions.kind', '=', one as PipelineAction['kind'])),
+    ),
+    ...given(toAddress, (one) => eb.exists(actions.where('pipelineActions.recipient', '=', one as never))),
+  ];
+};
+
+export const pipelineRepository = (session: Session) => {
+  const { db } = session;
+  const pipelines = db.selectFrom('pipelines');
+  const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
+  const setLanded = async (
+    batchId: string,
+    position: number,
+    change: Pick<Row<'pipelines'>, 'signature' | 'dateLanded'>,
+  ): Promise<void> => {
+    const { numUpdatedRows } = await db
+      .updateTable('pipelines')
+      .set(change)
+      .where('batchId', '=', batchId)
+      .where('position', '=', position)
+      .executeTakeFirst();
+    expectAffected(numUpdatedRows, 1, `There is no pipeline ${position} of batch ${batchId}.`);
+  };
+
+  return {
+    /** @param actions - in base units, for each of the pipelines. */
+    async insert(
+      batch: { readonly id: string; readonly tokenId: string },
+      planned: readonly PlannedPipeline[],
+      actions: readonly (readonly PipelineAction[])[],
+    ): Promise<void> {
+      const rows = planned.map((pipeline, position) => ({
+        ...pipeline,
+        ...{ batchId: batch.id, tokenId: batch.tokenId, position, signature: null, dateLanded: null },
+      }));
+      await insertAll(session, 'pipelines', rows);
+      const parts = actions.flatMap((of, position) =>
+        of.map((action, number) => ({ ...action, batchId: batch.id, position, number })),
+      );
+      await insertAll(session, 'pipelineActions', parts);
+    },
+
+    ofBatch: (batchId: string): Promise<readonly PlannedPipeline[]> =>
+      ofBatch(batchId).select(PLANNED).execute(),
+
+    list: ({ batchId, txHash, hasLanded, at, notAt, from, limit, ...filter }: PipelinesQuery) =>
+      ofBatch(batchId)
+        .select([...PLANNED, 'position', 'signature', 'dateLanded'])
+        .where('position', '>=', from)
+        .where((eb) =>
+          eb.and([
+            ...given(txHash, (one) => eb('signature', '=', one)),
+            ...given(hasLanded, (isOne) => eb('dateLanded', isOne ? 'is not' : 'is', null)),
+            ...given(at, (one) => eb('position', '=', one)),
+            ...given(notAt, (one) => eb('position', '<>', one)),
+            ...pipelineConditions(eb, filter),
+          ]),
+        )
+        .limit(limit)
+        .execute() as Promise<readonly PipelineRow[]>,
+
+    /** Transactions of a bundle have executed the pipelines from `first` on. */
+    async land(batchId: string, first: number, signatures: readonly string[], dateLanded: string) {
+      for (const [offset, signature] of signatures.entries())
+        await setLanded(batchId, first + offset, { signature, dateLanded });
+    },
+
+    /** Members have executed these; by which transactions is not known. */
+    async landElsewhere(batchId: string, positions: readonly number[], dateLanded: string): Promise<void> {
+      for (const position of positions) await setLanded(batchId, position, { signature: null, dateLanded });
+    },
+
+    /** A fork has taken back that these were executed. */
+    async takeBack(batchId: string, first: number, count: number): Promise<void> {
+      for (let position = first; position < first + count; position += 1)
+        await setLanded(batchId, position, { signature: null, dateLanded: null });
+    },
+
+    /** What each pipeline of a batch comes to, for sums. */
+    amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
+      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
+
+    /** Burns and airdrops, newest first: one row for each that has moved tokens. */
+    async moved(filter: MovedFilter): Promise<readonly Moved[]> {
+      const { tokenId, kind, types, proofHashes, recipient, since, until, before, limit } = filter;
+      const behind = (date: string, id: string, position: string, number: string) =>
+        before === undefined
+          ? sql`true`
+          : sql`(${sql.ref(date)}, ${sql.ref(id)}, ${sql.ref(position)}, ${sql.raw(number)}) < (${before.date}, ${before.id}, ${before.position}, ${before.number})`;
+      const within = (date: string, typeName: string) =>
+        sql.join(
+          [
+            ...given(since, (one) => sql`${sql.ref(date)} >= ${one}`),
+            ...given(until, (one) => sql`${sql.ref(date)} < ${one}`),
+            ...given(types, (some) => sql`${sql.ref(typeName)} in (${sql.join(some)})`),
+            ...given(proofHashes, isOfProof),
+            sql`true`,
+          ],
+          sql` and `,
+        );
+      const burns = sql`select 'BURN' as kind, date_settled as date_moved, amount, cast(null as text) as recipient, proof_type as type,
+          proof_hash, signature, cast(null as text) as batch_id, request_id as id, "index" as position, 0 as number
+        from burns where token_id = ${tokenId} and status = 'SUCCESS' and date_settled is not null
+          and ${within('date_settled', 'proof_type')} and ${behind('date_settled', 'request_id', 'index', '0')}
+        order by date_settled desc, request_id desc, "index" desc limit ${limit}`;
+      const actions = sql`select a.kind, p.date_landed as date_moved, a.amount, a.recipient, p.type, p.proof_hash, p.signature, p.batch_id,
+          p.batch_id as id, p.position, a.number
+        from pipelines as p join pipeline_actions as a on a.batch_id = p.batch_id and a.position = p.position
+        where p.token_id = ${tokenId} and p.date_landed is not null and a.amount is not null
+          and ${kind === undefined ? sql`true` : sql`a.kind = ${kind}`}
+          and ${recipient === undefined ? sql`true` : sql`a.recipient = ${recipient}`}
+          and ${within('p.date_landed', 'p.type')} and ${behind('p.date_landed', 'p.batch_id', 'p.position', 'a.number')}
+        order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${limit}`;
+      const hasBurns = kind !== 'AIRDROP' && recipient === undefined;
+      const both = hasBurns
+        ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
+        : actions;
+      const { rows } = await sql<Omit<Moved, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }>`
+        select * from (${both}) as moved order by date_moved desc, id desc, position desc, number desc limit ${limit}`.execute(
+        db,
+      );
+      return rows.map(({ dateMoved: date, id, position, number, ...row }) => ({
+        ...row,
+        ...{ date, place: { id, position: Number(position), number: Number(number) } },
+      }));
+    },
+  };
+};
