@@ -116,7 +116,8 @@ function engineOver<OwnChain extends Chain>(
   const instance = `${hostname()}/${pid}`;
   const leases = new Leases(instance);
   opened.keep(keyring);
-  opened.keep({ close: () => leases.giveUp() });
+  // The store, which is closed next, waits for what is written for that.
+  opened.keep({ close: () => void leases.giveUp() });
   const engine = createEngine({
     ...parts,
     store: meter?.store(store) ?? store,
