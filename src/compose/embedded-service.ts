@@ -4,7 +4,7 @@ import { createSender } from '../chain/send.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Ambient } from './context.js';
 import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
-import { withPatience } from './patience.js';
+import { waitingForOthers, withPatience } from './patience.js';
 import { findProject } from './project.js';
 import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
 import type { Settings } from './settings.js';
@@ -47,13 +47,14 @@ async function serviceOver(
   const { reader, ...chain } = await chainOf(opened, ambient);
   const project = await store.read((tx) => findProject(tx, settings));
   const { tokenId, flywheel } = project;
+  const waitMs = settings.waitSeconds.value * 1_000;
   const { source, value: given } = settings.pinned;
   let pins = source === 'flag' && given !== null ? pinsOf(given) : project.pins;
   return {
     kind: 'embedded',
     ...chain,
-    // A local ledger is never waited for.
-    service: rpc === null ? engine : withPatience(engine, settings.waitSeconds.value * 1_000),
+    // A local ledger itself is never waited for.
+    service: waitingForOthers(ambient, rpc === null ? engine : withPatience(engine, waitMs), waitMs),
     credential: project.credential,
     ...{ chain: reader, history: reader },
     isOnThisMachine: rpc === null,

@@ -1,5 +1,7 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { pid } from 'node:process';
 import type { Chain } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
@@ -14,6 +16,7 @@ import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { EngineDeps, EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
+import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
@@ -34,7 +37,6 @@ import { type OpenedKeyring, openKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
 import { connectionsOf, openDatabase, requireGenesis } from './database.js';
 import { createFileKeyring } from './file-keyring.js';
-import { createInstances } from './instances.js';
 import { type ClusterConfig, dataFiles, isOnCluster, type LocalConfig } from './local-config.js';
 import type { Meter } from './measure.js';
 import { Opened } from './opened.js';
@@ -111,18 +113,19 @@ function engineOver<OwnChain extends Chain>(
   { limits, meter, onEvent }: EngineOptions,
 ): OpenedEngine<OwnChain> {
   const { store, chain, keyring } = parts;
-  const instances = createInstances();
-  opened.keep({ close: () => instances.release() });
+  const instance = `${hostname()}/${pid}`;
+  const leases = new Leases(instance);
   opened.keep(keyring);
+  // The store, which is closed next, waits for what is written for that.
+  opened.keep({ close: () => void leases.giveUp() });
   const engine = createEngine({
     ...parts,
     store: meter?.store(store) ?? store,
     chain: meter?.chain(chain) ?? chain,
-    ...{ ids: randomIds, instances, actor: processActor() },
+    ...{ ids: randomIds, leases, actor: processActor() },
     limits: { ...DEFAULT_LIMITS, ...limits },
-    ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instances.id) }),
+    ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instance) }),
   });
-  const { id: instance } = instances;
   return { engine, store, chain, rpc, genesis, instance, verify, close: () => opened.close() };
 }
 

@@ -6,6 +6,7 @@ import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import type { EngineEvent } from './events.js';
+import type { Leases } from './lease.js';
 
 /** What a key signs for. */
 export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
@@ -15,17 +16,6 @@ export interface Keyring {
   /** @throws `ERR_STORE_UNAVAILABLE` when there is no key for the address, `ERR_KEYPAIR_INVALID` when another one was given. */
   get(address: Address, role: KeyRole): Signer;
   create(): Signer;
-}
-
-/**
- * Tells the engines that share a store apart, so that the work of a dead one is taken over at once and that of a living
- * one never is.
- */
-export interface Instances {
-  /** Of this engine. */
-  readonly id: string;
-  /** False only if the engine with this id is certain to be gone. */
-  isAlive(id: string): boolean;
 }
 
 export interface EngineLimits {
@@ -58,7 +48,8 @@ export interface EngineDeps {
   readonly treasury: Address | null;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly instances: Instances;
+  /** What this engine works on now. */
+  readonly leases: Leases;
   /** Who administers, as the audit log names them. */
   readonly actor: string;
   readonly limits: EngineLimits;
@@ -69,6 +60,3 @@ export interface EngineDeps {
   /** Hears what is done, for a log. */
   readonly onEvent?: (event: EngineEvent) => void;
 }
-
-/** For how long an engine is believed to work on a request after its last sign of life. */
-export const LEASE_MS = 60_000;

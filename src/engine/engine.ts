@@ -34,7 +34,6 @@ import { watchLandings } from './landings/watch.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
-import { KeysInFlight } from './requests/key-unused.js';
 import { type EngineState, engineState } from './state.js';
 import { listUnfinished } from './unfinished.js';
 
@@ -119,9 +118,8 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
 };
 
 function createService(deps: EngineDeps): Service {
-  const keys = new KeysInFlight();
   return {
-    ...eachOperation((id, input, call) => OPERATIONS[id](deps, keys, input, call)),
+    ...eachOperation((id, input, call) => OPERATIONS[id](deps, input, call)),
     close: async () => {
       await deps.store.close();
       await deps.chain.close();

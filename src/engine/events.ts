@@ -22,7 +22,7 @@ export type EngineEvent = {
       readonly requestId?: string;
     }
   /** Another engine had it, and does not work on it any more. */
-  | { readonly event: 'taken over'; readonly from: string }
+  | { readonly event: 'taken over'; readonly from: string | null }
   /** Another engine has it now; this one does nothing more for it. */
   | { readonly event: 'lease lost' }
   /** Transactions that were signed and written down; they are sent next. */

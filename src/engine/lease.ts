@@ -1,30 +1,33 @@
 /**
- * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and an engine that
- * has lost it, because its process stood still for longer than the lease, sends and signs nothing more.
+ * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and whatever is
+ * written for the work is written in a transaction that first prolongs the lease. So one that was taken over meanwhile, because its
+ * process stood still for longer than the lease, writes nothing more.
  */
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
-import type { FlywheelError } from '../errors/flywheel-error.js';
+import { type FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { StoreTransaction } from '../store/store.js';
-import { type EngineDeps, type Instances, LEASE_MS } from './deps.js';
+import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 
+/** For how long work is believed to go on after its last sign of life: so long the next call may wait after a crash. */
+export const LEASE_MS = 15_000;
 /** Several times within a lease, so that one that fails is no loss. */
 const RENEW_MS = LEASE_MS / 4;
 /** A lease with less than this left is prolonged before anything is sent. */
 const SHORT_MS = LEASE_MS / 2;
 
-/** What is worked on. */
+/** What was just taken. */
 export interface Holding {
   /** Whose it is. */
   readonly tokenId: string;
   /** Of its records; no two in the store have the same. */
   readonly ids: readonly string[];
-  /** Until when it was taken, by the store's clock; nothing that happened since is known. */
+  /** Until when it was taken, by the store's clock. */
   readonly untilMs: number;
-  /** Prolongs it in the store. @returns whether it is still this engine's. */
-  readonly prolong: (tx: StoreTransaction, instance: string, untilMs: number) => Promise<boolean>;
-  /** Gives it back in the store, if it is still this engine's, so that the next call that brings it carries on at once. */
-  readonly giveUp: (tx: StoreTransaction, instance: string) => Promise<unknown>;
+  /** Prolongs it in the store. @returns whether it is still held as it was taken. */
+  readonly prolong: (tx: StoreTransaction, untilMs: number) => Promise<boolean>;
+  /** Gives it back in the store, if it is still held as it was taken, so that the next call carries on at once. */
+  readonly giveUp: (tx: StoreTransaction) => Promise<unknown>;
   /** It is another's by now. */
   readonly lost: () => FlywheelError;
 }
@@ -32,15 +35,15 @@ export interface Holding {
 /** What of a call matters for as long as its work goes on. */
 export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 
-/** The hold of one engine on what it works on, and who waits for that. */
+/** Work that is held, and who waits for it. */
 export interface Lease {
   /** Of what is worked on, as events name it. */
   readonly id: string;
   /**
-   * Prolongs the lease in the transaction that writes something for it.
-   * @throws when another has taken over, which may be far ahead by its clock; nothing more may be written then.
+   * Writes something for the work, in one transaction that first prolongs the lease.
+   * @throws when another has taken over, which may be far ahead by its clock; nothing is written then.
    */
-  readonly renew: (tx: StoreTransaction) => Promise<void>;
+  readonly write: <Result>(work: (tx: StoreTransaction) => Promise<Result>) => Promise<Result>;
   /** Asked before anything is sent. @throws when another has taken over. */
   readonly check: () => Promise<void>;
   /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
@@ -53,54 +56,62 @@ export interface Lease {
 
 /** What has a lease in the store. */
 export interface Leased {
-  readonly id: string;
-  readonly instance: string | null;
+  /** A name of its own for each time that it is taken; `null`: nobody. */
+  readonly holder: string | null;
   readonly leaseUntilMs: number;
 }
 
-/** What each engine of this process works on now. */
-const heldHere = new WeakMap<Instances, Map<string, HeldLease>>();
+/** Is somebody at it? A lease that ends later than any that is taken now is from before the clock was set back. */
+export const isWorkedOn = ({ nowMs }: Pick<StoreTransaction, 'nowMs'>, held: Leased): boolean =>
+  held.holder !== null && held.leaseUntilMs > nowMs && held.leaseUntilMs <= nowMs + LEASE_MS;
 
-/** Is this engine itself at it, whatever time it is? */
-export const isHeldHere = ({ instances }: Pick<EngineDeps, 'instances'>, id: string): boolean =>
-  heldHere.get(instances)?.has(id) === true;
-
-/**
- * What each engine of this process has ended without being able to say so in the store, and until when it had it there. Only that
- * very lease is nobody's: one that was taken since ends at another moment ({@link leaseUntil}).
- */
-const leftHere = new WeakMap<Instances, Map<string, number>>();
-
-/** Is it this engine's by the store, and nobody at it? */
-export const isLeftHere = (
-  { instances }: Pick<EngineDeps, 'instances'>,
-  { id, instance, leaseUntilMs }: Leased,
-): boolean => instance === instances.id && leftHere.get(instances)?.get(id) === leaseUntilMs;
-
-/** Until when this engine has what it takes now. */
-export function leaseUntil(
-  deps: Pick<EngineDeps, 'instances'>,
-  { nowMs }: Pick<StoreTransaction, 'nowMs'>,
-  held: Leased,
-): number {
-  const untilMs = nowMs + LEASE_MS;
-  return isLeftHere(deps, held) ? Math.max(untilMs, held.leaseUntilMs + 1) : untilMs;
+/** Who has what was just taken. */
+export function holderOf({ holder }: Leased): string {
+  invariant(holder !== null, 'What was just taken is held.');
+  return holder;
 }
 
-/** How many pieces of work this engine holds now. */
-export const countHeld = (instances: Instances): number =>
-  new Set(heldHere.get(instances)?.values() ?? []).size;
+/** A lease from now on. */
+export const newLease = (
+  { ids, leases }: Pick<EngineDeps, 'ids' | 'leases'>,
+  { nowMs }: Pick<StoreTransaction, 'nowMs'>,
+): { readonly holder: string; readonly leaseUntilMs: number } => ({
+  holder: `${leases.instance}/${ids.uuid()}`,
+  leaseUntilMs: nowMs + LEASE_MS,
+});
 
-/** All that this engine is at. */
-export const heldIds = ({ instances }: Pick<EngineDeps, 'instances'>): readonly string[] => [
-  ...(heldHere.get(instances)?.keys() ?? []),
-];
+/** All that one engine is at. */
+export class Leases {
+  /** Names the engine to people. */
+  readonly instance: string;
+  readonly #held = new Set<HeldLease>();
 
-/** What this engine waits for with it, as far as that is known. */
-export const waitingHere = (
-  { instances }: Pick<EngineDeps, 'instances'>,
-  id: string,
-): WaitingForChain | undefined => heldHere.get(instances)?.get(id)?.waiting;
+  constructor(instance: string) {
+    this.instance = instance;
+  }
+
+  get count(): number {
+    return this.#held.size;
+  }
+
+  add(lease: HeldLease): void {
+    this.#held.add(lease);
+  }
+
+  delete(lease: HeldLease): void {
+    this.#held.delete(lease);
+  }
+
+  /** What is waited for here with this work, as far as that is known. */
+  waitingFor(id: string): WaitingForChain | undefined {
+    return [...this.#held].find((lease) => lease.isOf(id))?.waiting;
+  }
+
+  /** Nothing more is written by this engine: what it was at is the next one's at once. */
+  async giveUp(): Promise<void> {
+    await Promise.all([...this.#held].map((lease) => lease.giveUp()));
+  }
+}
 
 /**
  * Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. Where it fails
@@ -125,17 +136,13 @@ export async function underLease<Result>(
   }
 }
 
-/** A lease that was just taken, for work that does not begin and end in one place. */
-export const holdLease = (deps: EngineDeps, holding: Holding, caller: Caller): HeldLease =>
-  new HeldLease(deps, holding, caller);
-
 export class HeldLease implements Lease {
   readonly #deps: EngineDeps;
   readonly #holding: Holding;
   readonly #caller: Caller;
   readonly #timer: NodeJS.Timeout;
   waiting: WaitingForChain | undefined;
-  /** What was taken on another line of history need not be this engine's here, nor be as it has left it. */
+  /** What was taken on another line of history need not be held here. */
   readonly #lineage: string;
   #untilMs: number;
   #isLost = false;
@@ -146,62 +153,51 @@ export class HeldLease implements Lease {
     this.#holding = holding;
     this.#lineage = deps.store.lineage;
     this.#untilMs = holding.untilMs;
-    const held = heldHere.get(deps.instances) ?? new Map();
-    const left = leftHere.get(deps.instances);
-    for (const id of holding.ids) {
-      held.set(id, this);
-      left?.delete(id);
-    }
-    heldHere.set(deps.instances, held);
+    deps.leases.add(this);
     this.#timer = setInterval(() => {
       // What cannot be prolonged now is looked at again before anything is sent.
       this.#prolong().catch(() => undefined);
     }, RENEW_MS).unref();
   }
 
+  /** Nothing is done any more. */
   end(): void {
     clearInterval(this.#timer);
-    const held = heldHere.get(this.#deps.instances);
-    for (const id of this.#holding.ids) if (held?.get(id) === this) held.delete(id);
+    this.#deps.leases.delete(this);
   }
 
-  /** Gives back what is held, once nothing more is done for it; never fails. */
+  /** Gives back what is held, once nothing more is done for it; never fails: where the store is out of reach, the lease runs out. */
   async giveUp(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#isLost) return;
-    const { store, instances } = this.#deps;
-    try {
-      await store.transaction((tx) => this.#holding.giveUp(tx, instances.id), this.#holding);
-    } catch {
-      // The store is out of reach or full: this engine knows better until then, any other until the lease has run out.
-      const left = leftHere.get(instances) ?? new Map();
-      for (const id of this.#holding.ids) left.set(id, this.#untilMs);
-      leftHere.set(instances, left);
-    }
+    await this.#deps.store.transaction(this.#holding.giveUp, this.#holding).catch(() => undefined);
   }
 
-  readonly renew = async (tx: StoreTransaction): Promise<void> => {
+  readonly write: Lease['write'] = (work) =>
+    this.#deps.store.transaction(async (tx) => {
+      await this.#renew(tx);
+      return work(tx);
+    }, this.#holding);
+
+  async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    await this.renewBy(tx, () => this.#holding.prolong(tx, this.#deps.instances.id, untilMs));
+    if (tx.lineage !== this.#lineage || !(await this.#holding.prolong(tx, untilMs))) {
+      this.#isLost = true;
+      tell(this.#deps, { operationId: this.id, event: 'lease lost' });
+      throw this.#holding.lost();
+    }
     // Known to hold only once that is written.
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
     });
-  };
-
-  /**
-   * {@link Lease.renew} by another write, which only whoever has it can do.
-   * @param write - returns whether it was done.
-   */
-  async renewBy({ lineage }: StoreTransaction, write: () => Promise<boolean>): Promise<void> {
-    if (lineage === this.#lineage && (await write())) return;
-    this.#isLost = true;
-    tell(this.#deps, { operationId: this.id, event: 'lease lost' });
-    throw this.#holding.lost();
   }
 
   get id(): string {
     return this.#holding.ids[0] ?? '';
+  }
+
+  isOf(id: string): boolean {
+    return this.#holding.ids.includes(id);
   }
 
   get signal(): AbortSignal | undefined {
@@ -225,7 +221,7 @@ export class HeldLease implements Lease {
     return this.#isLost;
   }
 
-  #prolong(): Promise<void> {
-    return this.#deps.store.transaction(this.renew, this.#holding);
+  async #prolong(): Promise<void> {
+    await this.write(async () => undefined);
   }
 }

@@ -13,11 +13,11 @@ import type { JsonValue } from '../values/canonical-json.js';
 import { admit, admitIn, type Principal } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
 import { gapWatchOf } from './gaps/gap-watch.js';
-import { beforeRecord, type KeysInFlight } from './requests/key-unused.js';
 import {
   noRepeat,
   type RequestIdentity,
   readReply,
+  refusedByContent,
   requestIdentity,
   requireReadable,
   requireRepeat,
@@ -62,7 +62,6 @@ interface KeyedPlan<Id extends KeyedOperationId, Input> extends Plan<Id, Input, 
 /** One operation, ready to be called. */
 export type EngineOperation<Id extends OperationId> = (
   deps: EngineDeps,
-  keys: KeysInFlight,
   input: unknown,
   call: Call,
 ) => Promise<Reply<AnswerOf<Id>>>;
@@ -73,7 +72,7 @@ export const operation =
     id: Id,
     plan: Plan<Id, Input, Admitted<Input>>,
   ): EngineOperation<Id> =>
-  (deps, _keys, input, call) =>
+  (deps, input, call) =>
     withOwnError(plan.failure, call, async () => {
       const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
       const parsed = plan.parse(input, { deps, principal });
@@ -84,8 +83,8 @@ export const operation =
 /** An operation whose calls are known by their idempotency key. */
 export const keyedOperation =
   <Id extends KeyedOperationId, Input>(id: Id, plan: KeyedPlan<Id, Input>): EngineOperation<Id> =>
-  (deps, keys, input, call) =>
-    withOwnError(plan.failure, call, () => keys.run(id, call, () => callKeyed(id, plan, deps, input, call)));
+  (deps, input, call) =>
+    withOwnError(plan.failure, call, () => callKeyed(id, plan, deps, input, call));
 
 async function callKeyed<Id extends KeyedOperationId, Input>(
   id: Id,
@@ -101,9 +100,12 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
       value === undefined ? undefined : await tx.requests.find(principal.key.tokenId, id, value);
     return { principal, value, earlier, nowMs: tx.nowMs };
   });
-  const parse = (): Input => plan.parse(given, { deps, principal });
-  const place = { tokenId: principal.key.tokenId, operation: id, value };
-  const input = plan.saysUnused ? await beforeRecord(deps, place, parse) : parse();
+  let input: Input;
+  try {
+    input = plan.parse(given, { deps, principal });
+  } catch (error) {
+    throw plan.saysUnused && earlier === undefined ? refusedByContent(value, error) : error;
+  }
   const admitted = { deps, principal, input, call };
   // Its shape has been judged, and whatever else the text of a request holds is JSON too.
   const body = given as JsonValue;

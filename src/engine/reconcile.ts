@@ -6,17 +6,17 @@
 import type { RecoveryTerms } from '../contract/recovery.js';
 import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
-import type { TakenRequest, TakeTerms } from '../store/repositories/unfinished.js';
+import type { TakenRequest } from '../store/repositories/unfinished.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { openOf, settleBurns, writeOutcomes } from './burns/chunk.js';
-import { type EngineDeps, LEASE_MS } from './deps.js';
+import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
 import { watchLandings } from './landings/watch.js';
-import { type Caller, heldIds, underLease } from './lease.js';
+import { type Caller, newLease, underLease } from './lease.js';
 import { requestHolding } from './requests/requests.js';
 
 export interface Reconciled {
@@ -79,14 +79,12 @@ export class Reconciler {
     await this.#try('what has landed and is not final', 'landings', terms, () =>
       watchLandings(deps, { tokenId }),
     );
-    const left = await deps.store.read(async ({ unfinished, nowMs }) => ({
-      gone: (await unfinished.holders(nowMs)).filter((holder) => !deps.instances.isAlive(holder)),
+    const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(tokenId),
       setUps: await unfinished.setUps(tokenId),
       executions: [...(await unfinished.executions(tokenId)), ...(await unfinished.closings(tokenId))],
     }));
-    const { burns, requests } =
-      left.burns.length > 0 ? await this.#settleRequests(left.gone, terms) : NOTHING;
+    const { burns, requests } = left.burns.length > 0 ? await this.#settleRequests(terms) : NOTHING;
     let batches = 0;
     for (const id of left.setUps) {
       const work = async (): Promise<boolean> => {
@@ -110,18 +108,15 @@ export class Reconciler {
   }
 
   /** Takes them one by one, so that several servers share them: none waits for what another is at. */
-  async #settleRequests(
-    gone: readonly string[],
-    terms: ReconcileTerms,
-  ): Promise<Pick<Reconciled, 'burns' | 'requests'>> {
+  async #settleRequests(terms: ReconcileTerms): Promise<Pick<Reconciled, 'burns' | 'requests'>> {
     const deps = this.#deps;
     const tried = new Set<string>();
     let burns = 0;
     let requests = 0;
     while (terms.signal?.aborted !== true) {
-      const except = [...tried, ...this.#delayed(), ...heldIds(deps)];
+      const except = [...tried, ...this.#delayed()];
       const taken = await this.#try('what is pending', 'pending', terms, () =>
-        takeBurns(deps, { gone, except, tokenId: terms.tokenId ?? null }),
+        takeBurns(deps, except, terms.tokenId ?? null),
       );
       if (taken === undefined) break;
       const { request, from } = taken;
@@ -185,12 +180,12 @@ export class Reconciler {
 }
 
 const takeBurns = (
-  { store, instances }: EngineDeps,
-  terms: Pick<TakeTerms, 'gone' | 'except' | 'tokenId'>,
+  deps: EngineDeps,
+  except: readonly string[],
+  tokenId: string | null,
 ): Promise<TakenRequest | undefined> =>
-  store.transaction(
-    ({ unfinished, nowMs }) =>
-      unfinished.takeBurns({ ...terms, instance: instances.id, nowMs, leaseUntilMs: nowMs + LEASE_MS }),
+  deps.store.transaction(
+    (tx) => tx.unfinished.takeBurns({ lease: newLease(deps, tx), nowMs: tx.nowMs, except, tokenId }),
     { tokenId: null },
   );
 
@@ -206,10 +201,7 @@ async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: C
       }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
-      await deps.store.transaction(async (tx) => {
-        await lease.renew(tx);
-        await writeOutcomes(tx, token.id, settled);
-      }, request);
+      await lease.write((tx) => writeOutcomes(tx, token.id, settled));
       await lease.giveUp();
       return settled.length;
     });

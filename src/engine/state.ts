@@ -3,7 +3,6 @@ import type { Chain } from '../chain/chain.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { EngineDeps } from './deps.js';
-import { countHeld } from './lease.js';
 
 export interface WalletState {
   /** Name of the project, or the symbol of its token. */
@@ -32,13 +31,13 @@ const MAX_DATED = 50;
 type Owner = Omit<WalletState, 'lamports'> & { readonly address: Address };
 
 export async function engineState(deps: EngineDeps): Promise<EngineState> {
-  const { store, chain, instances } = deps;
+  const { store, chain, leases } = deps;
   const { owners, ...state } = await store.read(async (tx) => ({
     ...(await unfinishedState(tx)),
     gaps: (await tx.gaps.allOpen()).length,
     owners: await walletOwners(tx),
   }));
-  return { ...state, leases: countHeld(instances), wallets: await walletsOf(chain, owners) };
+  return { ...state, leases: leases.count, wallets: await walletsOf(chain, owners) };
 }
 
 async function unfinishedState(

@@ -5,7 +5,7 @@ import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
 import { currentRecord } from './batches/batch-claim.js';
 import type { EngineDeps } from './deps.js';
-import { isWorkedOn } from './requests/requests.js';
+import { isWorkedOn } from './lease.js';
 
 /** Everything that is pending, whether or not anybody is at it: burns, then set-ups, then executions. */
 export async function listUnfinished(
@@ -14,15 +14,15 @@ export async function listUnfinished(
 ): Promise<readonly UnfinishedWork[]> {
   return deps.store.read(async (tx) => {
     const work: UnfinishedWork[] = [];
-    for (const id of await tx.unfinished.burnRequests(tokenId)) work.push(await burnsOf(deps, tx, id));
-    for (const id of await tx.unfinished.setUps(tokenId)) work.push(await batchOf(deps, tx, id, 'initBatch'));
+    for (const id of await tx.unfinished.burnRequests(tokenId)) work.push(await burnsOf(tx, id));
+    for (const id of await tx.unfinished.setUps(tokenId)) work.push(await batchOf(tx, id, 'initBatch'));
     for (const id of await tx.unfinished.executions(tokenId))
-      work.push(await batchOf(deps, tx, id, 'executeBatch'));
+      work.push(await batchOf(tx, id, 'executeBatch'));
     return work;
   });
 }
 
-async function burnsOf(deps: EngineDeps, tx: StoreTransaction, requestId: string): Promise<UnfinishedWork> {
+async function burnsOf(tx: StoreTransaction, requestId: string): Promise<UnfinishedWork> {
   const request = await tx.requests.get(requestId);
   invariant(request !== undefined, 'A request stays for as long as it has pending burns.');
   const burns = await tx.burns.ofRequest(requestId);
@@ -30,7 +30,7 @@ async function burnsOf(deps: EngineDeps, tx: StoreTransaction, requestId: string
     id: requestId,
     operation: request.operation,
     idempotencyKey: request.value,
-    running: isWorkedOn(deps, tx, request),
+    running: isWorkedOn(tx, request),
     dateBegun: request.dateCreated,
     signatures: burns.filter(({ status }) => status === 'PENDING').map(({ signature }) => signature),
   };
@@ -42,20 +42,19 @@ const PHASES: Readonly<Record<'initBatch' | 'executeBatch', readonly BundlePhase
 };
 
 async function batchOf(
-  deps: EngineDeps,
   tx: StoreTransaction,
   batchId: string,
   operation: keyof typeof PHASES,
 ): Promise<UnfinishedWork> {
   const batch = await currentRecord(tx, batchId);
   const init = await tx.requests.get(batch.requestId);
-  const isBeingSetUp = operation === 'initBatch' && init?.status === 'running' && isWorkedOn(deps, tx, init);
+  const isBeingSetUp = operation === 'initBatch' && init?.status === 'running' && isWorkedOn(tx, init);
   const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
   return {
     id: batchId,
     operation,
     idempotencyKey: operation === 'initBatch' ? (init?.value ?? null) : null,
-    running: isBeingSetUp || isWorkedOn(deps, tx, batch),
+    running: isBeingSetUp || isWorkedOn(tx, batch),
     dateBegun: batch.dateCreated,
     signatures: bundles
       .filter(({ status }) => status === 'PENDING')

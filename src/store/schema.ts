@@ -134,8 +134,8 @@ export const TABLES = {
       executeResult: optional(json<ExecuteResult>()),
       /** Rent that its accounts take on chain while it is not closed. */
       setupRentLamports: u64(),
-      /** Engine instance that executes it now, and until when that is believed. */
-      instance: optional(text()),
+      /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */
+      holder: optional(text()),
       leaseUntilMs: integer(),
       feeLamports: u64(),
       rentPaidLamports: u64(),
@@ -330,9 +330,8 @@ export const TABLES = {
       value: text(),
       fingerprint: text<Sha256>(),
       status: oneOf('running', 'done'),
-      /** Engine instance that works on it, or worked on it when it died. */
-      instance: text(),
-      /** Until when its instance is believed to work on it, unless it is known to be dead. */
+      /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */
+      holder: optional(text()),
       leaseUntilMs: integer(),
       /** JSON text of the successful answer; `null` while running. */
       reply: optional(text()),

@@ -15,7 +15,6 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
-import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
@@ -30,12 +29,15 @@ import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { LedgerTables } from '../simulation/audit/tables.js';
+import { HandClock } from './chain.js';
+import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 
 export { SHARED_LIMITS };
@@ -61,6 +63,8 @@ export interface TestEngine extends OpenedEngine<LocalChain> {
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   /** A second engine on the same directory, as another process would open it. */
   reopen(): Promise<OpenedEngine<LocalChain>>;
+  /** Lets so much time pass that what a dead engine held is anybody's. */
+  passLease(): void;
   destroy(): Promise<void>;
 }
 
@@ -137,7 +141,7 @@ export async function openTestEngine(
   input: Partial<RegisterInput> = {},
   options: TestEngineOptions = {},
 ): Promise<TestEngine> {
-  const { store, clock = systemClock, limits } = options;
+  const { store, clock = new RunningClock(), limits } = options;
   const settings: Settings = {
     clock,
     ...(limits ? { limits } : {}),
@@ -158,11 +162,16 @@ export async function openTestEngine(
       treasury: config.treasury,
       clock,
       ids: randomIds,
-      instances: createInstances(),
+      leases: new Leases('test'),
       actor: 'test',
       limits: { ...DEFAULT_LIMITS, ...limits },
     },
     register: (more = {}) => registerProject(opened, more),
+    passLease: () => {
+      if (clock instanceof RunningClock) clock.pass(LEASE_MS + 1);
+      else if (clock instanceof HandClock) clock.timeMs += LEASE_MS + 1;
+      else throw new Error('The clock of the test cannot be moved.');
+    },
     reopen: () => openLedgerEngine(dataDir, config, settings),
     destroy: async () => {
       await opened.close();
@@ -205,7 +214,7 @@ export function storeBy(store: Store, clock: Clock): Store {
 export function engineBeside({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine {
   const { store = deps.store, clock } = parts;
   const own = { store: clock === undefined ? store : storeBy(store, clock) };
-  return createEngine({ ...deps, instances: createInstances(), ...parts, ...own });
+  return createEngine({ ...deps, leases: new Leases('beside'), ...parts, ...own });
 }
 
 export const aBurnRequest = (burnAmount: number, more: Partial<BurnRequest> = {}): BurnRequest => ({

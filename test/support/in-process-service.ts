@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
-import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { EngineDeps } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Address } from '../../src/values/address.js';
@@ -103,8 +103,6 @@ export interface OtherServer {
   readonly afterCommit?: () => Promise<unknown>;
   /** For how long it waits for a store that somebody else has locked. */
   readonly storePatienceMs?: number;
-  /** It stands on another machine, where nobody can see whether it still runs. */
-  readonly isElsewhere?: boolean;
   readonly maxBodyBytes?: number;
 }
 
@@ -247,7 +245,7 @@ interface Serving {
 }
 
 const engineOver = ({ test, chain }: World, parts: Partial<EngineDeps>): Engine =>
-  createEngine({ ...test.deps, chain, instances: createInstances(), ...parts });
+  createEngine({ ...test.deps, chain, leases: new Leases('server'), ...parts });
 
 async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
   const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
@@ -346,15 +344,14 @@ function breakStore(path: string, fault: StoreFault): () => void {
 
 async function beside(world: World, other: OtherServer, use: (url: string) => Promise<void>): Promise<void> {
   const { test } = world;
-  const { dies, storePatienceMs, isElsewhere } = other;
-  const instances = createInstances();
-  const death = dies === undefined ? undefined : new Death(() => instances.release());
+  const { dies, storePatienceMs } = other;
+  // Whoever comes after it comes when its leases are over.
+  const death = dies === undefined ? undefined : new Death(() => world.clock.pass(LEASE_MS + 1));
   const own =
     storePatienceMs === undefined
       ? undefined
       : await openSqliteStore({ path: dataFiles(test.dataDir).store, busyTimeoutMs: storePatienceMs });
   const parts: Partial<EngineDeps> = {
-    instances: isElsewhere === true ? { id: 'another-machine/1-0/1', isAlive: () => true } : instances,
     chain: sendingChain(failingChain(world.chain, other.chain), other, death),
     store: watchedStore(own ?? test.deps.store, death, other.afterCommit),
   };

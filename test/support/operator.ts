@@ -20,6 +20,9 @@ const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'cur
   .concat(['pipelines', 'burns', 'report', 'key'])
   .flatMap((operation) => ['--rate', `${operation}=10000/s`]);
 
+/** So long a killed engine is waited for, and a little. */
+const LEASE_MS = 15_100;
+
 /** Of the supply in a mint's account. */
 const SUPPLY_OFFSET = 36;
 
@@ -226,7 +229,15 @@ export async function anOperator(
   // The service here answers at once or never, and a test has no time to wait for a second try.
   const withFlags = (words: readonly string[]): readonly string[] =>
     mode === 'embedded' || words[1] === 'remove' ? words : [...words, '--max-wait', '0'];
-  const run = (...words: readonly string[]) => flywheel({ home: directory }, ...withFlags(words));
+  // What a killed command of the embedded engine held is anybody's once its lease is over: later commands run that much later.
+  let laterMs = 0;
+  const environment = (fault: Fault = {}): { home: string; env: Record<string, string> } => {
+    const clockAheadMs = laterMs + (fault.clockAheadMs ?? 0);
+    const isPlain = clockAheadMs === 0 && Object.keys(fault).length === 0;
+    const env = isPlain ? {} : faultEnvironment({ ...fault, clockAheadMs }, dataDir);
+    return { home: directory, env };
+  };
+  const run = (...words: readonly string[]) => flywheel(environment(), ...withFlags(words));
   return {
     mode,
     directory,
@@ -239,9 +250,12 @@ export async function anOperator(
       return name;
     },
     run,
-    runWith: (fault, ...words) =>
-      flywheel({ home: directory, env: faultEnvironment(fault, dataDir) }, ...withFlags(words)),
-    start: (...words) => startFlywheel({ home: directory }, withFlags(words)),
+    runWith: async (fault, ...words) => {
+      const ended = await flywheel(environment(fault), ...withFlags(words));
+      if (mode === 'embedded' && ended.signal === 'SIGKILL') laterMs += LEASE_MS;
+      return ended;
+    },
+    start: (...words) => startFlywheel(environment(), withFlags(words)),
     paste: (line) =>
       ending(
         spawn(
@@ -249,7 +263,12 @@ export async function anOperator(
           ['-c', `flywheel() { '${process.execPath}' '${ROOT}bin/flywheel.js' "$@"; }\n${line}`],
           {
             cwd: tmpdir(),
-            env: { HOME: directory, PATH: process.env['PATH'], XDG_CACHE_HOME: CODE_CACHE },
+            env: {
+              ...environment().env,
+              HOME: directory,
+              PATH: process.env['PATH'],
+              XDG_CACHE_HOME: CODE_CACHE,
+            },
           },
         ),
       ),

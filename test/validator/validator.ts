@@ -27,7 +27,6 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
-import { createInstances } from '../../src/compose/instances.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
 import { readProgramConfig } from '../../src/compose/registration/state.js';
@@ -35,6 +34,7 @@ import type { RegisterInput } from '../../src/contract/admin.js';
 import { insertKey } from '../../src/engine/admin/keys.js';
 import { registrationView } from '../../src/engine/admin/registration-view.js';
 import { createEngine } from '../../src/engine/engine.js';
+import { Leases } from '../../src/engine/lease.js';
 import { settle } from '../../src/engine/settle/settle.js';
 import type { FlywheelRecord, TokenRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
@@ -191,7 +191,6 @@ export async function openOnValidator(
   const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
   const chain = chainOf(url);
   const keyring = createFileKeyring(dataFiles(dataDir).keys);
-  const [instances, limits] = [createInstances(), DEFAULT_LIMITS];
   const deps: TestDeps = {
     store,
     chain,
@@ -199,9 +198,9 @@ export async function openOnValidator(
     treasury: null,
     clock: systemClock,
     ids: randomIds,
-    instances,
+    leases: new Leases('test'),
     actor: 'test',
-    limits,
+    limits: DEFAULT_LIMITS,
   };
   const engine = createEngine(deps);
   const register = (input: Partial<RegisterInput> = {}) => registerOn(url, deps, input);
@@ -214,7 +213,6 @@ export async function openOnValidator(
   const nothing = async (): Promise<void> => undefined;
   const close = async (): Promise<void> => {
     await chain.close();
-    instances.release();
     await store.close();
     rmSync(dataDir, { recursive: true, force: true });
   };

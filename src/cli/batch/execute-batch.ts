@@ -37,9 +37,6 @@ export interface ApprovalTerms {
   key(signedTx: string | undefined): string;
 }
 
-/** Pause between two looks at an execution by another process. */
-const POLL_MS = 250;
-
 /** Times that an approval is signed again because the last one has expired. */
 const MAX_APPROVALS = 3;
 
@@ -91,29 +88,16 @@ async function executeWith(
   request: ExecuteBatchRequest,
   key: string,
 ): Promise<ExecuteResult> {
-  const { context, settings, output } = session;
-  const endMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
-  output.progress.show('executing the batch …');
+  const { progress } = session.output;
+  progress.show('executing the batch …');
   try {
-    for (;;) {
-      try {
-        const reply = await opened.service.executeBatch(request, callWith(session, opened, key));
-        noteReply(session, reply);
-        return reply.value.result;
-      } catch (error) {
-        // Over HTTP the client has waited already.
-        if (opened.kind === 'remote' || !isBeingDone(error) || context.clock.nowMs() >= endMs) throw error;
-        await context.sleep(POLL_MS);
-      }
-    }
+    const reply = await opened.service.executeBatch(request, callWith(session, opened, key));
+    noteReply(session, reply);
+    return reply.value.result;
   } finally {
-    output.progress.clear();
+    progress.clear();
   }
 }
-
-/** Another process executes the batch: asked again, the service tells its outcome. */
-const isBeingDone = (error: unknown): boolean =>
-  isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY') || isFlywheelError(error, 'ERR_BATCH_IN_PROGRESS');
 
 /** Signs an approval and keeps it, if this command can and none is there or needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
 async function signNow(

@@ -44,7 +44,7 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (blocked !== null) return blocked;
   if (kindOf(before) === 'Executed') return null;
   // It can run already, no matter who approved it: so it counts from now on, even where it is refused here for being too much.
-  if (kindOf(before) === 'Approved') await deps.store.transaction((tx) => holdFromNow(tx, batch), batch);
+  if (kindOf(before) === 'Approved') await lease.write((tx) => holdFromNow(tx, batch));
   await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
   if (kindOf(before) !== 'Active') return null;
   if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
@@ -143,10 +143,10 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
     lease,
   });
   const { failure } = phase;
-  await deps.store.transaction(async (tx) => {
+  await lease.write(async (tx) => {
     await phase.settle(tx);
     if (failure !== null) await holdWhileWaiting(tx, batch);
-  }, batch);
+  });
   if (failure === null || kindOf(await readPlanned({ deps, context, batch })) !== 'Active') return;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',

@@ -1,12 +1,12 @@
 /** Who works on a batch: one engine at a time, whatever it does to it. */
 import type { WaitingForChain } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord } from '../../store/records.js';
+import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
-import { type Holding, leaseUntil, waitingHere } from '../lease.js';
-import { isWorkedOn, waitsFor } from '../requests/requests.js';
+import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
+import { waitsFor } from '../requests/requests.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
@@ -24,7 +24,7 @@ export async function currentRecord(tx: StoreTransaction, batchId: string): Prom
 
 /**
  * Takes the batch, as it is now, for this engine.
- * @throws `ERR_BATCH_IN_PROGRESS` while another that may be alive has it.
+ * @throws `ERR_BATCH_IN_PROGRESS` while somebody is at it.
  */
 export async function claimBatch(
   deps: EngineDeps,
@@ -32,35 +32,41 @@ export async function claimBatch(
   batchId: string,
 ): Promise<BatchRecord> {
   const batch = await currentRecord(tx, batchId);
-  if (isWorkedOn(deps, tx, batch)) throw inProgress(batch.id, waitingHere(deps, batch.id));
-  const claimed = { ...batch, instance: deps.instances.id, leaseUntilMs: leaseUntil(deps, tx, batch) };
-  await tx.batches.claim(batch.id, claimed.instance, claimed.leaseUntilMs);
-  if (batch.instance !== null)
-    tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.instance });
-  return claimed;
+  if (isWorkedOn(tx, batch)) throw inProgress(batch.id, deps.leases.waitingFor(batch.id));
+  const lease = newLease(deps, tx);
+  await tx.batches.claim(batch.id, lease);
+  if (batch.holder !== null)
+    tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.holder });
+  return { ...batch, ...lease };
 }
 
-/** A batch that was just taken, and the request that asks for it, if that has a record. */
-export const batchHolding = (
-  { id, tokenId, leaseUntilMs: untilMs }: BatchRecord,
-  requestId: string | null = null,
-): Holding => ({
-  tokenId,
-  ids: requestId === null ? [id] : [id, requestId],
-  untilMs,
-  prolong: async (tx, instance, toMs) => {
-    // The request may have its answer before all work is done.
-    if (requestId !== null) await tx.requests.renew(requestId, instance, toMs);
-    return tx.batches.renew(id, instance, toMs);
-  },
-  giveUp: async (tx, instance) => {
-    await tx.batches.unclaim(id, instance);
-    // A request that has no answer by now does not use its key up.
-    if (requestId !== null && (await tx.requests.renew(requestId, instance, 0)))
-      await tx.requests.remove(requestId);
-  },
-  lost: () => inProgress(id, undefined),
-});
+/** Whoever held it, and stood still until its lease was over, writes nothing more for it. */
+export async function releaseBatch(tx: StoreTransaction, { id, holder }: BatchRecord): Promise<void> {
+  if (holder !== null) await tx.batches.release(id, holder);
+}
+
+/** A batch that was just taken, and the request that asks for it, if that has a record: taken in the same transaction. */
+export function batchHolding(batch: BatchRecord, request: RequestRecord | null = null): Holding {
+  const { id, tokenId, leaseUntilMs: untilMs } = batch;
+  const holder = holderOf(batch);
+  return {
+    tokenId,
+    ids: request === null ? [id] : [id, request.id],
+    untilMs,
+    prolong: async (tx, toMs) => {
+      // The request may have its answer before all work is done.
+      if (request !== null) await tx.requests.renew(request.id, holderOf(request), toMs);
+      return tx.batches.renew(id, holder, toMs);
+    },
+    giveUp: async (tx) => {
+      await tx.batches.release(id, holder);
+      // A request that has no answer by now does not use its key up.
+      if (request !== null && (await tx.requests.release(request.id, holderOf(request))))
+        await tx.requests.remove(request.id);
+    },
+    lost: () => inProgress(id, undefined),
+  };
+}
 
 const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
   new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on${waitsFor(waiting)}.`, {

@@ -13,9 +13,8 @@ import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { awaitFinal, untilFinal, watchLandings } from '../landings/watch.js';
-import { type Lease, underLease } from '../lease.js';
+import { isWorkedOn, type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
-import { isWorkedOn } from '../requests/requests.js';
 import { batchHolding, claimBatch, currentRecord } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
 import { batchView } from './batch-view.js';
@@ -62,11 +61,13 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead):
   if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
   const init = await tx.requests.get(batch.requestId);
   if (init?.status !== 'running') return batch;
-  if (isWorkedOn(deps, tx, init)) {
+  if (isWorkedOn(tx, init)) {
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being set up.`, {
       retryAfterSeconds: 1,
     });
   }
+  // An init that stood still until its lease was over writes nothing more.
+  if (init.holder !== null) await tx.requests.release(init.id, init.holder);
   return batch;
 }
 
@@ -110,7 +111,7 @@ class Cancellation {
       ({ phase, first, status }) => phase === 'SETUP' && first === 0 && status !== 'FAILED',
     );
     const settled = await this.#runEarlier('SETUP', stored, false);
-    await this.#deps.store.transaction(settled.settle, this.#batch);
+    await this.#lease.write(settled.settle);
     if (opening === undefined) return false;
     const [record] = await this.#deps.chain.lookUp([opening.transactions[0]?.signature ?? '']);
     if (record !== null) return record?.error === null;
@@ -156,7 +157,7 @@ class Cancellation {
 
   async #askOwner(kind: VoteKind): Promise<string> {
     const vote = await issueVote(this.#deps, this.#context, this.#batch, kind);
-    await this.#deps.store.transaction((tx) => tx.batches.addVote(vote), this.#batch);
+    await this.#lease.write((tx) => tx.batches.addVote(vote));
     return Buffer.from(vote.transaction).toString('base64');
   }
 
@@ -172,7 +173,7 @@ class Cancellation {
       stored,
       lease: this.#lease,
     });
-    await this.#deps.store.transaction(phase.settle, this.#batch);
+    await this.#lease.write(phase.settle);
     if (phase.failure === null) return;
     // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
     throw new FlywheelError(
@@ -199,7 +200,7 @@ class Cancellation {
     const foreign = execution.foreign.filter((at) => at >= known);
     const isExecuted =
       found?.proposal?.status.kind === 'Executed' || execution.next === batch.pipelines.length;
-    await store.transaction(async (tx) => {
+    await this.#lease.write(async (tx) => {
       const date = isoTime(tx.nowMs);
       await setUp.settle(tx);
       await votes.settle(tx);
@@ -207,7 +208,7 @@ class Cancellation {
       await countForeign(tx, batch, foreign);
       await releaseHolds(tx, batch);
       await writeEnd(tx, batch, { execution, isExecuted, found, date });
-    }, batch);
+    });
   }
 
   /** The batch in a state that no fork can take back and in which nothing more of it can be executed. */

@@ -52,11 +52,11 @@ export async function closeAccounts(
     isOver: size === null,
     lease,
   });
-  await deps.store.transaction(async (tx) => {
+  await lease.write(async (tx) => {
     await phase.settle(tx);
     if (phase.failure !== null) return;
     const rentReclaimedLamports = rentCollector === null ? 0n : batch.cost.rentPaidLamports;
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
-  }, batch);
+  });
 }

@@ -3,16 +3,16 @@ import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, BundleRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { untilFinal, watchLandings } from '../landings/watch.js';
-import { type Caller, type Lease, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
-import { isWorkedOn, noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
+import { noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
 import { approveBatch } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
@@ -55,7 +55,7 @@ export const executeBatch = keyedOperation('executeBatch', {
 export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    const context = isWorkedOn(deps, tx, batch) ? undefined : await contextOfBatch(deps, tx, batch);
+    const context = isWorkedOn(tx, batch) ? undefined : await contextOfBatch(deps, tx, batch);
     return context && { batch, context };
   });
   if (found === undefined) return false;
@@ -69,7 +69,7 @@ class Execution {
   /** Of the request that asks for it, if one does. */
   readonly #identity: RequestIdentity | null;
   readonly #batch: BatchHead;
-  #requestId: string | null = null;
+  #request: RequestRecord | null = null;
 
   constructor(deps: EngineDeps, context: BatchContext, batch: BatchHead, identity: RequestIdentity | null) {
     this.#deps = deps;
@@ -84,7 +84,7 @@ class Execution {
     // It may have become final only since it was read.
     if (claimed === 'busy') return this.#answer(this.#batch.id, true);
     // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
-    const holding = batchHolding(claimed, this.#requestId);
+    const holding = batchHolding(claimed, this.#request);
     await underLease(this.#deps, holding, caller, async (lease) => {
       const ended = isOver(claimed) ? claimed : await this.#advance(claimed, signedTx, lease);
       if (needsClosing(ended)) await this.#close(ended, lease);
@@ -100,7 +100,7 @@ class Execution {
       if (batch.status === 'AVAILABLE_TO_QUEUE') {
         throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
       }
-      if (isOver(batch) && isWorkedOn(this.#deps, tx, batch)) return 'busy';
+      if (isOver(batch) && isWorkedOn(tx, batch)) return 'busy';
       await this.#requireAsked(tx, batch);
       const claimed = await claimBatch(this.#deps, tx, batch.id);
       if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
@@ -117,7 +117,7 @@ class Execution {
 
   async #open(tx: StoreTransaction, identity: RequestIdentity): Promise<void> {
     const opening = await openRequest(this.#deps, tx, identity);
-    if (opening.kind !== 'replayed') this.#requestId = opening.request.id;
+    if (opening.kind !== 'replayed') this.#request = opening.request;
   }
 
   /** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
@@ -193,22 +193,20 @@ class Execution {
     await this.#awaitForeign(batch, lease, phase);
     const executeResult = resultOf(batch, phase, failureOf(batch, phase, blocked));
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
-    const { store } = this.#deps;
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
     const foreign = phase.foreign.filter((at) => at >= known);
-    await store.transaction(async (tx) => {
-      await lease.renew(tx);
+    await lease.write(async (tx) => {
       await phase.settle(tx);
       await countForeign(tx, batch, foreign);
       await tx.batches.transition(batch.id, status, { executeResult }, isoTime(tx.nowMs));
       if (blocked !== null) await releaseHolds(tx, batch);
-      if (this.#requestId !== null) {
+      if (this.#request !== null) {
         const value: ExecuteBatchResult = { batchId: batch.id as Uuid, result: executeResult };
-        await tx.requests.complete(this.#requestId, JSON.stringify(value));
-        this.#requestId = null;
+        await tx.requests.complete(this.#request.id, JSON.stringify(value));
+        this.#request = null;
       }
-    }, batch);
+    });
     return { ...batch, status, executeResult };
   }
 

@@ -8,18 +8,17 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
-import { beforeRecord } from '../requests/key-unused.js';
 import {
   claimRequest,
-  isWorkedOn,
   openRequest,
   type RequestIdentity,
+  refusedByContent,
   requestHolding,
 } from '../requests/requests.js';
-import { currentRecord } from './batch-claim.js';
+import { currentRecord, releaseBatch } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
@@ -63,7 +62,7 @@ export const initBatch = keyedOperation('initBatch', {
     const context = contextOf(deps, principal);
     const opened =
       earlier === undefined
-        ? await beforeRecord(deps, identity, () => begin(deps, principal, context, identity, list))
+        ? await begin(deps, principal, context, identity, list)
         : await carryOn(deps, identity, earlier);
     const value = await bringUp(deps, context, opened, call);
     return withCost(deps, { value, meta: { replayed: false } });
@@ -85,14 +84,15 @@ const bringUp = (
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    return isWorkedOn(deps, tx, batch) ? undefined : batch;
+    return isWorkedOn(tx, batch) ? undefined : batch;
   });
   if (found === undefined) return false;
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
     if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
-    if (isWorkedOn(deps, tx, request) || isWorkedOn(deps, tx, batch)) return undefined;
+    if (isWorkedOn(tx, request) || isWorkedOn(tx, batch)) return undefined;
+    await releaseBatch(tx, batch);
     const context = await contextOfBatch(deps, tx, batch);
     return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
   }, found);
@@ -123,7 +123,7 @@ async function begin(
   list: readonly unknown[],
 ): Promise<Opened> {
   const held = await readOperatorFunds(deps, context);
-  const planned = await checkAndPlan(deps, principal, context, list);
+  const planned = await checkAndPlan(deps, principal, context, list, identity.value);
   const { pipelines, actions, rentLamports } = planned;
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
@@ -147,7 +147,7 @@ async function begin(
       initResult: null,
       executeResult: null,
       setupRentLamports: rentLamports,
-      instance: null,
+      holder: null,
       leaseUntilMs: 0,
       cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
       dateCreated: isoTime(tx.nowMs),
@@ -169,7 +169,8 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
     // Somebody cancels it.
-    if (isWorkedOn(deps, tx, batch)) throw justRun();
+    if (isWorkedOn(tx, batch)) throw justRun();
+    await releaseBatch(tx, batch);
     return { request: opening.request, batch };
   }, identity);
 }
@@ -192,6 +193,7 @@ export async function checkAndPlan(
   principal: Principal,
   context: BatchContext,
   list: readonly unknown[],
+  key?: string,
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, actions, accountBytes, tooLarge } = await layOut(context, pipelines);
@@ -202,15 +204,17 @@ export async function checkAndPlan(
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
+  const ofContent = [...problems, ...tooLarge];
   const all = [
-    ...problems,
-    ...tooLarge,
+    ...ofContent,
     ...(await capProblems(deps, context, asked)),
     ...(await missingFunds(deps.chain, context, needed)).map(
       (text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text }),
     ),
   ];
-  if (all.length > 0) throw batchRefused(all);
+  const refused = batchRefused(all);
+  if (ofContent.length > 0) throw refusedByContent(key, refused);
+  if (all.length > 0) throw refused;
   return batch;
 }
 

@@ -90,8 +90,7 @@ export async function countVotes(
     bundles.map(({ transactions }) => transactions[0]?.signature ?? ''),
   );
   if (records.every((record) => record === null)) return;
-  await deps.store.transaction(async (tx) => {
-    await lease.renew(tx);
+  await lease.write(async (tx) => {
     for (const [index, bundle] of bundles.entries()) {
       const record = records[index];
       if (record == null) continue;
@@ -103,7 +102,7 @@ export async function countVotes(
       const { feeLamports } = record;
       await tx.batches.addCost(batch.id, { feeLamports, rentPaidLamports: 0n, rentReclaimedLamports: 0n });
     }
-  }, batch);
+  });
 }
 
 /** What has landed; one that failed only when no fork can take that back, since it may succeed on another. */

@@ -98,8 +98,8 @@ class Phase {
   async runRest(): Promise<void> {
     while (this.#next < this.#end) {
       if (this.#failure !== null && !(await this.#passForeign())) return;
-      const { signal } = this.#input.lease;
-      if (signal?.aborted === true) await this.#deps.store.transaction((tx) => this.#settle(tx), this.#input);
+      const { signal, write } = this.#input.lease;
+      if (signal?.aborted === true) await write((tx) => this.#settle(tx));
       signal?.throwIfAborted();
       await this.#runWindow();
       this.#input.lease.tellSteps?.({ done: this.#next, total: this.#end });
@@ -146,24 +146,24 @@ class Phase {
   }
 
   async #runWindow(): Promise<void> {
-    const { chain, store } = this.#deps;
+    const { lease } = this.#input;
     const { window, fresh } = await this.#nextWindow(
       await termsFrom(this.#deps.chain, this.#input, this.#next),
     );
     if (window.length === 0) return;
-    await store.transaction(async (tx) => {
+    await lease.write(async (tx) => {
       await this.#settle(tx);
       if (!this.#begun) await this.#input.before?.(tx);
       if (fresh.length > 0) await tx.bundles.insertMany(fresh);
-    }, this.#input);
+    });
     tellSigned(this.#deps, this.#subject, fresh);
     this.#begun = true;
     for (const bundle of window) this.#pending.set(bundle.first, bundle);
-    const settled = await settle(chain, {
+    const settled = await settle(this.#deps.chain, {
       units: window,
       areNew: fresh.length === window.length,
       as: 'bundles',
-      lease: this.#input.lease,
+      lease,
       renew: (expired, inVain) => this.#signAgain(expired, inVain),
     });
     tellSettled(this.#deps, this.#subject, settled);
@@ -204,10 +204,10 @@ class Phase {
     );
     const renewed = await signSteps(this.#deps, this.#input, steps, terms);
     for (const bundle of expired) this.#unsaved.push({ bundle, status: 'EXPIRED' });
-    await this.#deps.store.transaction(async (tx) => {
+    await this.#input.lease.write(async (tx) => {
       await this.#settle(tx);
       await tx.bundles.insertMany(renewed);
-    }, this.#input);
+    });
     tellSigned(this.#deps, this.#subject, renewed);
     for (const bundle of renewed) this.#pending.set(bundle.first, bundle);
     return renewed;
@@ -267,9 +267,8 @@ class Phase {
     if (this.#isMine(bundle)) this.#failure = failureOf(bundle, at, reason);
   }
 
-  /** Writes outcomes, as long as the work is still this engine's: another that has taken it over writes them itself. */
+  /** Writes outcomes, under the lease: another that has taken the work over writes them itself. */
   async #settle(tx: StoreTransaction): Promise<void> {
-    await this.#input.lease.renew(tx);
     const landed: LandedBundle[] = [];
     for (const { bundle, landedMs, landing, ...outcome } of this.#unsaved) {
       if (landedMs === undefined) await tx.bundles.settle([bundle.id], outcome);

@@ -92,7 +92,7 @@ async function create(
       before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(tx.nowMs)),
     });
     if (phase.failure === null) return { batch, phase };
-    await deps.store.transaction(phase.settle, batch);
+    await input.lease.write(phase.settle);
     const next = await nextBatchIndex(deps.chain, context.flywheel);
     if (next <= batchIndex) {
       const { length } = await fillingTransactions(input, batchIndex);
@@ -139,18 +139,13 @@ function initResult({ batch, phases, total }: Progress, failedTxMsg?: string): I
   };
 }
 
-async function stop(
-  { deps, lease }: SetUpInput,
-  progress: Progress,
-  message: string,
-): Promise<FlywheelError> {
+async function stop({ lease }: SetUpInput, progress: Progress, message: string): Promise<FlywheelError> {
   const { batch, phases } = progress;
   const result = initResult(progress, message);
-  await deps.store.transaction(async (tx) => {
-    await lease.renew(tx);
+  await lease.write(async (tx) => {
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.setInitResult(batch.id, result, isoTime(tx.nowMs));
-  }, batch);
+  });
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${batch.id} stopped: ${message}`, {
     hint: 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
   });
@@ -167,13 +162,12 @@ async function finalize(
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
-  await deps.store.transaction(async (tx) => {
-    await lease.renew(tx);
+  await lease.write(async (tx) => {
     for (const phase of phases) await phase.settle(tx);
     await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));
-  }, batch);
+  });
   return value;
 }

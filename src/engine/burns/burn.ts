@@ -11,7 +11,7 @@ import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { EngineLimits } from '../deps.js';
 import { type KeyedCall, keyedOperation } from '../operation.js';
-import { beforeRecord } from '../requests/key-unused.js';
+import { refusedByContent } from '../requests/requests.js';
 import { batchResult, burnResult, replayedResult, storedResult } from './outcomes.js';
 import { isRefusal, prepareBurns } from './prepare-burns.js';
 import { type BurnRun, runBurns } from './run-burns.js';
@@ -68,14 +68,22 @@ async function runAll(
 ): Promise<readonly ElementOutcome[]> {
   const { deps, principal, identity, earlier } = keyed;
   const elements = await prepareBurns(principal, inputs, deps.limits);
-  if (earlier === undefined) await beforeRecord(deps, identity, () => refuseAtOnce(elements, ends));
+  if (earlier === undefined) refuseAtOnce(elements, ends, identity.value);
   return runBurns({ ...keyed, ...ends, inputs, elements });
 }
 
 /** Elements that cannot be burned whatever the chain says are refused before any lock is taken. */
-function refuseAtOnce(elements: BurnRun['elements'], { onRefused }: Pick<BurnRun, 'onRefused'>): void {
+function refuseAtOnce(
+  elements: BurnRun['elements'],
+  { onRefused }: Pick<BurnRun, 'onRefused'>,
+  key: string | undefined,
+): void {
   const refusals = elements.flatMap((element, index) =>
     isRefusal(element) ? [[index, element] as const] : [],
   );
-  onRefused?.(new Map(refusals));
+  try {
+    onRefused?.(new Map(refusals));
+  } catch (error) {
+    throw refusedByContent(key, error);
+  }
 }

@@ -273,15 +273,12 @@ async function signAgain(
   const recent = await burnSigningTerms(deps.chain, token, burns);
   const signed = await signBurns(token, wallet, burns, recent);
   const renewed = burns.map((burn, position) => unitOf({ ...burn, ...signed[position] }));
-  await deps.store.transaction(
-    async (tx) => {
-      for (const [position, { burn }] of renewed.entries()) {
-        const before = expired[position]?.burn.signature;
-        if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
-      }
-    },
-    { tokenId: token.id },
-  );
+  await lease.write(async (tx) => {
+    for (const [position, { burn }] of renewed.entries()) {
+      const before = expired[position]?.burn.signature;
+      if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
+    }
+  });
   tellSigned(deps, burnsOf(lease.id), renewed);
   return renewed;
 }

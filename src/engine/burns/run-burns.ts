@@ -6,8 +6,7 @@ import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { type HeldLease, holdLease } from '../lease.js';
-import { sayIfUnused } from '../requests/key-unused.js';
+import { HeldLease } from '../lease.js';
 import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { atLeast, readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
@@ -62,7 +61,7 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
     return await progress.finish();
   } catch (error) {
     await progress.giveUp();
-    throw progress.hasRecord ? error : await sayIfUnused(run.deps, run.identity, error);
+    throw error;
   } finally {
     progress.end();
   }
@@ -94,11 +93,6 @@ class Progress {
     run.elements.forEach((element, index) => {
       if (isRefusal(element)) this.#tally.refuse(index, element);
     });
-  }
-
-  /** Is anything of the request stored by this run, or was it found? */
-  get hasRecord(): boolean {
-    return this.#request !== undefined || this.#run.earlier !== undefined;
   }
 
   get chunkBurns(): number {
@@ -180,22 +174,34 @@ class Progress {
     const ahead = takesTime ? await signAhead(context, elements, basis(), onRefused) : undefined;
     if (takesTime && ahead === undefined) return undefined;
     const settled = this.#tally.unwritten;
+    const intents = await this.#store(async (tx, request) => {
+      await writeOutcomes(tx, token.id, settled);
+      const written = await writeIntents(context, tx, request, elements, basis(), ahead);
+      if (written !== undefined) onRefused(written.refusals);
+      return written;
+    });
+    this.#tally.forget(settled);
+    return intents;
+  }
+
+  /** Writes under the lease; the first time it opens the request in the same transaction, and holds it from then on. */
+  async #store<Result>(
+    work: (tx: StoreTransaction, request: RequestRecord) => Promise<Result>,
+  ): Promise<Result> {
+    const { deps, principal } = this.#run;
+    const held = this.#request;
+    if (this.#lease !== undefined && held !== undefined) return this.#lease.write((tx) => work(tx, held));
     let request: RequestRecord | undefined;
     try {
-      const intents = await deps.store.transaction(async (tx) => {
+      const result = await deps.store.transaction(async (tx) => {
         request = await this.#open(tx);
-        await writeOutcomes(tx, token.id, settled);
-        const written = await writeIntents(context, tx, request, elements, basis(), ahead);
-        if (written !== undefined) onRefused(written.refusals);
-        return written;
-      }, this.#run.principal.key);
-      invariant(request !== undefined, 'What is written is of a request.');
+        return work(tx, request);
+      }, principal.key);
       this.#take(request);
-      this.#tally.forget(settled);
-      return intents;
+      return result;
     } catch (error) {
       // It may be stored all the same, and `giveUp` lets the next call with its key have it.
-      if (request !== undefined && isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) this.#take(request);
+      if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) this.#take(request);
       throw error;
     }
   }
@@ -208,19 +214,16 @@ class Progress {
 
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
-    const { deps, principal, reply } = this.#run;
+    const { principal, reply } = this.#run;
     await this.#flights.land();
     const outcomes = this.#tally.inOrder();
     try {
-      await deps.store.transaction(async (tx) => {
-        const request = this.#request ?? (await this.#open(tx));
+      await this.#store(async (tx, { id }) => {
         const stored = reply(outcomes);
-        // First of all, so that nothing is written for what another has taken over.
-        if (stored === null) await this.#lease?.renew(tx);
-        else await this.#answer(tx, request, stored);
         if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#tally.unwritten);
-        if (stored === null) await tx.requests.remove(request.id);
-      }, principal.key);
+        if (stored === null) await tx.requests.remove(id);
+        else await tx.requests.complete(id, stored);
+      });
     } catch (cause) {
       // Without a stored answer a repeat would do what this one says it has not done.
       if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
@@ -235,28 +238,18 @@ class Progress {
     return outcomes;
   }
 
-  async #answer(tx: StoreTransaction, { id }: RequestRecord, reply: string): Promise<void> {
-    const complete = () => tx.requests.completeHeld(id, this.#run.deps.instances.id, reply);
-    if (this.#lease !== undefined) await this.#lease.renewBy(tx, complete);
-    else invariant(await complete(), 'A request that was just opened is held.');
-  }
-
   /** Keeps what is known, and lets the next call with the same key carry on at once. */
   async giveUp(): Promise<void> {
     await this.#flights.end();
-    const request = this.#request;
     const tokenId = this.#run.principal.token?.id;
-    if (request === undefined || tokenId === undefined) return;
+    if (this.#lease === undefined || tokenId === undefined) return;
     try {
-      await this.#run.deps.store.transaction(async (tx) => {
-        await this.#lease?.renew(tx);
-        await writeOutcomes(tx, tokenId, this.#tally.unwritten);
-      }, request);
+      await this.#lease.write((tx) => writeOutcomes(tx, tokenId, this.#tally.unwritten));
       this.#tally.forget(this.#tally.unwritten);
     } catch {
       // Another engine carries the request on, or the store is out of reach: the intents are in it.
     }
-    await this.#lease?.giveUp();
+    await this.#lease.giveUp();
   }
 
   /** Nothing is done any more. */
@@ -267,14 +260,15 @@ class Progress {
   /** Takes an unfinished request before any of its burns is sent or signed again: two must never do that at once. */
   async #takeOver(): Promise<void> {
     if (this.#run.earlier === undefined || this.#request !== undefined) return;
-    this.#take(await this.#run.deps.store.transaction((tx) => this.#open(tx), this.#run.principal.key));
+    await this.#store(async () => undefined);
   }
 
   /** The request is this run's from here on. */
-  #take(request: RequestRecord): void {
+  #take(request: RequestRecord | undefined): void {
+    if (request === undefined) return;
     const { deps, call } = this.#run;
     this.#request = request;
-    this.#lease ??= holdLease(deps, requestHolding(request), call);
+    this.#lease ??= new HeldLease(deps, requestHolding(request), call);
   }
 
   async #earlierBurns(from: number, to: number): Promise<readonly BurnRecord[]> {
@@ -285,10 +279,6 @@ class Progress {
 
   async #open(tx: StoreTransaction): Promise<RequestRecord> {
     const { deps, identity } = this.#run;
-    if (this.#request !== undefined) {
-      await this.#lease?.renew(tx);
-      return this.#request;
-    }
     const opening = await openRequest(deps, tx, identity);
     const expected = this.#run.earlier === undefined ? 'fresh' : 'resumed';
     if (opening.kind !== 'replayed' && opening.kind === expected) return opening.request;

@@ -2,10 +2,10 @@
 import type { BatchRecord, WatchedLanding } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import { currentRecord, isFinal } from '../batches/batch-claim.js';
+import { currentRecord, isFinal, releaseBatch } from '../batches/batch-claim.js';
 import { countUndone, holdWhileWaiting } from '../batches/holds.js';
 import type { EngineDeps } from '../deps.js';
-import { isWorkedOn } from '../requests/requests.js';
+import { isWorkedOn } from '../lease.js';
 
 type Undone = Extract<WatchedLanding, { kind: 'bundle' }>;
 
@@ -20,7 +20,7 @@ export async function reopenBatch(
   await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const init = await tx.requests.get(batch.requestId);
-    if (isWorkedOn(deps, tx, batch) || (init?.status === 'running' && isWorkedOn(deps, tx, init))) return;
+    if (isWorkedOn(tx, batch) || (init?.status === 'running' && isWorkedOn(tx, init))) return;
     const watched = await tx.landings.waiting();
     // What another engine has taken up before, and has landed again, has done so in another slot.
     const still = undone.filter(({ bundleId, slot }) =>
@@ -29,6 +29,7 @@ export async function reopenBatch(
       ),
     );
     if (still.length === 0) return;
+    await releaseBatch(tx, batch);
     await takeBack(tx, batch, still);
   }, project);
 }

@@ -2,7 +2,7 @@
 import type { WatchedLanding } from '../../store/records.js';
 import { dayOfUse } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { isWorkedOn } from '../requests/requests.js';
+import { isWorkedOn } from '../lease.js';
 
 /**
  * Leaves a request alone that somebody works on, whose answer would not know; and one of which another engine has taken up
@@ -17,7 +17,7 @@ export async function reopenBurns(
   if (project === undefined) return;
   await deps.store.transaction(async (tx) => {
     const request = await tx.requests.get(requestId);
-    if (request?.status === 'running' && isWorkedOn(deps, tx, request)) return;
+    if (request?.status === 'running' && isWorkedOn(tx, request)) return;
     const burns = await tx.burns.ofRequest(requestId);
     let isReopened = false;
     for (const landing of undone) {

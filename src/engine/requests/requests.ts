@@ -12,10 +12,10 @@ import { fingerprintInTurns, type Sha256 } from '../../values/digest.js';
 import { StrictJsonReader } from '../../values/json-reader.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
-import { type EngineDeps, LEASE_MS } from '../deps.js';
+import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { gapWatchOf } from '../gaps/gap-watch.js';
-import { type Holding, isHeldHere, isLeftHere, type Leased, leaseUntil, waitingHere } from '../lease.js';
+import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
 import { createPause } from '../pause.js';
 
 /** What identifies a request, before anything is known of it. */
@@ -83,7 +83,7 @@ export function requireRepeat(
       `The idempotency key ${earlier.value} was used with another body.`,
     );
   }
-  if (earlier.status === 'running' && isWorkedOn(deps, at, earlier))
+  if (earlier.status === 'running' && isWorkedOn(at, earlier))
     throw stillRunning(deps, earlier.value, earlier);
 }
 
@@ -116,6 +116,18 @@ export async function requireReadable(
   );
   if (foreign !== undefined) throw notPermitted(foreign);
 }
+
+/** Only this status is a verdict on the request itself: every other 4xx is about the caller, the limits or the key. */
+const REFUSED = 400;
+
+/**
+ * A refusal that a request earns by its content alone, whatever store and chain say: every other try with it is refused as well, on
+ * any server, so that it may say that its key was not used.
+ */
+export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
+  value !== undefined && isFlywheelError(error) && error.status === REFUSED
+    ? error.with({ keyUnused: true })
+    : error;
 
 /** What is asked for is about proofs of a type that the key is not for. */
 export const notPermitted = (type: string): FlywheelError =>
@@ -166,7 +178,7 @@ async function isFirst(tx: StoreTransaction, request: RequestRecord): Promise<bo
   }
 }
 
-function newRequest(deps: EngineDeps, { nowMs }: StoreTransaction, identity: RequestIdentity): RequestRecord {
+function newRequest(deps: EngineDeps, tx: StoreTransaction, identity: RequestIdentity): RequestRecord {
   return {
     id: deps.ids.uuid(),
     tokenId: identity.tokenId,
@@ -175,11 +187,10 @@ function newRequest(deps: EngineDeps, { nowMs }: StoreTransaction, identity: Req
     value: identity.value ?? deps.ids.uuid(),
     fingerprint: identity.fingerprint,
     status: 'running',
-    instance: deps.instances.id,
-    leaseUntilMs: nowMs + LEASE_MS,
+    ...newLease(deps, tx),
     reply: null,
     batchId: null,
-    dateCreated: isoTime(nowMs),
+    dateCreated: isoTime(tx.nowMs),
   };
 }
 
@@ -202,51 +213,39 @@ function sayBegun(
  * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when another engine has just done so.
  */
 export async function claimRequest(
-  deps: Pick<EngineDeps, 'instances' | 'onEvent'>,
+  deps: EngineDeps,
   tx: StoreTransaction,
   request: RequestRecord,
 ): Promise<RequestRecord> {
-  const { instances } = deps;
-  const claimed = { ...request, instance: instances.id, leaseUntilMs: leaseUntil(deps, tx, request) };
-  if (!(await tx.requests.claim(request, claimed.instance, claimed.leaseUntilMs)))
-    throw requestHolding(request).lost();
-  tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.instance });
-  return claimed;
+  const lease = newLease(deps, tx);
+  if (!(await tx.requests.claim(request, lease))) throw takenOver();
+  tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.holder });
+  return { ...request, ...lease };
 }
 
-/** A request that was just taken. Where another engine takes it over, its answer is there for the next try. */
-export const requestHolding = ({
-  id: requestId,
-  tokenId,
-  leaseUntilMs: untilMs,
-}: RequestRecord): Holding => ({
-  tokenId,
-  ids: [requestId],
-  untilMs,
-  prolong: (tx, instance, toMs) => tx.requests.renew(requestId, instance, toMs),
-  giveUp: (tx, instance) => tx.requests.renew(requestId, instance, 0),
-  lost: () =>
-    new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
-      retryAfterSeconds: 1,
-    }),
-});
+const takenOver = (): FlywheelError =>
+  new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
+    retryAfterSeconds: 1,
+  });
 
-/** Does an engine that may be alive hold this lease? */
-export function isWorkedOn(
-  deps: EngineDeps,
-  { nowMs }: Pick<StoreTransaction, 'nowMs'>,
-  held: Leased,
-): boolean {
-  // Of its own work an engine knows, even after it has stood still for longer than a lease.
-  if (isHeldHere(deps, held.id)) return true;
-  if (isLeftHere(deps, held)) return false;
-  return held.instance !== null && held.leaseUntilMs > nowMs && deps.instances.isAlive(held.instance);
+/** A request that was just taken. Where another engine takes it over, its answer is there for the next try. */
+export function requestHolding(request: RequestRecord): Holding {
+  const { id, tokenId, leaseUntilMs: untilMs } = request;
+  const holder = holderOf(request);
+  return {
+    tokenId,
+    ids: [id],
+    untilMs,
+    prolong: (tx, toMs) => tx.requests.renew(id, holder, toMs),
+    giveUp: (tx) => tx.requests.release(id, holder),
+    lost: takenOver,
+  };
 }
 
 const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): FlywheelError =>
   new FlywheelError(
     'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    `A request with the idempotency key ${value} is still running${waitsFor(waitingHere(deps, id))}.`,
+    `A request with the idempotency key ${value} is still running${waitsFor(deps.leases.waitingFor(id))}.`,
     {
       retryAfterSeconds: 1,
     },

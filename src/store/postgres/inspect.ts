@@ -71,11 +71,11 @@ const CONTENT = `select (select genesis from progress) as genesis, (select held_
 const PROJECTS = `select flywheels.name, symbol, mint_address from flywheels join tokens on tokens.id = token_id
   order by flywheels.name nulls last, tokens.id limit ${MAX_LISTED}`;
 
-const HOLDERS = `select instance, count(*) filter (where kind = 'request')::int as requests, count(*) filter (where kind = 'batch')::int as batches
+const HOLDERS = `select regexp_replace(holder, '/[^/]*$', '') as instance, count(*) filter (where kind = 'request')::int as requests, count(*) filter (where kind = 'batch')::int as batches
   from (
-    select instance, 'request' as kind from requests where status = 'running' and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
+    select holder, 'request' as kind from requests where status = 'running' and holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
     union all
-    select instance, 'batch' from batches where instance is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
+    select holder, 'batch' from batches where holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
   ) as held group by instance order by instance limit ${MAX_LISTED}`;
 
 /** What a look finds; nothing of content where there is no schema yet, or another one. */

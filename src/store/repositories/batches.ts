@@ -79,14 +79,14 @@ export const batchRepository = (session: Session) => {
     expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
   };
 
-  /** @returns whether the batch was held by the instance. */
-  const updateHeld = async (id: string, instance: string, change: Partial<Row<'batches'>>) =>
+  /** @returns whether the batch was held so. */
+  const updateHeld = async (id: string, holder: string, change: Partial<Row<'batches'>>) =>
     (
       await db
         .updateTable('batches')
         .set(change)
         .where('id', '=', id)
-        .where('instance', '=', instance)
+        .where('holder', '=', holder)
         .executeTakeFirst()
     ).numUpdatedRows === 1n;
 
@@ -288,17 +288,17 @@ export const batchRepository = (session: Session) => {
       });
     },
 
-    /** Takes the batch for execution; the engine decides whether the holder is dead. */
-    claim: (id: string, instance: string, leaseUntilMs: number): Promise<void> =>
-      update(id, { instance, leaseUntilMs }),
+    /** Takes the batch; the engine decides whether its lease is over. */
+    claim: (id: string, lease: Pick<Row<'batches'>, 'holder' | 'leaseUntilMs'>): Promise<void> =>
+      update(id, lease),
 
-    /** Prolongs what this engine has. @returns whether it still had it: another may have taken it. */
-    renew: (id: string, instance: string, leaseUntilMs: number): Promise<boolean> =>
-      updateHeld(id, instance, { leaseUntilMs }),
+    /** Prolongs a lease. @returns whether it was still held so: another may have taken it. */
+    renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
+      updateHeld(id, holder, { leaseUntilMs }),
 
-    /** Lets go of the batch, if this engine still has it. @returns whether it had. */
-    unclaim: (id: string, instance: string): Promise<boolean> =>
-      updateHeld(id, instance, { instance: null, leaseUntilMs: 0 }),
+    /** Gives a lease up, if it is still held so. @returns whether it was. */
+    release: (id: string, holder: string): Promise<boolean> =>
+      updateHeld(id, holder, { holder: null, leaseUntilMs: 0 }),
 
     /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>

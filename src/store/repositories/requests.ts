@@ -8,7 +8,7 @@ import type { Row } from '../schema.js';
 import { expectAffected, type Session } from '../session.js';
 
 export const REQUEST = [
-  ...['id', 'tokenId', 'keyId', 'operation', 'value', 'fingerprint', 'status', 'instance'],
+  ...['id', 'tokenId', 'keyId', 'operation', 'value', 'fingerprint', 'status', 'holder'],
   ...['leaseUntilMs', 'reply', 'batchId', 'dateCreated'],
 ] as const as readonly (keyof RequestRecord)[];
 
@@ -78,22 +78,20 @@ export const requestRepository = (session: Session) => {
     running: (): Promise<readonly RequestRecord[]> =>
       requests.where('status', '=', RUNNING).orderBy('dateCreated').orderBy('id').execute(),
 
-    /** Takes over a running request that is still held as it was read. @returns whether it was. */
+    /** Takes over a running request whose lease is still the one that was read. @returns whether it was. */
     claim: (
-      from: Pick<RequestRecord, 'id' | 'instance' | 'leaseUntilMs'>,
-      instance: string,
-      leaseUntilMs: number,
+      { id, leaseUntilMs }: Pick<RequestRecord, 'id' | 'leaseUntilMs'>,
+      lease: Pick<RequestRecord, 'holder' | 'leaseUntilMs'>,
     ): Promise<boolean> =>
-      isOne(
-        running(from.id, { instance, leaseUntilMs })
-          .where('instance', '=', from.instance)
-          .where('leaseUntilMs', '=', from.leaseUntilMs)
-          .executeTakeFirst(),
-      ),
+      isOne(running(id, lease).where('leaseUntilMs', '=', leaseUntilMs).executeTakeFirst()),
 
-    /** Prolongs what this engine has. @returns whether it still had it: another, by whose clock it was over, may have taken it. */
-    renew: (id: string, instance: string, leaseUntilMs: number): Promise<boolean> =>
-      isOne(running(id, { leaseUntilMs }).where('instance', '=', instance).executeTakeFirst()),
+    /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
+    renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
+      isOne(running(id, { leaseUntilMs }).where('holder', '=', holder).executeTakeFirst()),
+
+    /** Gives a lease up, if it is still held so. @returns whether it was. */
+    release: (id: string, holder: string): Promise<boolean> =>
+      isOne(running(id, { holder: null, leaseUntilMs: 0 }).where('holder', '=', holder).executeTakeFirst()),
 
     async linkBatch(id: string, batchId: string): Promise<void> {
       const { numUpdatedRows } = await update(id, { batchId }).executeTakeFirst();
@@ -105,13 +103,9 @@ export const requestRepository = (session: Session) => {
       expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
     },
 
-    /** The same, by the engine that has it. @returns whether it still had it, see `renew`. */
-    completeHeld: (id: string, instance: string, reply: string): Promise<boolean> =>
-      isOne(running(id, { status: 'done', reply }).where('instance', '=', instance).executeTakeFirst()),
-
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
     reopen: async (id: string): Promise<void> =>
-      void (await update(id, { status: 'running', reply: null, leaseUntilMs: 0 }).execute()),
+      void (await update(id, { status: 'running', reply: null, holder: null, leaseUntilMs: 0 }).execute()),
 
     /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
     async remove(id: string): Promise<void> {

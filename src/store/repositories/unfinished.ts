@@ -6,11 +6,8 @@ import { REQUEST } from './requests.js';
 
 /** Who takes, and what. */
 export interface TakeTerms {
-  readonly instance: string;
+  readonly lease: { readonly holder: string; readonly leaseUntilMs: number };
   readonly nowMs: number;
-  readonly leaseUntilMs: number;
-  /** Holders that are certain to be gone, whatever their leases say. */
-  readonly gone: readonly string[];
   /** Ids of requests that are not taken. */
   readonly except: readonly string[];
   /** Of this project only. @default of any */
@@ -21,7 +18,7 @@ export interface TakeTerms {
 export interface TakenRequest {
   readonly request: RequestRecord;
   /** Who held it until then. */
-  readonly from: string;
+  readonly from: string | null;
 }
 
 // Literals, because a partial index serves only a condition that is written out.
@@ -90,30 +87,19 @@ export const unfinishedRepository = ({ db, database }: Session) => {
       return rows.map(({ requestId }) => requestId);
     },
 
-    /** Who holds running requests by a lease that is not over. */
-    async holders(nowMs: number): Promise<readonly string[]> {
-      const rows = await db
-        .selectFrom('requests')
-        .select('instance')
-        .distinct()
-        .where('status', '=', RUNNING)
-        .where('leaseUntilMs', '>', nowMs)
-        .execute();
-      return rows.map(({ instance }) => instance);
-    },
-
     /**
      * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
      * is taking at this very time is passed over.
      */
     async takeBurns(terms: TakeTerms): Promise<TakenRequest | undefined> {
-      const { instance, nowMs, leaseUntilMs, gone, except, tokenId = null } = terms;
+      const { lease, nowMs, except, tokenId = null } = terms;
       let free = db
         .selectFrom('requests')
-        .select(['id', 'instance'])
+        .select(['id', 'holder'])
         .where('status', '=', RUNNING)
+        // A lease that ends later than any that is taken now is from before the clock was set back.
         .where(({ or, eb }) =>
-          or([eb('leaseUntilMs', '<=', nowMs), ...gone.map((holder) => eb('instance', '=', holder))]),
+          or([eb('leaseUntilMs', '<=', nowMs), eb('leaseUntilMs', '>', lease.leaseUntilMs)]),
         )
         .where(({ exists, selectFrom }) =>
           exists(
@@ -134,11 +120,11 @@ export const unfinishedRepository = ({ db, database }: Session) => {
       // Its row is locked, or nobody else writes.
       const request = await db
         .updateTable('requests')
-        .set({ instance, leaseUntilMs })
+        .set(lease)
         .where('id', '=', found.id)
         .returning(REQUEST)
         .executeTakeFirstOrThrow();
-      return { request, from: found.instance };
+      return { request, from: found.holder };
     },
 
     /** Ids of batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */

@@ -46,8 +46,7 @@ const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): Fl
 /** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
 function asWritten(name: TableName, row: AnyRow, place: ProjectPlace | undefined): AnyRow {
   if (name === 'flywheels') return { ...row, ...place };
-  if (name === 'batches') return { ...row, instance: null, leaseUntilMs: 0 };
-  if (name === 'requests') return { ...row, instance: '', leaseUntilMs: 0 };
+  if (name === 'batches' || name === 'requests') return { ...row, holder: null, leaseUntilMs: 0 };
   return row;
 }
 

@@ -37,13 +37,13 @@ export function batches(store: () => Store): void {
           rentReclaimedLamports: 2n,
         });
         await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
-        await tx.batches.claim('batch-1', 'instance-1', 99);
+        await tx.batches.claim('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
       });
       const finalized = aBatch({
         status: 'FINALIZED',
         batchIndex: 7n,
         initResult: INIT_RESULT,
-        instance: 'instance-1',
+        holder: 'holder-1',
         leaseUntilMs: 99,
         cost: { ...cost, feeLamports: 5_001n, rentReclaimedLamports: 3n },
         dateUpdated: LATER,
@@ -54,14 +54,14 @@ export function batches(store: () => Store): void {
         aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }),
       ]);
       await store().transaction(async (tx) => {
-        await tx.batches.unclaim('batch-1', 'instance-1');
+        await tx.batches.release('batch-1', 'holder-1');
         await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
       });
       expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual({
         ...finalized,
         status: 'EXECUTED',
         executeResult: RESULT,
-        instance: null,
+        holder: null,
         leaseUntilMs: 0,
       });
     });
@@ -237,7 +237,7 @@ export function batches(store: () => Store): void {
 
     it('refuses to change a batch that is not there', async () => {
       for (const work of [
-        (s: Store) => s.transaction((tx) => tx.batches.claim('x', 'instance', 1)),
+        (s: Store) => s.transaction((tx) => tx.batches.claim('x', { holder: 'holder', leaseUntilMs: 1 })),
         (s: Store) => s.transaction((tx) => tx.batches.addCost('x', aBatch().cost)),
         (s: Store) => s.transaction((tx) => tx.batches.transition('x', 'FINALIZED', {}, LATER)),
       ]) {

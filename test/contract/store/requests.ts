@@ -5,6 +5,9 @@ import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
 import { aBatch, aBurn, anApiKey, aRequest, success } from '../../support/store.js';
 
+const SECOND = { holder: 'holder-2', leaseUntilMs: 5 };
+const THIRD = { holder: 'holder-3', leaseUntilMs: 6 };
+
 /** Requests and their idempotency. */
 export function requests(store: () => Store): void {
   describe('requests', () => {
@@ -24,13 +27,13 @@ export function requests(store: () => Store): void {
 
     it('goes from running to done once, and is claimed only while it runs', async () => {
       await store().transaction(async (tx) => {
-        expect(await tx.requests.claim(aRequest(), 'instance-2', 5)).toBe(true);
+        expect(await tx.requests.claim(aRequest(), SECOND)).toBe(true);
         // It is not held any more as it was then.
-        expect(await tx.requests.claim(aRequest(), 'instance-3', 6)).toBe(false);
+        expect(await tx.requests.claim(aRequest(), THIRD)).toBe(false);
         await tx.requests.complete('request-1', '{"ok":true}');
       });
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
-        aRequest({ status: 'done', instance: 'instance-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
+        aRequest({ status: 'done', holder: 'holder-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
       );
       expect(await store().read((tx) => tx.requests.running())).toStrictEqual([]);
       for (const work of [
@@ -39,30 +42,28 @@ export function requests(store: () => Store): void {
       ]) {
         await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       }
-      const done = { id: 'request-1', instance: 'instance-2', leaseUntilMs: 5 };
-      expect(await store().transaction((tx) => tx.requests.claim(done, 'instance-3', 6))).toBe(false);
+      const done = { id: 'request-1', leaseUntilMs: 5 };
+      expect(await store().transaction((tx) => tx.requests.claim(done, THIRD))).toBe(false);
     });
 
-    it('is answered only while it runs, by whoever has it', async () => {
-      const answer = (instance: string): Promise<boolean> =>
-        store().transaction((tx) => tx.requests.completeHeld('request-1', instance, '{"ok":true}'));
-      await store().transaction((tx) => tx.requests.claim(aRequest(), 'instance-2', 5));
-      expect([await answer('instance-1'), await answer('instance-2')]).toEqual([false, true]);
+    it("is given up only by whoever has it, and anybody's then", async () => {
+      const release = (holder: string): Promise<boolean> =>
+        store().transaction((tx) => tx.requests.release('request-1', holder));
+      expect([await release('holder-2'), await release('holder-1')]).toEqual([false, true]);
       expect(await store().read((tx) => tx.requests.get('request-1'))).toMatchObject({
-        status: 'done',
-        reply: '{"ok":true}',
+        ...{ holder: null, leaseUntilMs: 0 },
       });
-      expect(await answer('instance-2')).toBe(false);
+      expect(await store().transaction((tx) => tx.requests.renew('request-1', 'holder-1', 7))).toBe(false);
     });
 
     it('is prolonged only while it runs, by whoever has it', async () => {
-      const renew = (instance: string): Promise<boolean> =>
-        store().transaction((tx) => tx.requests.renew('request-1', instance, 7));
-      await store().transaction((tx) => tx.requests.claim(aRequest(), 'instance-2', 5));
-      expect([await renew('instance-1'), await renew('instance-2')]).toEqual([false, true]);
+      const renew = (holder: string): Promise<boolean> =>
+        store().transaction((tx) => tx.requests.renew('request-1', holder, 7));
+      await store().transaction((tx) => tx.requests.claim(aRequest(), SECOND));
+      expect([await renew('holder-1'), await renew('holder-2')]).toEqual([false, true]);
       expect((await store().read((tx) => tx.requests.get('request-1')))?.leaseUntilMs).toBe(7);
       await store().transaction((tx) => tx.requests.complete('request-1', '{}'));
-      expect(await renew('instance-2')).toBe(false);
+      expect(await renew('holder-2')).toBe(false);
     });
 
     it('lists the running ones, oldest first, and forgets a removed one', async () => {

@@ -1,7 +1,6 @@
 /** Engines on a cluster in this process that die at any one of their calls over the network, before it or after it. */
 import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
-import { createInstances } from '../../../src/compose/instances.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { replacing } from '../../support/doubles.js';
 import type { TestEngine } from '../../support/engine.js';
@@ -36,12 +35,11 @@ export class Lives {
 
   /** An engine that lives until its death; nothing that it would do afterwards is done. */
   engine(): Engine {
-    const instances = createInstances();
     let isDead = false;
     const { store } = this.#test;
     const die = (): never => {
       isDead = true;
-      instances.release();
+      this.#test.passLease();
       throw new Error('killed');
     };
     const { node, times } = wayTo(this.#node);
@@ -65,7 +63,6 @@ export class Lives {
       isDead ? Promise.reject(new Error('killed')) : work();
     return createEngine({
       ...this.#test.deps,
-      instances,
       chain,
       store: replacing(store, {
         transaction: (work) => live(() => store.transaction(work)),

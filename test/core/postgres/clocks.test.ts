@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { EngineDeps } from '../../../src/engine/deps.js';
 import type { Engine } from '../../../src/engine/engine.js';
 import { createEngine } from '../../../src/engine/engine.js';
+import { Leases } from '../../../src/engine/lease.js';
 import type { Store } from '../../../src/store/store.js';
 import { isoTime } from '../../../src/values/time.js';
 import { Random } from '../../fuzz/random.js';
@@ -39,9 +40,8 @@ async function machine(
 ): Promise<Engine & { readonly store: Store }> {
   const clock = new HandClock(Date.now() + aheadMs);
   const store = await database.openAgain({ clock });
-  // Another machine's processes cannot be asked whether they live.
-  const instances = { id: `${id}/1/1`, isAlive: () => true };
-  return Object.assign(createEngine({ ...test.deps, clock, store, instances, ...parts }), { store });
+  const leases = new Leases(id);
+  return Object.assign(createEngine({ ...test.deps, clock, store, leases, ...parts }), { store });
 }
 
 async function setUp(dailyBurn: string | null = null, dailyAirdrop = dailyBurn): Promise<void> {
@@ -98,7 +98,7 @@ it('takes over at once what is over by the clock of the database', async () => {
   await expect(first.burn(aBurnRequest(1), call)).rejects.toThrow();
   const [{ now = 0 } = {}] = await database.raw('select extract(epoch from now())::float8 * 1000 as now');
   await database.raw(
-    `update requests set instance = 'first/1/1', lease_until_ms = ${Math.floor(Number(now)) - 1}`,
+    `update requests set holder = 'first/1/1', lease_until_ms = ${Math.floor(Number(now)) - 1}`,
   );
   const other = await machine('other', -MINUTES_MS);
   expect((await other.burn(aBurnRequest(1), call)).value).toMatchObject({ result: 'SUCCESS' });

@@ -64,7 +64,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     for (const [index, id] of ['batch-1', 'batch-2', 'batch-3', 'batch-4'].entries())
       await tx.batches.insert(
         aRequest(),
-        aBatch({ id, batchIndex: BigInt(index), instance: 'alive', leaseUntilMs: 9e15 }),
+        aBatch({ id, batchIndex: BigInt(index), holder: 'alive', leaseUntilMs: 9e15 }),
         [],
       );
     await tx.requests.linkBatch('request-2', 'batch-1');
@@ -133,10 +133,10 @@ describe('into PostgreSQL', () => {
     expect(copied.wasThere).toBe(false);
     expect(copied.tables.filter(({ rows }) => rows === 0)).toEqual([]);
     expect(await target.store.progress()).toMatchObject({ genesis: 'Genesis1' });
-    const released = { instance: null, lease_until_ms: 0 };
+    const released = { holder: null, lease_until_ms: 0 };
     const expected = await contentOf(source, {
       batches: released,
-      requests: { ...released, instance: '' },
+      requests: released,
       auditLog: { ordinal: 1 },
       progress: { lineage: 'copy', revision: 0 },
     });
@@ -148,7 +148,7 @@ describe('into PostgreSQL', () => {
     const { store, raw } = target;
     expect(await store.read((tx) => tx.requests.get('request-1'))).toMatchObject({ leaseUntilMs: 0 });
     expect(await store.read((tx) => tx.batches.get('batch-2'))).toMatchObject({
-      instance: null,
+      holder: null,
       leaseUntilMs: 0,
     });
     expect(await store.transaction((tx) => tx.burns.reserveSequences(1))).toEqual([4]);

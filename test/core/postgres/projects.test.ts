@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EngineDeps } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
+import { Leases } from '../../../src/engine/lease.js';
 import type { WatchedLanding } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
 import { randomIds } from '../../../src/values/ids.js';
@@ -40,8 +41,8 @@ async function machine(
   parts: Partial<EngineDeps> = {},
 ): Promise<Engine & { readonly store: Store }> {
   const store = await database.openAgain();
-  const instances = { id: `${id}/1/1`, isAlive: () => true };
-  return Object.assign(createEngine({ ...test.deps, store, instances, ...parts }), { store });
+  const leases = new Leases(id);
+  return Object.assign(createEngine({ ...test.deps, store, leases, ...parts }), { store });
 }
 
 const tokenOf = ({ registration }: TestProject): string => registration.tokenId;
@@ -183,9 +184,7 @@ it('shares what a dead machine has left among the others, each of it settled onc
     [1, 2, 3, 4].map(() => dead.burn(aBurnRequest(1), project.call())),
   );
   await Promise.allSettled(left);
-  await database.raw(
-    `update requests set instance = 'dead/1/1', lease_until_ms = 1 where status = 'running'`,
-  );
+  await database.raw(`update requests set holder = 'dead/1/1', lease_until_ms = 1 where status = 'running'`);
   const machines = await Promise.all(['a', 'b', 'c'].map((id) => machine(id)));
   const reconciled = await Promise.all(machines.map((engine) => engine.reconcile()));
   expect(reconciled.reduce((sum, { burns }) => sum + burns, 0)).toBe(8);

@@ -5,7 +5,7 @@ import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/eng
 import { openDatabaseStore } from '../../support/postgres.js';
 import type { StoreUnderTest } from '../../support/store.js';
 
-const MOST = 19;
+const MOST = 20;
 
 let database: StoreUnderTest;
 let test: TestEngine;

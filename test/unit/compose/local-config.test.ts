@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { createFileKeyring } from '../../../src/compose/file-keyring.js';
-import { createInstances } from '../../../src/compose/instances.js';
 import {
   dataFiles,
   readLocalConfig,
@@ -152,33 +151,5 @@ describe('readSquadsProgram', () => {
     );
     expect(readFileSync(path, 'utf8')).toBe('something else');
     chmodSync(path, 0o600);
-  });
-});
-
-describe('createInstances', () => {
-  it('knows who lives in this process and who has let go', () => {
-    const [first, second] = [createInstances(), createInstances()];
-    expect(first.id).not.toBe(second.id);
-    expect([first.isAlive(second.id), second.isAlive(first.id)]).toEqual([true, true]);
-    second.release();
-    expect(first.isAlive(second.id)).toBe(false);
-    expect(first.isAlive(first.id)).toBe(true);
-    first.release();
-  });
-
-  it('knows that a process is gone, also when its number was given to another', () => {
-    const instances = createInstances();
-    const [host = '', identity = ''] = instances.id.split('/');
-    const [pid = ''] = identity.split('-');
-    expect(instances.isAlive(`${host}/4194399-1/1`)).toBe(false);
-    // This process's number with another start.
-    expect(instances.isAlive(`${host}/${pid}-1/1`)).toBe(false);
-    instances.release();
-  });
-
-  it('takes the engines of other machines for living', () => {
-    const instances = createInstances();
-    expect(instances.isAlive('another-machine/1-1/1')).toBe(true);
-    instances.release();
   });
 });

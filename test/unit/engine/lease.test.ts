@@ -1,7 +1,7 @@
 /** Leases: kept for as long as the work goes on, and the end of all sending for an engine that has lost its own. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Waiting } from '../../../src/contract/call.js';
-import { type EngineDeps, LEASE_MS } from '../../../src/engine/deps.js';
+import { LEASE_MS } from '../../../src/engine/lease.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, replacing } from '../../support/doubles.js';
 import {
@@ -21,11 +21,6 @@ beforeEach(async () => {
   test = await openTestEngine({}, { clock });
 });
 afterEach(() => test.destroy());
-
-/** Engines of other machines: whether they live, only their leases say. */
-const elsewhere = (id: string): Pick<EngineDeps, 'instances'> => ({
-  instances: { id: `${id}/1/1`, isAlive: () => true },
-});
 
 /** A gate that somebody waits at until it is opened. */
 function gate() {
@@ -47,7 +42,6 @@ function sleeper(writes: number) {
   let sent = 0;
   const { store, chain } = test;
   const engine = engineBeside(test, {
-    ...elsewhere('sleeper'),
     store: replacing(store, {
       transaction: async (work) => {
         const result = await store.transaction(work);
@@ -80,7 +74,7 @@ describe('an engine that stood still until another took over', () => {
     const lost = asleep.engine.burn(aBurnRequest(1), call);
     await asleep.reached;
     clock.timeMs += LEASE_MS + 1;
-    const { value } = await engineBeside(test, elsewhere('other')).burn(aBurnRequest(1), call);
+    const { value } = await engineBeside(test).burn(aBurnRequest(1), call);
     asleep.wake();
     await expect(lost).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
     expect(asleep.sent()).toBe(0);
@@ -96,7 +90,7 @@ describe('an engine that stood still until another took over', () => {
     const lost = asleep.engine.executeBatch(request, test.project.call());
     await asleep.reached;
     clock.timeMs += LEASE_MS + 1;
-    const other = engineBeside(test, elsewhere('other'));
+    const other = engineBeside(test);
     const { result } = (await other.executeBatch(request, test.project.call())).value;
     asleep.wake();
     await expect(lost).rejects.toMatchObject({ code: 'ERR_BATCH_IN_PROGRESS' });
@@ -117,7 +111,7 @@ describe('an engine that stood still until another took over', () => {
 });
 
 /** An engine on a chain that says nothing of what was sent until it is asked to. */
-function waiting(parts: Partial<EngineDeps>) {
+function waiting() {
   const { chain } = test;
   const { reached, reach } = gate();
   let isSilent = true;
@@ -132,7 +126,7 @@ function waiting(parts: Partial<EngineDeps>) {
   const speak = (): void => {
     isSilent = false;
   };
-  return { engine: engineBeside(test, { chain: silent, ...parts }), reached, speak };
+  return { engine: engineBeside(test, { chain: silent }), reached, speak };
 }
 
 describe('a lease', () => {
@@ -152,11 +146,11 @@ describe('a lease', () => {
   it('is kept by a timer, without anything being written for the work', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
-      const { engine, reached, speak } = waiting(elsewhere('patient'));
+      const { engine, reached, speak } = waiting();
       const call = test.project.call({ idempotencyKey: 'key-1' });
       const burning = engine.burn(aBurnRequest(1), call);
       await reached;
-      const other = engineBeside(test, elsewhere('other'));
+      const other = engineBeside(test);
       for (let quarters = 0; quarters < 12; quarters += 1) {
         clock.timeMs += LEASE_MS / 4;
         vi.advanceTimersByTime(LEASE_MS / 4);
@@ -172,19 +166,6 @@ describe('a lease', () => {
     } finally {
       vi.useRealTimers();
     }
-  });
-
-  it('that ran out lets no other call of the same process in', async () => {
-    const { engine, reached, speak } = waiting(elsewhere('patient'));
-    const call = test.project.call({ idempotencyKey: 'key-1' });
-    const burning = engine.burn(aBurnRequest(1), call);
-    await reached;
-    clock.timeMs += LEASE_MS + 1;
-    await expect(engine.burn(aBurnRequest(1), call)).rejects.toMatchObject({
-      code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    });
-    speak();
-    expect((await burning).value.result).toBe('SUCCESS');
   });
 });
 

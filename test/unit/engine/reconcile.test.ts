@@ -1,6 +1,5 @@
 /** Reconciling: what dead engines left pending is settled, what living ones work on is left alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createInstances } from '../../../src/compose/instances.js';
 import { randomIds, type Uuid } from '../../../src/values/ids.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, replacing } from '../../support/doubles.js';
@@ -25,19 +24,17 @@ afterEach(() => test.destroy());
 
 /** An engine that dies before or after its burns reach the chain; nothing it would still write is kept. */
 function dyingEngine(sends: boolean) {
-  const instances = createInstances();
   let dead = false;
   const chain = chainOver(test.chain, {
     submit: async (transactions) => {
       if (sends) await test.chain.submit(transactions);
       dead = true;
-      instances.release();
+      test.passLease();
       throw new Error('killed');
     },
   });
   const { store } = test;
   return engineBeside(test, {
-    instances,
     chain,
     store: replacing(store, {
       transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
@@ -148,17 +145,15 @@ describe('reconcile', () => {
 
 /** An engine that dies as its bundles reach the chain: with, or right after, so many of them. */
 function dyingAtBundle(count: number, isSent: boolean) {
-  const instances = createInstances();
   const { store, chain } = test;
   let bundles = 0;
   let dead = false;
   const die = (): never => {
     dead = true;
-    instances.release();
+    test.passLease();
     throw new Error('killed');
   };
   return engineBeside(test, {
-    instances,
     limits: { ...test.deps.limits, bundlesPerCommit: 1 },
     chain: chainOver(chain, {
       bundleSize: 1,

@@ -4,7 +4,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { createInstances } from '../../../../src/compose/instances.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
@@ -76,18 +75,16 @@ async function executeOutside(batchId: string, from: number, count: number): Pro
 
 /** An engine that dies at its `nth` list of bundles, after so many of them were sent. */
 function dyingEngine(nth: number, sent: number) {
-  const instances = createInstances();
   let lists = 0;
   const chain = chainOver(test.chain, {
     submitBundles: async (bundles) => {
       lists += 1;
       if (lists < nth) return test.chain.submitBundles(bundles);
       await test.chain.submitBundles(bundles.slice(0, sent));
-      instances.release();
       throw new Error('killed');
     },
   });
-  return engineBeside(test, { instances, chain });
+  return engineBeside(test, { chain });
 }
 
 /** Of a transaction that landed and did nothing. */

@@ -1,5 +1,4 @@
 /** An engine in this process that dies between any two effects: what it had sent and stored by then is all that there is of it. */
-import { createInstances } from '../../../../src/compose/instances.js';
 import type { Engine } from '../../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { chainOver, replacing } from '../../../support/doubles.js';
@@ -16,14 +15,13 @@ export async function dyingEngine(
   dieAt: number,
   work: (engine: Engine) => Promise<void>,
 ): Promise<void> {
-  const instances = createInstances();
   let passed = 0;
   let isDead = false;
   const point = (): void => {
     passed += 1;
     if (passed === dieAt) {
       isDead = true;
-      instances.release();
+      test.passLease();
     }
     if (isDead) throw new Error(KILLED);
   };
@@ -53,10 +51,9 @@ export async function dyingEngine(
     },
   });
   try {
-    await work(engineBeside(test, { store, chain, instances }));
+    await work(engineBeside(test, { store, chain }));
   } catch (error) {
     if (!isDead && (!isFlywheelError(error) || error.code === 'ERR_INTERNAL')) throw error;
   } finally {
-    instances.release();
   }
 }

@@ -1,7 +1,6 @@
 /** The operator's vote of an engine that died with it, where a node does not show yet what it has done. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { proposalAddress } from '../../../../src/chain/squads/addresses.js';
-import { createInstances } from '../../../../src/compose/instances.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver, replacing } from '../../../support/doubles.js';
 import {
@@ -21,16 +20,14 @@ afterEach(() => test.destroy());
 
 /** An engine that dies as soon as the operator's vote is on chain. */
 function dyingVoter() {
-  const instances = createInstances();
   const { store, chain } = test;
   let dead = false;
   return engineBeside(test, {
-    instances,
     chain: chainOver(chain, {
       submitBundles: async (bundles) => {
         await chain.submitBundles(bundles);
         dead = true;
-        instances.release();
+        test.passLease();
         throw new Error('killed');
       },
     }),

@@ -1,6 +1,5 @@
 /** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInstances } from '../../../../src/compose/instances.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -41,7 +40,6 @@ const books = async () => {
 };
 /** Executes with an engine that dies after so many bundles were sent, before it can write that they landed. */
 async function executeAndDie(started: InitBatchResult, sent: number, approvals = 0): Promise<void> {
-  const instances = createInstances();
   let lists = approvals;
   const chain = chainOver(test.chain, {
     submitBundles: async (bundles) => {
@@ -49,11 +47,10 @@ async function executeAndDie(started: InitBatchResult, sent: number, approvals =
       // The first list is the operator's approval.
       if (lists === 1) return test.chain.submitBundles(bundles);
       await test.chain.submitBundles(bundles.slice(0, sent));
-      instances.release();
       throw new Error('killed');
     },
   });
-  await expect(execute(started, engineBeside(test, { instances, chain }))).rejects.toThrow();
+  await expect(execute(started, engineBeside(test, { chain }))).rejects.toThrow();
 }
 
 describe('a batch that members go on with while the engine executes it', () => {
@@ -215,16 +212,14 @@ describe('a batch that members have ended with other tools', () => {
 
   it('keeps its init key until it is over', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
-    const instances = createInstances();
     const chain = chainOver(test.chain, {
       submitBundles: async () => {
-        instances.release();
         throw new Error('killed');
       },
     });
     const input = { pipelines: [aPipeline([burnAction(1)])] };
     const keyed = test.project.call({ idempotencyKey: 'init-1' });
-    await expect(engineBeside(test, { instances, chain }).initBatch(input, keyed)).rejects.toThrow();
+    await expect(engineBeside(test, { chain }).initBatch(input, keyed)).rejects.toThrow();
     const { value: current } = await test.engine.currentBatch(call());
     await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
     const { value: carriedOn } = await test.engine.initBatch(input, keyed);

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../../../src/chain/chain.js';
 import { transfer } from '../../../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
-import { createInstances } from '../../../../src/compose/instances.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -129,14 +128,12 @@ describe('setUp', () => {
     'takes another index when it died before using its own, %i blocks later',
     async (blocks) => {
       const call = test.project.call({ idempotencyKey: 'late' });
-      const instances = createInstances();
       const dying = chainOver(test.chain, {
         submitBundles: async () => {
-          instances.release();
           throw new Error('killed');
         },
       });
-      await expect(engineBeside(test, { instances, chain: dying }).initBatch(input, call)).rejects.toThrow();
+      await expect(engineBeside(test, { chain: dying }).initBatch(input, call)).rejects.toThrow();
       await test.engine.initBatch(input, test.project.call({ idempotencyKey: 'faster' }));
       if (blocks > 0) await passBlocks(test, blocks);
       const { value } = await test.engine.initBatch(input, call);

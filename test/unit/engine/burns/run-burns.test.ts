@@ -1,6 +1,5 @@
 /** Burns that are cut off, expire, or are carried on by somebody else: each happens once, and the engine finds out which did. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInstances } from '../../../../src/compose/instances.js';
 import { dataFiles } from '../../../../src/compose/local-config.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { chainOver } from '../../../support/doubles.js';
@@ -23,7 +22,6 @@ const sumTo = (count: number): string => String((count * (count + 1)) / 2);
 
 /** An engine that dies (for everybody else) when it would submit for the `nth` time. */
 function dyingEngine(nth = 1, submitsFirst = false) {
-  const instances = createInstances();
   let submits = 0;
   const chain = chainOver(test.chain, {
     submit: async (transactions) => {
@@ -32,7 +30,7 @@ function dyingEngine(nth = 1, submitsFirst = false) {
       if (submitsFirst) await test.chain.submit(transactions);
       // Its store is gone with it: nothing it would still write may land.
       dead = true;
-      instances.release();
+      test.passLease();
       throw new Error('killed');
     },
   });
@@ -43,7 +41,7 @@ function dyingEngine(nth = 1, submitsFirst = false) {
     transaction: (work: Parameters<typeof test.store.transaction>[0]) =>
       dead ? Promise.reject(new Error('killed')) : test.store.transaction(work),
   } as typeof test.store;
-  return engineBeside(test, { instances, chain, store });
+  return engineBeside(test, { chain, store });
 }
 
 describe('runBurns', () => {

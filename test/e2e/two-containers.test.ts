@@ -1,0 +1,77 @@
+/**
+ * Processes on one data directory that cannot see each other, as in two containers, and one that stands still for longer than its
+ * lease: each does what it was asked for, once, and who lost the work writes nothing more.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { FILES, StoreTables } from '../simulation/audit/tables.js';
+import { anOperator, ending, makeTemplate, type Operator, type Template } from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
+import { balancedBooks } from './books.js';
+
+const BIN = join(process.cwd(), 'bin/flywheel.js');
+const UNITS = 1_000_000;
+const AMOUNTS = Array.from({ length: 300 }, (_, index) => BigInt(index + 1) * 1_000n);
+const burns = AMOUNTS.map((amount, order) => ({
+  ...{ type: 'WATCH_AD', proof: { order }, burnAmount: Number(amount) / UNITS, persistOnchain: false },
+}));
+
+/** A process number space of its own, where the system lets this user make one. */
+const APART = ['unshare', '--pid', '--fork', '--mount-proc'];
+const canBeApart = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
+
+let template: Template;
+beforeAll(async () => {
+  template = await makeTemplate();
+});
+
+const start = ({ directory, dataDir }: Operator, apart: readonly string[], words: readonly string[]) => {
+  const [program = '', ...rest] = [...apart, process.execPath, BIN, ...words, '--json'];
+  const env = { PATH: process.env['PATH'], HOME: directory, FLYWHEEL_DATA_DIR: dataDir };
+  return spawn(program, rest, { cwd: directory, env });
+};
+
+/** All of both files of a flywheel agree, and each amount was burned once. */
+async function expectOnce(operator: Operator, ended: readonly Spawned[]): Promise<void> {
+  expect(ended.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(ended.map(() => [0, '']));
+  const [first, ...others] = ended.map(({ stdout }) => JSON.parse(stdout));
+  expect(first.errors).toEqual([]);
+  for (const other of others) expect(other).toEqual(first);
+  expect(balancedBooks(operator.dataDir).burns(AMOUNTS)).toEqual(AMOUNTS.map(() => 1));
+  expect(await operator.happened()).toMatchObject({ burned: '45.15', usedToday: { burn: '45.15' } });
+}
+
+it.skipIf(!canBeApart)('in two containers burn once, and tell the same result', async () => {
+  const operator = await anOperator('embedded', template);
+  const words = ['burn-batch', operator.write('burns.json', burns)];
+  const both = [start(operator, APART, words), start(operator, APART, words)].map(ending);
+  await expectOnce(operator, await Promise.all(both));
+});
+
+/** Resolves once the store has intents of it. */
+async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null) {
+    const store = new StoreTables(join(dataDir, FILES.store));
+    const isBegun = store.used('burn', new Date().toISOString().slice(0, 10)) > 0n;
+    store.close();
+    if (isBegun) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+it.skipIf(!canBeApart)(
+  'one that stood still for longer than its lease writes nothing for what another has done meanwhile',
+  async () => {
+    const operator = await anOperator('embedded', template);
+    const words = ['burn-batch', operator.write('burns.json', burns)];
+    const child = start(operator, [], words);
+    const stalled = ending(child);
+    await untilBegun(operator, child);
+    child.kill('SIGSTOP');
+    const other = await ending(start(operator, APART, words));
+    child.kill('SIGCONT');
+    await expectOnce(operator, [await stalled, other]);
+  },
+  90_000,
+);
