@@ -44,6 +44,8 @@ const MAX_RETRY_MS = 300_000;
 interface Delay {
   readonly failures: number;
   readonly untilMs: number;
+  /** Why it failed last. */
+  readonly reason: string;
 }
 
 /** Brings things to their end, as often as it is asked to; never two times at once. */
@@ -155,7 +157,7 @@ export class Reconciler {
     this.#day = day;
   }
 
-  /** What fails stays as it is, and keeps nothing else from its end. */
+  /** What fails stays as it is, and keeps nothing else from its end. As long as it fails for the same reason, that is said once. */
   async #try<Result>(
     what: string,
     id: string,
@@ -172,8 +174,9 @@ export class Reconciler {
     } catch (error) {
       const failures = (delay?.failures ?? 0) + 1;
       const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS);
-      this.#delays.set(id, { failures, untilMs: clock.nowMs() + waitMs });
-      onProblem?.(what, error);
+      const reason = String(error);
+      this.#delays.set(id, { failures, untilMs: clock.nowMs() + waitMs, reason });
+      if (delay?.reason !== reason) onProblem?.(what, error);
       return undefined;
     }
   }

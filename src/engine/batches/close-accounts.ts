@@ -26,16 +26,17 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
  * Closes what a batch that is over occupies; its cost then says how much came back. Where the multisig has no rent collector
  * nothing can be closed, and the rent stays where it is.
  *
- * What is refused is left as it is, for the next try.
+ * @returns why they stay open, without a full stop, where they do; `null` when they are closed.
  */
 export async function closeAccounts(
   deps: EngineDeps,
   context: BatchContext,
   batch: BatchRecord,
   lease: Lease,
-): Promise<void> {
+): Promise<string | null> {
   const found = await readBatchState(deps.chain, context.flywheel, batch);
-  if (found.batch !== null && !isCloseable(found, batch)) return;
+  if (found.batch !== null && !isCloseable(found, batch))
+    return `its proposal is ${found.proposal?.status.kind ?? 'gone'}`;
   const { rentCollector } = found.multisig;
   const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['CLOSE']));
   const size = rentCollector === null ? null : (found.batch?.size ?? null);
@@ -59,4 +60,5 @@ export async function closeAccounts(
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
   });
+  return phase.failure?.reason ?? null;
 }

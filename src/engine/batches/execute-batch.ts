@@ -224,9 +224,12 @@ class Execution {
 
   async #close(batch: BatchRecord, lease: Lease): Promise<void> {
     try {
-      await closeAccounts(this.#deps, this.#context, batch, lease);
-    } catch {
-      // The batch is executed and says so; its rent is reclaimed by the next execute.
+      const reason = await closeAccounts(this.#deps, this.#context, batch, lease);
+      if (reason === null) return;
+      throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${batch.id} stay open: ${reason}.`);
+    } catch (error) {
+      // Who asked has the verdict, and the rent comes back later; who carries the batch on unasked has to try again.
+      if (this.#identity === null) throw error;
     }
   }
 

@@ -44,6 +44,8 @@ export interface PhaseFailure {
   /** Index within the phase. */
   readonly failedTransaction: number;
   readonly firstTransaction: number;
+  /** Without a full stop. */
+  readonly reason: string;
   readonly message: string;
 }
 

@@ -313,6 +313,7 @@ function failureOf(bundle: BundleRecord, failedTransaction: number, reason: stri
   return {
     failedTransaction: at,
     firstTransaction: bundle.first,
+    reason,
     message: `Transaction ${at} failed: ${reason}.`,
   };
 }

@@ -9,10 +9,12 @@ import {
   burnAction,
   engineBeside,
   openTestEngine,
+  passBlocks,
   signApproval,
   type TestEngine,
 } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
+import { drain } from '../../support/payments.js';
 
 let test: TestEngine;
 let clock: HandClock;
@@ -306,6 +308,42 @@ describe('what cannot be brought to its end', () => {
     expect([await passing(14), await passing(1), await passing(29), await passing(1)]).toEqual([1, 2, 2, 3]);
     // It counts against the cap for as long as nobody can tell.
     expect((await test.engine.status()).usedToday.burn).toBe('4');
+  });
+
+  it('says once that the accounts of a batch stay open, and tries it again later and later', async () => {
+    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const batchId = value.batch.id;
+    const signedTx = signApproval(test.project.owner, value);
+    // What comes last is the closing, which then has nothing to pay with.
+    await dyingAtBundle(4, false).executeBatch({ batchId, signedTx }, test.project.call());
+    const operator = test.project.registration.operator;
+    await drain(test, operator, 0n);
+    const events: string[] = [];
+    const engine = engineBeside(test, { onEvent: ({ event }) => void events.push(event) });
+    const problems: string[] = [];
+    const onProblem = (what: string): void => void problems.push(what);
+    const passing = async (seconds: number) => {
+      clock.timeMs += seconds * 1_000;
+      // What was refused is not signed again before there is another block.
+      await passBlocks(test, 1);
+      events.length = 0;
+      const { batches: count } = await engine.reconcile({ onProblem });
+      return [count, events.filter((event) => event === 'signed').length];
+    };
+    const tried = [0, 1];
+    expect([
+      await passing(0),
+      await passing(14),
+      await passing(1),
+      await passing(29),
+      await passing(1),
+    ]).toEqual([tried, [0, 0], tried, [0, 0], tried]);
+    expect(problems).toEqual([`the execution of batch ${batchId}`]);
+    await test.engine.fund({ to: 'operator', sol: '1' });
+    expect(await passing(60)).toEqual([1, 1]);
+    expect(events).toContain('reconciled');
+    expect(await passing(300)).toEqual([0, 0]);
+    expect(problems).toHaveLength(1);
   });
 
   it('is not begun once it is told to stop', async () => {
