@@ -1,7 +1,7 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
 
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
-import { proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
+import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
@@ -74,14 +74,27 @@ export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Ins
     lamports: 0n,
   });
 
-/** Owner and operator approve a batch. */
-export async function approveOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+/** Members approve a batch. @param who - @default both */
+export async function approveOutside(
+  test: TestEngine,
+  init: InitBatchResult,
+  who: readonly ('owner' | 'operator')[] = ['owner', 'operator'],
+): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { multisig } = context.flywheel;
-  for (const member of [test.project.owner, context.operator])
+  const members = { owner: test.project.owner, operator: context.operator };
+  for (const member of who.map((name) => members[name]))
     await land(test, member, [
       proposalApprove({ multisig, batchIndex: batch.batchIndex, member: member.address }),
     ]);
+}
+
+/** The operator ends the draft of a batch whose set-up is not complete, so that members can approve what is there. */
+export async function activateOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+  const { batch, context } = await recordOf(test, init);
+  const { multisig } = context.flywheel;
+  const member = context.operator.address;
+  await land(test, context.operator, [proposalActivate({ multisig, batchIndex: batch.batchIndex, member })]);
 }
 
 /** Owner and operator cancel an approved batch. */

@@ -5,7 +5,7 @@ import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import { approveInstructions, type BatchContext } from './batch-context.js';
-import { holdFromNow, holdWhileWaiting, refuseOverCaps } from './holds.js';
+import { holdFromNow, refuseOverCaps } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import {
   type BatchOnChain,
@@ -45,8 +45,16 @@ export async function approveBatch(input: ApproveInput): Promise<string | null> 
   if (kindOf(before) === 'Executed') return null;
   // It can run already, no matter who approved it: so it counts from now on, even where it is refused here for being too much.
   if (kindOf(before) === 'Approved') await lease.write((tx) => holdFromNow(tx, batch));
-  await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
-  if (kindOf(before) !== 'Active') return null;
+  if (kindOf(before) !== 'Active') {
+    await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
+    return null;
+  }
+  // Either vote may be the last that it needs, where the other was given with other tools: so it counts before any is sent. It goes
+  // on counting where that fails: a node that lags behind does not show yet what others have done.
+  await lease.write(async (tx) => {
+    await refuseOverCaps(tx, context, batch);
+    await holdFromNow(tx, batch);
+  });
   if (vote !== null && !standsOnChain(input, before)) await landVote(input, vote);
   if (kindOf(await readPlanned(input)) === 'Active') await landOperatorApproval(input);
   return blockedReason(await readBatchState(deps.chain, context.flywheel, batch));
@@ -125,7 +133,6 @@ function blockedReason(found: BatchState): string | null {
     : null;
 }
 
-/** From the operator's approval on the batch can run, so it counts against the caps before that is sent. */
 async function landOperatorApproval({ deps, context, batch, lease }: ApproveInput): Promise<void> {
   // As it is now: a vote that an earlier run has landed may just have been counted.
   const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['OPERATOR_APPROVAL']));
@@ -136,17 +143,10 @@ async function landOperatorApproval({ deps, context, batch, lease }: ApproveInpu
     signer: context.operator,
     transactions: [approveInstructions(context, batch.batchIndex)],
     stored,
-    before: async (tx) => {
-      await refuseOverCaps(tx, context, batch);
-      await holdFromNow(tx, batch);
-    },
     lease,
   });
   const { failure } = phase;
-  await lease.write(async (tx) => {
-    await phase.settle(tx);
-    if (failure !== null) await holdWhileWaiting(tx, batch);
-  });
+  await lease.write(phase.settle);
   if (failure === null || kindOf(await readPlanned({ deps, context, batch })) !== 'Active') return;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',

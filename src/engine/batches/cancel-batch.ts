@@ -24,7 +24,7 @@ import { findBatch } from './get-batch.js';
 import { countForeign, countLandedBundles, releaseHolds } from './holds.js';
 import { countVotes, landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
-import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
+import { type BatchOnChain, countExecuted, plannedCount, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
 import { endOf, type PhaseResult } from './phase.js';
 import { runPhase } from './run-phase.js';
@@ -193,13 +193,15 @@ class Cancellation {
     const votes = await this.#runEarlier('CANCEL', stored, true);
     const { flywheel } = this.#context;
     const executed = found === null ? 0 : await countExecuted(this.#deps.chain, flywheel, batch, found);
-    const execution = await this.#runEarlier('EXECUTE', stored, true, executed);
+    // Members may have added transactions of their own to a draft, and executed them.
+    const isDraft = batch.status === 'AVAILABLE_TO_QUEUE' && found?.batch != null;
+    const position = isDraft ? Math.min(executed, plannedCount(found, batch)) : executed;
+    const execution = await this.#runEarlier('EXECUTE', stored, true, position);
     if (isOnChain) await countVotes(this.#deps, batch, this.#lease);
     // What had been counted when the batch failed is not counted once more.
     const known = batch.executeResult?.totalSuccessful ?? 0;
     const foreign = execution.foreign.filter((at) => at >= known);
-    const isExecuted =
-      found?.proposal?.status.kind === 'Executed' || execution.next === batch.pipelines.length;
+    const isExecuted = execution.next === batch.pipelines.length;
     await this.#lease.write(async (tx) => {
       const date = isoTime(tx.nowMs);
       await setUp.settle(tx);
@@ -262,10 +264,14 @@ async function writeEnd(
   const { id } = batch;
   const { isExecuted, found, date } = end;
   const executeResult = resultOf(batch, end.execution, isExecuted ? null : { message: CANCELLED });
+  // Its members have finished a draft with tools of their own.
+  if (isExecuted && batch.status === 'AVAILABLE_TO_QUEUE')
+    await tx.batches.transition(id, 'FINALIZED', {}, date);
   await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
   if (!isExecuted) await tx.batches.setCancelled(id, date);
-  // The key of its init is free again: nothing has come of it, and nothing will.
-  if (batch.status === 'AVAILABLE_TO_QUEUE') await tx.requests.remove(batch.requestId);
+  // The key of its init is free again where nothing has come of it, and nothing will.
+  if (batch.status === 'AVAILABLE_TO_QUEUE' && end.execution.next === 0)
+    await tx.requests.remove(batch.requestId);
   if (found === null) await tx.batches.setClosed(id, date);
   else if (batch.status === 'AVAILABLE_TO_QUEUE') {
     const cost = { feeLamports: 0n, rentPaidLamports: found.lamports, rentReclaimedLamports: 0n };

@@ -18,7 +18,7 @@ import {
   refusedByContent,
   requestHolding,
 } from '../requests/requests.js';
-import { currentRecord, releaseBatch } from './batch-claim.js';
+import { currentRecord, isFinal, releaseBatch } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {
   batchRefused,
@@ -168,6 +168,11 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     if (opening.kind !== 'resumed') throw justRun();
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
+    if (isFinal(batch))
+      throw new FlywheelError(
+        'ERR_INVALID_REQUEST',
+        `Batch ${batch.id} of this request was ended after its members had executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines; the key stays used.`,
+      );
     // Somebody cancels it.
     if (isWorkedOn(tx, batch)) throw justRun();
     await releaseBatch(tx, batch);

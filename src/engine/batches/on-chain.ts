@@ -94,6 +94,19 @@ export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecor
   return value.transactionIndex + 1n;
 }
 
+/** How many of the first transactions of a batch are those that were planned. */
+export function plannedCount(
+  { transactions }: Pick<BatchOnChain, 'transactions'>,
+  { pipelines }: Pick<BatchRecord, 'pipelines'>,
+): number {
+  const other = pipelines.findIndex(({ message }, index) => {
+    const stored = transactions[index]?.value;
+    const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
+    return stored == null || wanted === undefined || !isSameMessage(stored.message, wanted);
+  });
+  return other < 0 ? pipelines.length : other;
+}
+
 /** What differs from the plan, or `null` when the batch holds exactly what was planned. */
 export function differenceFromPlan(
   { batch, proposal, transactions }: BatchOnChain,
@@ -103,10 +116,6 @@ export function differenceFromPlan(
   if (batch === null || proposal === null) return 'its accounts are gone';
   if (batch.size !== planned.pipelines.length) return `it holds ${batch.size} transactions`;
   if (batch.vaultIndex !== vaultIndex) return `it acts for vault ${batch.vaultIndex}`;
-  const at = planned.pipelines.findIndex(({ message }, index) => {
-    const stored = transactions[index]?.value;
-    const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
-    return stored == null || wanted === undefined || !isSameMessage(stored.message, wanted);
-  });
-  return at < 0 ? null : `transaction ${at} is another one`;
+  const at = plannedCount({ transactions }, planned);
+  return at === planned.pipelines.length ? null : `transaction ${at} is another one`;
 }

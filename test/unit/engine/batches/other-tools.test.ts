@@ -13,6 +13,7 @@ import {
   type TestEngine,
 } from '../../../support/engine.js';
 import {
+  activateOutside,
   approveOutside,
   cancelOutside,
   closeOutside,
@@ -227,5 +228,59 @@ describe('a batch that members have ended with other tools', () => {
     expect((await books())[1]).toBe('1');
     await execute(carriedOn);
     expect(await books()).toEqual(['1', '1']);
+  });
+});
+
+describe('a batch that the operator has approved with other tools', () => {
+  it('counts on every day once it can run, and what is left of it does so until it is cancelled', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(6);
+    await approveOutside(test, started, ['operator']);
+    await executeAndDie(started, 1, 1);
+    const holds = await test.store.read((tx) => tx.usage.holdsOf(started.batch.id));
+    expect(holds.map(({ toDay }) => toDay)).toEqual([null]);
+  });
+});
+
+describe('a batch of which only a part was set up, and which its members have finished', () => {
+  const input = { pipelines: Array.from({ length: 9 }, () => aPipeline([burnAction(1)])) };
+  const keyed = () => test.project.call({ idempotencyKey: 'init-1' });
+
+  /** @returns the batch; the engine has died in the middle of its set-up, and members have executed so much of it. */
+  async function halfDone(executed: number): Promise<InitBatchResult> {
+    test = await openTestEngine({ dailyBurn: '20' });
+    let lists = 0;
+    const chain = chainOver(test.chain, {
+      submitBundles: async (bundles) => {
+        lists += 1;
+        if (lists === 1 && bundles.length === 1) return test.chain.submitBundles(bundles);
+        await test.chain.submitBundles(bundles.slice(0, 2));
+        throw new Error('killed');
+      },
+    });
+    await expect(engineBeside(test, { chain }).initBatch(input, keyed())).rejects.toThrow();
+    test.passLease();
+    const { value } = await test.engine.currentBatch(call());
+    const started = { batch: value } as InitBatchResult;
+    await activateOutside(test, started);
+    await approveOutside(test, started);
+    expect(await executeOutside(test, started, executed)).toBe(true);
+    return started;
+  }
+
+  it.each([2, 9])('is cancelled with what they did of it, which its key does not do again', async (most) => {
+    const started = await halfDone(most);
+    const done = (await books())[0];
+    const cancelled = await cancel(started.batch.id).then(async ({ value }) =>
+      value.ownerVoteNeeded ? cancelOutside(test, started).then(() => cancel(started.batch.id)) : { value },
+    );
+    expect(cancelled.value).toMatchObject({
+      batch: { status: 'FAILED', executeResult: { total: 9, totalSuccessful: Number(done) } },
+    });
+    expect(await books()).toEqual([done, done]);
+    await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
+      code: 'ERR_INVALID_REQUEST',
+    });
+    expect(await books()).toEqual([done, done]);
   });
 });
