@@ -41,11 +41,12 @@ export async function beginRest(
     return false;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
-  const { printed } = entry;
-  const hasLanded = all.filter((_, index) => !notLanded.includes(index));
-  entry.settle({ state: 'partial', landed: hasLanded.map(({ digest }) => digest) });
-  if (printed) entry.markPrinted();
-  await noteDone(session, entry, { ask: pipelinesDoneThere(session, pipelines), elements: all });
+  const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
+  await noteDone(session, entry, {
+    ask: pipelinesDoneThere(session, pipelines),
+    elements: all,
+    own: hasLanded,
+  });
   const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
   const elements = stillToDo(session, entry, missing, 'pipeline');
   if (elements.length === 0)
@@ -54,7 +55,7 @@ export async function beginRest(
   const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
   const changes = allowChanged ? [] : entry.changed(all, left);
   if (changes.length > 0) throw changedElements(changes, 'pipeline');
-  if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] })) {
+  if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded)) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',
     });

@@ -134,9 +134,10 @@ export interface Entry extends OperationSummary {
   elsewhere(elements: readonly Sha256[]): readonly Overlap[];
   /**
    * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
+   * @param landed - what of it has landed so far. @default what is noted
    * @returns false when another process was faster, with this operation or with one of the elements.
    */
-  reopen(elements: readonly Element[], notes: Notes): boolean;
+  reopen(elements: readonly Element[], notes: Notes, landed?: readonly Sha256[]): boolean;
   settle(verdict: Verdict): void;
   /** Its outcome has left this process. */
   markPrinted(): void;

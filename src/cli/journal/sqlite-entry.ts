@@ -77,7 +77,11 @@ export class SqliteEntry implements Entry {
   }
 
   note(notes: Notes): void {
-    this.#change({ notes: JSON.stringify({ ...this.#row.notes, ...notes }) });
+    this.#row = this.#file.write(() => {
+      // What ended before is held by nobody: another process may have noted something since.
+      const now = this.#table.row('serial = ?', [this.#row.serial]) ?? this.#row;
+      return this.#table.change(this.#row.serial, { notes: JSON.stringify({ ...now.notes, ...notes }) });
+    });
   }
 
   hasBatchOfAnother(batchId: string): boolean {
@@ -113,14 +117,18 @@ export class SqliteEntry implements Entry {
     return this.#table.elements.overlaps(elements, this.#row.serial);
   }
 
-  reopen(elements: readonly Element[], notes: Notes): boolean {
+  reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
     return this.#file.write(() => {
       const row = this.#table.row('serial = ?', [this.#row.serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
+      // Another process may have brought a next step of it to its end meanwhile.
+      if (JSON.stringify(row.notes) !== JSON.stringify(this.#row.notes)) return false;
       const digests = elements.map(({ digest }) => digest);
       if (this.#table.elements.overlaps(digests, row.serial).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
+      this.#table.elements.land(this.#row.serial, landed);
+      if (isOver(row.state)) this.#table.elements.unclaim(this.#row.serial);
       this.#table.elements.claim(this.#row.serial, elements);
       return true;
     });
