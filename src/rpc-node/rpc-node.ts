@@ -59,7 +59,7 @@ export const answerWith =
   };
 
 async function createApp(handle: BodyHandler): Promise<FastifyInstance> {
-  const app = fastify({ bodyLimit: MAX_BODY_BYTES, ...TIMEOUTS });
+  const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true, ...TIMEOUTS });
   await app.register(cors, { origin: '*', strictPreflight: false });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));

@@ -217,10 +217,18 @@ describe('memory', () => {
   const MOST_RSS_KIB = 300 * 1_024;
 
   /** Writes again and again as fast as it is read, up to a size. */
+  const NOT_THERE = [
+    'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 43\r\nconnection: close\r\n\r\n',
+    '{"error":"ERR_NOT_FOUND","message":"None."}',
+  ].join('');
+
   const flood =
     (start: string, more: string, size = 12 * MEGABYTE): Behaviour =>
     (socket, asked) =>
-      asked(() => {
+      asked((request) => {
+        // It does not say what it has done.
+        if (request.startsWith('GET ') && request.includes('idempotencyKey='))
+          return void socket.end(NOT_THERE);
         socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${start}`);
         void pour(socket, more.repeat(Math.ceil(MEGABYTE / more.length / 10)), size);
       });

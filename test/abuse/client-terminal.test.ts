@@ -126,9 +126,14 @@ afterEach(async () => {
 /** A command line with the real client, against a service that gives this answer. */
 async function commandLine({ answer, read = answer, status = 200 }: Case, human: boolean): Promise<TestCli> {
   const headers = { 'x-request-id': 'r\u009b31m\u00ad', 'retry-after': '\u009b2J', location: '/\u009b' };
-  const stub = await startStub((request, ...rest) =>
-    json(status, request.method === 'GET' ? read : answer, headers)(request, ...rest),
-  );
+  const stub = await startStub((request, ...rest) => {
+    // It does not say what it has done.
+    const isLookUp = /[?&](?:idempotencyKey|proofHash)=/.test(request.url ?? '');
+    const reply = isLookUp
+      ? json(404, { error: 'ERR_NOT_FOUND', message: 'There is nothing at this path.' })
+      : json(status, request.method === 'GET' ? read : answer, headers);
+    return reply(request, ...rest);
+  });
   stubs.push(stub);
   const home = emptyDirectory();
   writeFileSync(join(home, 'burns.json'), JSON.stringify(EXAMPLES.burnBatch.request));

@@ -12,8 +12,8 @@ export interface Hostile {
   close(): Promise<void>;
 }
 
-/** What is done with one connection; `asked` calls back when a whole request, or a CONNECT, has come. */
-export type Behaviour = (socket: Socket, asked: (then: () => void) => void) => void;
+/** What is done with one connection; `asked` calls back with a whole request, or a CONNECT, when it has come. */
+export type Behaviour = (socket: Socket, asked: (then: (request: string) => void) => void) => void;
 
 const END_OF_HEAD = '\r\n\r\n';
 
@@ -38,12 +38,12 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
     let own = '';
-    const waiting: (() => void)[] = [];
+    const waiting: ((request: string) => void)[] = [];
     socket.on('data', (chunk: Buffer) => {
       own += chunk.toString('latin1');
       seen.received += chunk.toString('latin1');
       reach();
-      if (isWhole(own)) for (const then of waiting.splice(0)) then();
+      if (isWhole(own)) for (const then of waiting.splice(0)) then(own);
     });
     behave(socket, (then) => void waiting.push(then));
   });

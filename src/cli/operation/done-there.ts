@@ -380,7 +380,8 @@ export async function requireAnswersKey(session: Session, key: string, txHash: s
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;
-  if (refusal.status === undefined || !saysNothingWasDone(refusal)) return;
+  const { status = 0, options } = refusal;
+  if (status < 400 || status >= 500 || options.unsent === true || !saysNothingWasDone(refusal)) return;
   const asked = { idempotencyKey: key, limit: MAX_PAGE_ITEMS };
   const items = await opened.service.listBurns(asked, callWith(session, opened)).then(
     ({ value }) => value.items,

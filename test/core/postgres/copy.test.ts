@@ -65,7 +65,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
       await tx.batches.insert(
         aRequest(),
         aBatch({ id, batchIndex: BigInt(index), holder: 'alive', leaseUntilMs: 9e15 }),
-        [],
+        [[{ kind: 'BURN', amount: 1n, recipient: null }]],
       );
     await tx.requests.linkBatch('request-2', 'batch-1');
     await tx.batches.transition('batch-2', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
