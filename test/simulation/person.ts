@@ -163,8 +163,10 @@ export class Person {
   async #forget(): Promise<void> {
     const { goods, auditor } = this.#office;
     const { exit, stdout } = await this.type({ words: ['pending', '--json'] }, false);
-    const [first] = exit === 0 ? (JSON.parse(stdout) as { id: string; command: string }[]) : [];
-    if (first === undefined) return;
+    const rows = exit === 0 ? (JSON.parse(stdout) as { id: string; command?: string }[]) : [];
+    // What the service has left is no operation of the journal.
+    const first = rows.find(({ command }) => command !== undefined);
+    if (first?.command === undefined) return;
     const { id, command } = first;
     const named = [
       ...goods.items.filter(({ name }) => command.includes(`"${name}"`)),

@@ -196,9 +196,10 @@ class SqliteJournal implements Journal {
     return this.#table.elements.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
-  #derivedKey(kind: OperationKind, content: Sha256): string {
+  /** @param taken - a part of it is another request than all of it. */
+  #derivedKey(kind: OperationKind, content: Sha256, taken: readonly number[] | null = null): string {
     const { address, flywheel } = this.#options.target;
-    return derivedUuid('operation', kind, content, flywheel ?? address);
+    return derivedUuid('operation', kind, content, flywheel ?? address, taken?.join() ?? '');
   }
 
   #insert(request: OperationRequest, run: number): Begun {
@@ -215,7 +216,7 @@ class SqliteJournal implements Journal {
         ? origin.key
         : // What is done anew is new to the service too, whatever this journal knows of earlier ones.
           origin.from === 'content' && !again
-          ? this.#derivedKey(kind, content)
+          ? this.#derivedKey(kind, content, taken)
           : this.#options.ids.uuid();
     const notes = { ...request.notes(taken), ...(again ? { again } : {}) };
     const given = { notes, body: request.body() };
