@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
@@ -303,7 +304,10 @@ async function far(
   const wires = () => [...sent].map((wire) => Buffer.from(wire, 'base64'));
   const operator = keypair('operator');
   const operatorFile = side.write('operator.json', [...operator.secretKey]);
+  const held = () => rpc<{ value: number }>(url, 'getBalance', operator.publicKey.toBase58());
   await rpc(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
+  // It lands with the next block of this node.
+  while ((await held()).value === 0) await setImmediate();
   const register = ['register', '--cluster', cluster, '--mint', mint, '--owner', owner, '--yes'];
   const { registration } = await side.run([...register, '--operator-keypair', operatorFile]);
   const createKey = createKeyIn(wires()[0], registration.multisig);
