@@ -29,7 +29,13 @@ export async function takenByDryRun(
   const journal = await opened?.journal().catch(() => undefined);
   if (journal === undefined) return null;
   if (request.again) return null;
-  await askWhatIsDone(session, journal, request, doneThere);
+  // A plan needs neither a key nor a service that answers.
+  const ask: AskDoneThere = (key) =>
+    doneThere(key).catch((error: unknown) => {
+      if (session.context.signal.aborted) throw error;
+      return 'not offered';
+    });
+  await askWhatIsDone(session, journal, request, ask);
   const known = journal.known(request.kind, request.content, request.origin);
   if (known?.state === 'cancelled') throw wasCancelled(known);
   if (known !== undefined) {
