@@ -48,7 +48,7 @@ export interface TransactionRecord {
   readonly tokenChanges?: readonly TokenChange[];
   /** Addresses from lookup tables, in the order in which the indexes of its accounts go on; absent where the chain does not say. */
   readonly tableAddresses?: readonly Address[];
-  /** What its programs called in their turn; absent where the chain does not keep it. */
+  /** What its programs called in their turn, at least every call of the multisig program; absent where the chain does not keep it. */
   readonly innerCalls?: readonly ProgramCall[];
 }
 

@@ -64,7 +64,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const reconciler = new Reconciler(deps);
   const watch = async (scope?: RecoveryScope): Promise<number> => {
     try {
-      return (await watchLandings(deps, scope)).undone;
+      return await watchLandings(deps, scope);
     } catch (error) {
       // A chain that is out of reach has taken nothing back yet.
       if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;

@@ -50,29 +50,13 @@ export type VoteKind = IssuedVote['kind'];
 
 /** Of a bundle, from 0 on; they land together. */
 export type BundleTransaction = Pick<Row<'bundleTransactions'>, 'signature' | 'bytes'>;
-export type BundleRecord = Omit<Row<'bundles'>, 'ordinal' | 'watchedSlot' | 'dateLanded' | 'feeLamports'> & {
+export type BundleRecord = Omit<Row<'bundles'>, 'ordinal'> & {
   readonly transactions: readonly BundleTransaction[];
 };
 export type BundlePhase = BundleRecord['phase'];
 export type BundleStatus = BundleRecord['status'];
 
-/** Where a bundle has landed, which a fork may still take back. */
-export interface NewLanding {
-  readonly bundleId: string;
+/** A burn that has landed in a block that a fork may still take back. */
+export type WatchedLanding = Pick<Row<'burns'>, 'sequence' | 'requestId' | 'tokenId' | 'signature'> & {
   readonly slot: bigint;
-  /** ISO text: when its block was made, but not before the day from which it counts against a cap. */
-  readonly dateLanded: string;
-  readonly feeLamports: bigint;
-}
-
-/** What has landed in a block that a fork may still take back: a burn, or a bundle of a batch. */
-export type WatchedLanding = {
-  /** Of all its transactions. */
-  readonly tokenId: string;
-  readonly signatures: readonly string[];
-  readonly slot: bigint;
-} & (
-  | { readonly kind: 'burn'; readonly sequence: number; readonly requestId: string }
-  | ({ readonly kind: 'bundle'; readonly batchId: string } & Pick<BundleRecord, 'phase' | 'first'> &
-      Omit<NewLanding, 'slot'>)
-);
+};

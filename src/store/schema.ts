@@ -276,19 +276,9 @@ export const TABLES = {
       errorMessage: optional(text()),
       /** Within the bundle, from 0. */
       failedTransaction: optional(integer()),
-      /** The slot in which it landed, while a fork may still take that back. */
-      watchedSlot: optional(u64()),
-      /** When its block was made, but not before the day from which it counts against a cap; while it is watched. */
-      dateLanded: optional(text()),
-      /** What it has cost; while it is watched. */
-      feeLamports: optional(u64()),
     },
     unique: [['id'], ['bundleId']],
     references: [{ columns: ['batchId'], to: 'batches (id)' }],
-    checks: [
-      "watched_slot is null or status = 'LANDED'",
-      '(watched_slot is null) = (date_landed is null) and (watched_slot is null) = (fee_lamports is null)',
-    ],
     indexes: [
       { name: 'bundles_of_batch', on: 'batch_id' },
       // Of each step no more than one bundle is under way or done: a step is never taken twice.
@@ -298,7 +288,6 @@ export const TABLES = {
         where: "status in ('PENDING', 'LANDED')",
         isUnique: true,
       },
-      { name: 'bundles_watched', on: 'ordinal', where: 'watched_slot is not null' },
     ],
   }),
 

@@ -1,5 +1,6 @@
 /** Chains and stores that behave otherwise in the one thing that a test is about. */
 import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
+import type { Lease } from '../../src/engine/lease.js';
 
 /** The chain with some of its methods replaced. */
 export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
@@ -35,3 +36,12 @@ export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thi
       return typeof own === 'function' ? own.bind(target) : own;
     },
   });
+
+/** A lease that nobody else can take. */
+export const FREE_LEASE: Lease = {
+  id: 'test',
+  write: () => Promise.reject(new TypeError('Nothing is written.')),
+  check: async () => undefined,
+  signal: undefined,
+  tell: () => undefined,
+};

@@ -1,6 +1,6 @@
 /** An engine in a temporary directory with a registered project, for tests that need the whole of it. */
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addSignature } from '../../src/approval/build-approval.js';
@@ -110,7 +110,9 @@ async function setUp(
 ): Promise<Home & { readonly opened: OpenedEngine<LocalChain> }> {
   const dataDir = newDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
-  const unregistered = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
+  const real = process.env['SQUADS_PROGRAM'];
+  if (real !== undefined) copyFileSync(real, dataFiles(dataDir).squadsProgram);
+  const unregistered = { treasury, ownerKeypair: '', squadsProgram: real !== undefined, genesis: null };
   const opened = await openLedgerEngine(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
   const config = { ...unregistered, genesis: opened.genesis };

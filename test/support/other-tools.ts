@@ -1,7 +1,10 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
 
+import { memo } from '../../src/chain/memo.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
 import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
+import { encode } from '../../src/chain/squads/codec.js';
+import { argumentMessage, vaultInnerMessage } from '../../src/chain/squads/message.js';
 import { transfer } from '../../src/chain/system.js';
 import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
@@ -9,7 +12,7 @@ import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
-import { executeTransactions } from '../../src/engine/batches/plan-batch.js';
+import { addInstructions, executeTransactions } from '../../src/engine/batches/plan-batch.js';
 import { FlywheelError, invariant } from '../../src/errors/flywheel-error.js';
 import type { Address } from '../../src/values/address.js';
 import type { TestEngine } from './engine.js';
@@ -45,18 +48,47 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
   return { batch, context: { token, flywheel, operator } };
 }
 
-/** Runs up to so many of an approved batch's next transactions. @returns whether any has landed. */
+/** The message of a transaction in which the vault writes a memo. */
+export const memoMessage = ({ project }: TestEngine): Uint8Array =>
+  encode(
+    argumentMessage,
+    vaultInnerMessage(project.registration.vaultAddress as Address, [memo('of its members', [])]),
+  );
+
+/** Adds transactions to a batch whose set-up is not complete. @param from - how many it holds. */
+export async function addOutside(
+  test: TestEngine,
+  init: InitBatchResult,
+  from: number,
+  added: readonly Uint8Array[],
+): Promise<void> {
+  const { batch, context } = await recordOf(test, init);
+  const { flywheel, operator } = context;
+  for (const [at, message] of added.entries())
+    await land(test, operator, [
+      ...addInstructions({ flywheel, batchIndex: batch.batchIndex, number: from + at + 1, message }),
+    ]);
+}
+
+/**
+ * Runs up to so many of an approved batch's next transactions. @returns whether any has landed.
+ * @param what - the messages that it holds. @default those that were planned
+ */
 export async function executeOutside(
   test: TestEngine,
   init: InitBatchResult,
   count: number,
   beside: readonly Instruction[] = [],
+  what?: readonly Uint8Array[],
 ): Promise<boolean> {
   const { batch, context } = await recordOf(test, init);
   const found = await readBatchOnChain(test.chain, context.flywheel, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
   const all = [
-    ...executeTransactions({ flywheel: context.flywheel, batchIndex: batch.batchIndex }, messages(batch)),
+    ...executeTransactions(
+      { flywheel: context.flywheel, batchIndex: batch.batchIndex },
+      what ?? messages(batch),
+    ),
   ];
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {

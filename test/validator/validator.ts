@@ -44,6 +44,7 @@ import { Secret } from '../../src/values/secret.js';
 import { isoTime, systemClock } from '../../src/values/time.js';
 import { parseTokenAmount } from '../../src/values/token-amount.js';
 import { temporaryDirectory } from '../support/chain.js';
+import { FREE_LEASE } from '../support/doubles.js';
 import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from '../support/engine.js';
 import type { TestCluster } from '../support/open-cluster.js';
 import { rpcResult } from '../support/rpc-call.js';
@@ -73,7 +74,7 @@ async function land(
     const [end] = await settle(chain, {
       units: [await sign()],
       areNew: true,
-      as: 'alone',
+      lease: FREE_LEASE,
       renew: async () => [await sign()],
     });
     if (end?.end.kind !== 'landed')

@@ -212,28 +212,3 @@ function votesOf(acts: readonly Act[], proposal: Address): PastVotes {
   };
   return { approved: by('approved'), rejected: by('rejected'), cancelled: by('cancelled') };
 }
-
-/**
- * How many transactions of a closed batch were executed; `null` when the node has forgotten some of its past, or some of it
- * cannot be told. Anybody may name a batch in a transaction: only instructions that act on this very batch count, and each of
- * its transactions once.
- *
- * @param sinceMs - a time before the batch was made. @default as far back as the node knows
- */
-export async function countExecutions(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
-  history: History,
-  { multisig, batchIndex }: BatchRef,
-  sinceMs = 0,
-): Promise<number | null> {
-  const batch = transactionAddress(multisig, batchIndex).address;
-  const past = await readActs(chain, history, [batch], sinceMs);
-  if (past === null) return null;
-  const own = past.acts.filter(({ accounts }) => accounts['batch'] === batch);
-  const isMade = own.some(({ name }) => name === 'batchCreate');
-  const executed = own
-    .filter(({ name }) => name === 'batchExecuteTransaction')
-    .map(({ accounts }) => accounts['transaction']);
-  // Without its beginning there is no telling what else is missing.
-  return isMade && !executed.includes(undefined) ? new Set(executed).size : null;
-}

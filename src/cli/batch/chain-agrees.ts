@@ -2,7 +2,7 @@
 import type { ChainReader } from '../../chain/chain.js';
 import { BATCH, decodeAccount, MULTISIG, PROPOSAL } from '../../chain/squads/accounts.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
-import { countExecutions } from '../../chain/squads/history.js';
+import { type PastBatch, readPastBatch } from '../../chain/squads/history.js';
 import type { Batch, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
@@ -84,14 +84,15 @@ export async function requireChainAgrees(
   if (landed === total && total > 0 && !isCancelled) return;
   const closed = `${said}; on chain it is over and closed`;
   if (!isCancelled) throw contradiction(batch.id, `${closed}.`);
-  const executed = await countExecutions(chain, history, {
-    multisig: pins.multisig,
-    batchIndex: BigInt(batch.batchIndex),
-  });
+  const ref = { multisig: pins.multisig, batchIndex: BigInt(batch.batchIndex) };
+  const executed = executedOf(await readPastBatch(chain, history, ref));
   if (executed === landed) return;
   const known = executed === null ? 'the RPC node does not know how many were' : `${executed} were`;
   throw contradiction(batch.id, `${closed}, and ${known}.`);
 }
+
+const executedOf = (past: PastBatch | null): number | null =>
+  past?.transactions.filter(({ executed }) => executed !== null).length ?? null;
 
 const contradiction = (batchId: string, message: string): FlywheelError =>
   new FlywheelError('ERR_OUTCOME_UNKNOWN', message, {

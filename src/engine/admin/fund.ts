@@ -12,7 +12,7 @@ import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
-import { settleOne } from '../settle/settle.js';
+import { landWhole } from './land-whole.js';
 import { requireTreasury } from './register.js';
 
 const SOL_DECIMALS = 9;
@@ -45,13 +45,13 @@ export async function fund(
   if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
   if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
   // It lands whole, or nothing is charged.
-  const { unit, end } = await settleOne(deps.chain, ({ blockhash }) =>
+  const landed = await landWhole(deps.chain, ({ blockhash }) =>
     signTransactions([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], treasury),
   );
-  if (end.kind === 'failed') {
+  if ('refusal' in landed) {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',
-      `The treasury ${treasury.address} cannot send this: ${end.reason}.`,
+      `The treasury ${treasury.address} cannot send this: ${landed.refusal}.`,
     );
   }
   const program = tokenProgramAddress(token.tokenProgram);
@@ -63,7 +63,7 @@ export async function fund(
     address: wallet,
     tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, token.decimals),
     lamports: (account?.lamports ?? 0n).toString(),
-    txHash: unit.transactions[0]?.signature ?? '',
+    txHash: landed.signatures[0] ?? '',
   };
 }
 

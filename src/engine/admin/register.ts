@@ -29,9 +29,9 @@ import { type Address, address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';
-import { settleOne } from '../settle/settle.js';
 import { recordRegistration } from './audit.js';
 import { insertKey } from './keys.js';
+import { landWhole } from './land-whole.js';
 import { registrationView } from './registration-view.js';
 
 const SOL_DECIMALS = 9;
@@ -90,7 +90,7 @@ export async function registerProject(
     operator: operator.address,
     owner,
   });
-  const { end } = await settleOne(deps.chain, ({ blockhash }) => {
+  const landed = await landWhole(deps.chain, ({ blockhash }) => {
     const sign = (
       instructions: readonly Instruction[],
       signers: readonly Signer[],
@@ -102,8 +102,11 @@ export async function registerProject(
       sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
     ]);
   });
-  if (end.kind === 'failed')
-    throw new FlywheelError('ERR_INTERNAL', `The registration could not be made on chain: ${end.reason}.`);
+  if ('refusal' in landed)
+    throw new FlywheelError(
+      'ERR_INTERNAL',
+      `The registration could not be made on chain: ${landed.refusal}.`,
+    );
   return deps.store.transaction(async (tx) => {
     await admit(tx);
     await tx.tokens.insert(token);

@@ -3,10 +3,9 @@ import type { BatchHead, BatchRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
+import { Advance, type Next } from './advance.js';
 import { type BatchContext, closeTransactions } from './batch-context.js';
 import { type BatchState, readBatchState } from './on-chain.js';
-import { endOf } from './phase.js';
-import { runPhase } from './run-phase.js';
 
 /** A final batch that may have left something on chain. */
 export const needsClosing = ({ status, dateClosed }: BatchHead): boolean =>
@@ -26,7 +25,7 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
  * Closes what a batch that is over occupies; its cost then says how much came back. Where the multisig has no rent collector
  * nothing can be closed, and the rent stays where it is.
  *
- * @returns why they stay open, without a full stop, where they do; `null` when they are closed.
+ * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
  */
 export async function closeAccounts(
   deps: EngineDeps,
@@ -34,31 +33,32 @@ export async function closeAccounts(
   batch: BatchRecord,
   lease: Lease,
 ): Promise<string | null> {
-  const found = await readBatchState(deps.chain, context.flywheel, batch);
-  if (found.batch !== null && !isCloseable(found, batch))
-    return `its proposal is ${found.proposal?.status.kind ?? 'gone'}`;
-  const { rentCollector } = found.multisig;
-  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id, ['CLOSE']));
-  const size = rentCollector === null ? null : (found.batch?.size ?? null);
-  const phase = await runPhase(deps, {
-    batchId: batch.id,
-    tokenId: batch.tokenId,
-    phase: 'CLOSE',
-    signer: context.operator,
-    transactions:
-      size === null || rentCollector === null ? [] : closeTransactions(context, batch, size, rentCollector),
+  const { operator, flywheel } = context;
+  const advance = await Advance.open(deps, { batch, operator, lease, phases: ['CLOSE'] });
+  const next = async (state: BatchState): Promise<Next> => {
+    if (!isCloseable(state, batch))
+      return { stop: `Its proposal is ${state.proposal?.status.kind ?? 'gone'}.` };
+    const { rentCollector } = state.multisig;
+    if (rentCollector === null) return 'wait';
     // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.
-    offset: endOf(stored),
-    stored,
-    isOver: size === null,
-    lease,
+    const first = advance.countLanded('CLOSE');
+    const transactions = closeTransactions(context, batch, state.batch?.size ?? 0, rentCollector);
+    const instructions = (index: number) => transactions[index - first] ?? [];
+    return { phase: 'CLOSE', first, end: first + transactions.length, instructions };
+  };
+  const end = await advance.run<BatchState>({
+    read: (commitment) => readBatchState(deps.chain, flywheel, batch, commitment),
+    isReached: (state) => state.batch === null,
+    next,
   });
+  const failure = end?.failure ?? null;
+  const rentReclaimedLamports =
+    end === null || end.state.multisig.rentCollector === null ? 0n : batch.cost.rentPaidLamports;
   await lease.write(async (tx) => {
-    await phase.settle(tx);
-    if (phase.failure !== null) return;
-    const rentReclaimedLamports = rentCollector === null ? 0n : batch.cost.rentPaidLamports;
+    await advance.write(tx);
+    if (failure !== null) return;
     await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
   });
-  return phase.failure?.reason ?? null;
+  return failure?.message ?? null;
 }

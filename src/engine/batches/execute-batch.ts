@@ -1,30 +1,29 @@
 /** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
+import type { Commitment } from '../../chain/chain.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
 import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord, BundlePhase, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { untilFinal, watchLandings } from '../landings/watch.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
-import { approveBatch } from './approve-batch.js';
+import { Advance, type End, type Failure, type Goal, type Next } from './advance.js';
+import { type ApprovalInput, approvalFailed, approvalSteps, readPlanned } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
-import { type Failure, resultOf } from './execute-result.js';
+import { foreignOf, resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
-import { countForeign, countLandedBundles, releaseHolds } from './holds.js';
-import { countVotes } from './land-vote.js';
-import { type BatchState, countExecuted, readBatchState } from './on-chain.js';
-import type { PhaseInput, PhaseResult } from './phase.js';
+import { countForeign, holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
+import { type BatchState, countExecuted, isEnded, kindOf, readBatchState } from './on-chain.js';
 import { executeTransactions } from './plan-batch.js';
-import { runPhase } from './run-phase.js';
 import { waitOutTimeLock } from './time-lock.js';
 
 /** Executes an approved batch, or returns what became of it. */
@@ -37,11 +36,8 @@ export const executeBatch = keyedOperation('executeBatch', {
   }),
   proofTypes: () => [],
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
-    const found = await findBatch(deps, principal, batchId);
-    const { undone } = await watchLandings(deps, { batchId: found.id });
-    const batch = undone === 0 ? found : await findBatch(deps, principal, batchId);
-    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed. So it does
-    // where the chain took back what it told of.
+    const batch = await findBatch(deps, principal, batchId);
+    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return storedAnswer(batch);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
     return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call);
@@ -122,85 +118,42 @@ class Execution {
 
   /** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
   async #advance(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
-    const stored = await this.#deps.store.read((tx) =>
-      tx.bundles.ofBatch(batch.id, ['OWNER_APPROVAL', 'EXECUTE']),
-    );
-    const known = batch.executeResult;
-    if (known === null) return this.#execute(batch, stored, signedTx, lease);
-    const phase = await this.#runTransactions(batch, stored, { isOver: true, lease });
-    return phase.next === known.totalSuccessful ? batch : this.#conclude(batch, lease, phase, null);
-  }
-
-  async #execute(
-    batch: BatchRecord,
-    stored: readonly BundleRecord[],
-    signedTx: string | undefined,
-    lease: Lease,
-  ): Promise<BatchRecord> {
     const deps = this.#deps;
-    const before = await this.#read(batch);
-    if (before.batch === null) {
-      // Whatever is closed can run no more; what of it was executed, the past of the chain says.
-      const phase = await this.#runTransactions(batch, stored, { isOver: true, lease });
-      await countVotes(deps, batch, lease);
-      const isExecuted = phase.next === batch.pipelines.length;
-      return this.#conclude(batch, lease, phase, isExecuted ? null : 'Its accounts were closed on chain.');
+    const { operator, flywheel } = this.#context;
+    const phases: readonly BundlePhase[] = ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE'];
+    const advance = await Advance.open(deps, { batch, operator, lease, phases });
+    const known = batch.executeResult;
+    if (known !== null) {
+      await advance.settleAll();
+      const state = await readBatchState(deps.chain, flywheel, batch, 'finalized');
+      const position = await countExecuted(deps.chain, flywheel, batch, state);
+      return position === known.totalSuccessful
+        ? batch
+        : this.#conclude(batch, lease, advance, { state, failure: null });
     }
-    const blocked = await approveBatch({ deps, context: this.#context, batch, stored, lease, signedTx });
-    const isOver = blocked !== null;
-    if (!isOver && before.multisig.timeLockSeconds > 0)
-      await waitOutTimeLock(deps, batch.id, await this.#read(batch), lease);
-    return this.#conclude(
-      batch,
-      lease,
-      await this.#runTransactions(batch, stored, { isOver, lease }),
-      blocked,
-    );
-  }
-
-  async #runTransactions(
-    batch: BatchRecord,
-    stored: readonly BundleRecord[],
-    how: Pick<PhaseInput, 'isOver' | 'lease'>,
-  ): Promise<PhaseResult> {
-    const place = { flywheel: this.#context.flywheel, batchIndex: batch.batchIndex };
-    return runPhase(this.#deps, {
-      ...how,
-      batchId: batch.id,
-      tokenId: batch.tokenId,
-      phase: 'EXECUTE',
-      signer: this.#context.operator,
-      transactions: await inTurns(executeTransactions(place, messages(batch))),
-      // Members may run them with other tools.
-      position: async () =>
-        countExecuted(this.#deps.chain, this.#context.flywheel, batch, await this.#read(batch)),
-      stored: stored.filter((bundle) => bundle.phase === 'EXECUTE'),
-      landed: (tx, landed) => countLandedBundles(tx, batch, landed),
-    });
-  }
-
-  #read(batch: BatchRecord): Promise<BatchState> {
-    return readBatchState(this.#deps.chain, this.#context.flywheel, batch);
+    const goal = new Executed({ deps, context: this.#context, batch, advance, lease, signedTx });
+    const end = await advance.run(goal);
+    invariant(end !== null, 'An execution waits for nobody.');
+    if (end.failure !== null && kindOf(end.state) === 'Active') throw approvalFailed(batch, end.failure);
+    return this.#conclude(batch, lease, advance, end);
   }
 
   /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
   async #conclude(
     batch: BatchRecord,
     lease: Lease,
-    phase: PhaseResult,
-    blocked: string | null,
+    advance: Advance,
+    { state, failure }: End<BatchState>,
   ): Promise<BatchRecord> {
-    await this.#awaitForeign(batch, lease, phase);
-    const executeResult = resultOf(batch, phase, failureOf(batch, phase, blocked));
+    const position = await countExecuted(this.#deps.chain, this.#context.flywheel, batch, state);
+    const landed = advance.executions('EXECUTE');
+    const executeResult = resultOf(batch, position, landed, failureOf(batch, position, state, failure));
     const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
-    // What had been counted when the batch failed is not counted once more.
-    const known = batch.executeResult?.totalSuccessful ?? 0;
-    const foreign = phase.foreign.filter((at) => at >= known);
     await lease.write(async (tx) => {
-      await phase.settle(tx);
-      await countForeign(tx, batch, foreign);
+      await advance.write(tx);
+      await countForeign(tx, batch, foreignOf(batch, position, advance));
       await tx.batches.transition(batch.id, status, { executeResult }, isoTime(tx.nowMs));
-      if (blocked !== null) await releaseHolds(tx, batch);
+      if (isEnded(state)) await releaseHolds(tx, batch);
       if (this.#request !== null) {
         const value: ExecuteBatchResult = { batchId: batch.id as Uuid, result: executeResult };
         await tx.requests.complete(this.#request.id, JSON.stringify(value));
@@ -210,23 +163,11 @@ class Execution {
     return { ...batch, status, executeResult };
   }
 
-  /** What others have executed counts once no fork can take it back; what is sent here is watched. */
-  async #awaitForeign(batch: BatchRecord, lease: Lease, { foreign }: PhaseResult): Promise<void> {
-    const { chain } = this.#deps;
-    const last = Math.max(-1, ...foreign);
-    await untilFinal(this.#deps, batch.id, lease, async () => {
-      if (last < 0) return true;
-      const found = await readBatchState(chain, this.#context.flywheel, batch, 'finalized');
-      const isClosed = found.batch === null && found.multisig.transactionIndex >= batch.batchIndex;
-      return isClosed || (found.batch?.executedTransactionIndex ?? 0) > last;
-    });
-  }
-
   async #close(batch: BatchRecord, lease: Lease): Promise<void> {
     try {
       const reason = await closeAccounts(this.#deps, this.#context, batch, lease);
       if (reason === null) return;
-      throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${batch.id} stay open: ${reason}.`);
+      throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${batch.id} stay open. ${reason}`);
     } catch (error) {
       // Who asked has the verdict, and the rent comes back later; who carries the batch on unasked has to try again.
       if (this.#identity === null) throw error;
@@ -248,9 +189,56 @@ function storedAnswer(batch: BatchHead, replayed = true): Reply<ExecuteBatchResu
   };
 }
 
-function failureOf(batch: BatchRecord, phase: PhaseResult, blocked: string | null): Failure | null {
-  const { next, failure } = phase;
-  if (failure !== null || next === batch.pipelines.length) return failure;
-  if (blocked === null) return { message: 'Members have executed what had failed; the rest was not tried.' };
-  return { failedTransaction: next, firstTransaction: next, message: blocked };
+/** Approved by owner and operator, and then executed whole. */
+class Executed implements Goal<BatchState> {
+  readonly #input: ApprovalInput;
+  #transactions: readonly (readonly Instruction[])[] | undefined;
+
+  constructor(input: ApprovalInput) {
+    this.#input = input;
+  }
+
+  readonly read = (commitment?: Commitment): Promise<BatchState> => {
+    const { deps, context, batch } = this.#input;
+    return readBatchState(deps.chain, context.flywheel, batch, commitment);
+  };
+
+  readonly isReached = isEnded;
+
+  readonly next = async (state: BatchState): Promise<Next> => {
+    if (kindOf(state) !== 'Approved') return approvalSteps(this.#input);
+    this.#transactions ??= await this.#begin(state);
+    const transactions = this.#transactions;
+    return {
+      ...{ phase: 'EXECUTE', first: state.batch?.executedTransactionIndex ?? 0, end: transactions.length },
+      instructions: (index) => transactions[index] ?? [],
+    };
+  };
+
+  /** It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. */
+  async #begin(state: BatchState): Promise<readonly (readonly Instruction[])[]> {
+    const { deps, context, batch, lease } = this.#input;
+    await readPlanned(this.#input);
+    await lease.write((tx) => holdFromNow(tx, batch));
+    await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
+    await waitOutTimeLock(deps, batch.id, state, lease);
+    const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };
+    return inTurns(executeTransactions(place, messages(batch)));
+  }
+}
+
+const CLOSED = 'Its accounts were closed on chain.';
+const REST_NOT_TRIED = 'Members have executed what had failed; the rest was not tried.';
+
+function failureOf(
+  batch: BatchRecord,
+  position: number,
+  state: BatchState,
+  failure: Failure | null,
+): Failure | null {
+  if (failure !== null || position === batch.pipelines.length) return failure;
+  if (!isEnded(state)) return { message: REST_NOT_TRIED };
+  const message =
+    state.batch === null ? CLOSED : `The proposal was ${kindOf(state)?.toLowerCase()} on chain.`;
+  return { failedTransaction: position, firstTransaction: position, message };
 }

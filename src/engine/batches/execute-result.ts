@@ -1,21 +1,31 @@
 /** What executing a batch has come to. */
-import type { ExecuteResult } from '../../contract/schemas/batch.js';
+import type { BundleExecution, ExecuteResult } from '../../contract/schemas/batch.js';
 import type { BatchRecord } from '../../store/records.js';
-import type { PhaseFailure, PhaseResult } from './phase.js';
+import type { Advance, Failure } from './advance.js';
 
-/** Why something of a batch has not run, and on what it failed, if it did. */
-export type Failure = Pick<PhaseFailure, 'message'> & Partial<PhaseFailure>;
+/** Indexes of the pipelines that others have executed and that are not counted yet. */
+export function foreignOf(
+  { executeResult }: BatchRecord,
+  position: number,
+  advance: Advance,
+): readonly number[] {
+  const own = advance.indexes('EXECUTE');
+  // What had been counted when the batch failed is not counted once more.
+  const known = executeResult?.totalSuccessful ?? 0;
+  return Array.from({ length: position }, (_, index) => index).filter((at) => at >= known && !own.has(at));
+}
 
 /** What a batch has failed on before is told until somebody has executed that. */
 export function resultOf(
   { pipelines, executeResult }: BatchRecord,
-  { next, landed }: PhaseResult,
+  position: number,
+  landed: readonly BundleExecution[],
   failure: Failure | null,
 ): ExecuteResult {
   const total = pipelines.length;
   return {
-    ...{ total, totalSuccessful: next, totalFailed: total - next, successfulExecutions: [...landed] },
-    ...((executeResult?.failedOnTransactionIndex ?? -1) < next
+    ...{ total, totalSuccessful: position, totalFailed: total - position, successfulExecutions: [...landed] },
+    ...((executeResult?.failedOnTransactionIndex ?? -1) < position
       ? fieldsOf(failure)
       : earlierFields(executeResult)),
   };

@@ -2,14 +2,20 @@
  * What of a batch counts against the daily caps before it has landed: while it waits, its amounts count on the day of its
  * init; as soon as it can run, what is left of it counts every day, until it has landed or can run no more.
  */
-import type { BatchRecord, PlannedPipeline } from '../../store/records.js';
+import type { BatchRecord, BundleRecord, PlannedPipeline } from '../../store/records.js';
 import type { UsageHold, UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { dayOfNow, dayOfUse, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
-import type { LandedBundle } from './phase.js';
+
+/** A bundle whose transactions have executed pipelines. */
+interface LandedBundle {
+  readonly bundle: BundleRecord;
+  /** Time of its block, or that at which it was found, where no node tells. */
+  readonly landedMs: number;
+}
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
@@ -108,26 +114,6 @@ async function countLanded(
     const left = hold.amount > amount ? hold.amount - amount : 0n;
     await tx.usage.setHold({ ...hold, amount: left });
   }
-}
-
-/** The opposite, for pipelines whose landing was taken back: they may land again, on any day. @param landedMs - on the day on which they count */
-export async function countUndone(
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  { first, count }: { readonly first: number; readonly count: number },
-  landedMs: number,
-): Promise<void> {
-  await tx.pipelines.takeBack(batch.id, first, count);
-  const pipelines = batch.pipelines.slice(first, first + count);
-  const undone = amountsOf(pipelines);
-  const day = utcDay(landedMs);
-  for (const kind of USAGE_KINDS) {
-    if (undone[kind] > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, -undone[kind]);
-  }
-  const held = await heldAmounts(tx, batch);
-  const fromDay = await dayOfNow(tx, batch.tokenId);
-  const amounts = { burn: held.burn + undone.burn, airdrop: held.airdrop + undone.airdrop };
-  await setHolds(tx, batch, amounts, { fromDay, toDay: null });
 }
 
 /** Nothing more of the batch can land. */

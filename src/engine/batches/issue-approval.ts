@@ -4,7 +4,6 @@ import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { Principal } from '../authenticate.js';
-import { watchLandings } from '../landings/watch.js';
 import { operation } from '../operation.js';
 import { notPermitted } from '../requests/requests.js';
 import { currentRecord, isFinal } from './batch-claim.js';
@@ -18,7 +17,6 @@ export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
-    const { waiting } = await watchLandings(deps, { batchId: found.id });
     const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
     requirePermitted(principal, batch);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
@@ -28,7 +26,6 @@ export const issueApproval = operation('issueApproval', {
     if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);
     const { proposal } = await readBatchState(deps.chain, flywheel, batch);
     const status = proposal?.status.kind ?? 'gone';
-    if ((status === 'Draft' || status === 'gone') && waiting > 0) throw notFinalYet(batch.id);
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);
     if (proposal?.approved.includes(flywheel.owner) === true)
@@ -53,10 +50,3 @@ function requirePermitted({ key }: Principal, { pipelines }: BatchRecord): void 
 
 const nothingToApprove = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `${reason}, so there is nothing to approve.`);
-
-/** A fork has taken back what set it up; what watches over that notices once it is certain. */
-const notFinalYet = (batchId: string): FlywheelError =>
-  new FlywheelError(
-    'ERR_UNAVAILABLE',
-    `What set up batch ${batchId} is not final on the chain yet, and not all of it is there; try again.`,
-  );

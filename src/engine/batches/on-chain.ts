@@ -1,8 +1,8 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../../chain/squads/accounts.js';
-import { countExecutions } from '../../chain/squads/history.js';
-import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js';
+import { readPastBatch } from '../../chain/squads/history.js';
+import { decodeVaultMessage, type InnerMessage, isSameMessage } from '../../chain/squads/message.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
@@ -14,6 +14,13 @@ export interface BatchState {
   readonly proposal: Proposal | null;
   readonly batch: Batch | null;
 }
+
+/** How its proposal stands. */
+export const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
+
+/** Nothing more of it can be executed: its proposal has come to its end, or its accounts are closed. */
+export const isEnded = (found: BatchState): boolean =>
+  found.batch === null || ['Executed', 'Rejected', 'Cancelled'].includes(kindOf(found) ?? '');
 
 /** A batch with what it holds. */
 export interface BatchOnChain extends BatchState {
@@ -65,19 +72,31 @@ export async function readBatchOnChain(
 const CLOCK_SKEW_MS = 600_000;
 
 /**
- * How many transactions of a batch that was set up have been executed, by whomever, also when its accounts are closed.
- * @throws `ERR_UNAVAILABLE` when they are, and the chain does not know its past.
+ * How many of the first pipelines of a batch have been executed, by whomever, also when its accounts are closed. Of a batch whose
+ * set-up was not completed, members may have made something else.
+ * @throws `ERR_UNAVAILABLE` when only the past of the chain would tell, and the chain does not know it.
  */
 export async function countExecuted(
   chain: Chain,
   flywheel: FlywheelRecord,
   planned: BatchRecord,
-  { batch }: Pick<BatchState, 'batch'>,
+  found: BatchState | BatchOnChain,
 ): Promise<number> {
-  if (batch !== null) return batch.executedTransactionIndex;
+  const executed = found.batch?.executedTransactionIndex;
+  if (executed !== undefined && planned.status !== 'AVAILABLE_TO_QUEUE') return executed;
+  const transactions = 'transactions' in found ? found.transactions.slice(0, executed) : [];
+  if (executed !== undefined && transactions.length > 0 && transactions.every(({ value }) => value !== null))
+    return Math.min(executed, plannedCount({ transactions }, planned));
+  if (executed === 0) return 0;
   const ref = { multisig: flywheel.multisig, batchIndex: planned.batchIndex };
-  const executed = await countExecutions(chain, chain, ref, Date.parse(planned.dateCreated) - CLOCK_SKEW_MS);
-  if (executed !== null) return executed;
+  const past = await readPastBatch(chain, chain, ref, Date.parse(planned.dateCreated) - CLOCK_SKEW_MS);
+  if (past !== null) {
+    const other = planned.pipelines.findIndex(({ message }, index) => {
+      const one = past.transactions[index];
+      return one?.executed == null || !isPlanned(one.message, message);
+    });
+    return other < 0 ? planned.pipelines.length : other;
+  }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     `The accounts of batch ${planned.id} are closed, and the chain does not say how much of it was executed.`,
@@ -94,15 +113,20 @@ export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecor
   return value.transactionIndex + 1n;
 }
 
+/** @param message - in argument form, base64. */
+function isPlanned(stored: InnerMessage | null, message: string): boolean {
+  const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
+  return stored !== null && wanted !== undefined && isSameMessage(stored, wanted);
+}
+
 /** How many of the first transactions of a batch are those that were planned. */
 export function plannedCount(
   { transactions }: Pick<BatchOnChain, 'transactions'>,
   { pipelines }: Pick<BatchRecord, 'pipelines'>,
 ): number {
   const other = pipelines.findIndex(({ message }, index) => {
-    const stored = transactions[index]?.value;
-    const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
-    return stored == null || wanted === undefined || !isSameMessage(stored.message, wanted);
+    const stored = transactions[index]?.value ?? null;
+    return stored === null || !isPlanned(stored.message, message);
   });
   return other < 0 ? pipelines.length : other;
 }

@@ -1,25 +1,24 @@
 /** Brings a planned batch onto the chain and ends with its approval; resumable after every bundle. */
+import type { Commitment } from '../../chain/chain.js';
 import { memo } from '../../chain/memo.js';
+import { instructionName } from '../../chain/squads/instructions.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
-import type { BundleExecution, InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
+import type { InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundleRecord, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import { inTurns } from '../pause.js';
+import { Advance, type Failure, type Goal, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './batch-view.js';
-import { nextBatchIndex } from './on-chain.js';
+import { type BatchState, differenceFromPlan, readBatchOnChain, readBatchState } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
-import type { PhaseResult } from './phase.js';
 import { createInstructions, setupTransactions, shared } from './plan-batch.js';
-import { runPhase } from './run-phase.js';
 
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
-/** The one that opens batch and proposal. */
-const OPENING_TRANSACTIONS = 1;
 
 export interface SetUpInput {
   readonly deps: EngineDeps;
@@ -36,28 +35,17 @@ export interface SetUpInput {
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
 export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
-  const { deps } = input;
-  const stored = await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id, ['SETUP']));
-  // Opening the batch is a phase of its own: which index it gets has to be known before anything else is written.
-  const [opening, filling] = [
-    stored.filter(({ first }) => first === 0),
-    stored.filter(({ first }) => first > 0),
-  ];
-  const { batch, phase: created } = await create(input, opening);
-  const rest = await fillingTransactions(input, batch.batchIndex);
-  const filled = await runPhase(deps, {
-    ...common(input, filling),
-    transactions: rest,
-    offset: 1,
-    before: created.settle,
-  });
-  const whole = { batch, phases: [created, filled], total: OPENING_TRANSACTIONS + rest.length };
-  if (filled.failure !== null) throw await stop(input, whole, filled.failure.message);
-  return finalize(input, whole);
+  const { deps, context, batch, lease } = input;
+  const advance = await Advance.open(deps, { batch, operator: context.operator, lease, phases: ['SETUP'] });
+  const goal = new SetUp(input, advance, await fillingOf(input, batch.batchIndex));
+  const end = await advance.run(goal);
+  const failure = end?.failure ?? (await goal.difference());
+  if (failure !== null) throw await stop(input, goal, advance, failure);
+  return finalize(input, goal, advance);
 }
 
-/** The transactions after the first, in their order. */
-async function fillingTransactions(
+/** Instructions of the transactions after the one that opens the batch. */
+async function fillingOf(
   { deps, context, batch }: SetUpInput,
   batchIndex: bigint,
 ): Promise<readonly (readonly Instruction[])[]> {
@@ -67,103 +55,164 @@ async function fillingTransactions(
   return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
 }
 
-const common = ({ context, batch, lease }: SetUpInput, stored: readonly BundleRecord[]) => ({
-  batchId: batch.id,
-  tokenId: batch.tokenId,
-  phase: 'SETUP' as const,
-  signer: context.operator,
-  stored,
-  lease,
-});
+const isAdd = ({ data }: Instruction): boolean => instructionName(data) === 'batchAddTransaction';
 
-/** Opens batch and proposal under the next free index of the multisig. */
-async function create(
-  input: SetUpInput,
-  stored: readonly BundleRecord[],
-): Promise<{ batch: BatchRecord; phase: PhaseResult }> {
-  const { deps, context } = input;
-  let batch = input.batch;
-  let known = stored;
-  for (let tries = 0; tries < MAX_INDEX_TRIES; tries += 1) {
-    const { batchIndex } = batch;
-    const phase = await runPhase(deps, {
-      ...common(input, known),
-      transactions: [createTransaction(input, batchIndex)],
-      before: (tx) => tx.batches.setBatchIndex(batch.id, batchIndex, isoTime(tx.nowMs)),
-    });
-    if (phase.failure === null) return { batch, phase };
-    await input.lease.write(phase.settle);
-    const next = await nextBatchIndex(deps.chain, context.flywheel);
-    if (next <= batchIndex) {
-      const { length } = await fillingTransactions(input, batchIndex);
-      const total = OPENING_TRANSACTIONS + length;
-      throw await stop(input, { batch, phases: [phase], total }, phase.failure.message);
-    }
-    // Another batch was faster; nothing of this one has landed, so it takes the next index.
-    batch = { ...batch, batchIndex: next };
-    known = [];
+class SetUp implements Goal<BatchState> {
+  readonly #input: SetUpInput;
+  readonly #advance: Advance;
+  #filling: readonly (readonly Instruction[])[];
+  #batchIndex: bigint;
+  #tries = 0;
+
+  constructor(input: SetUpInput, advance: Advance, filling: readonly (readonly Instruction[])[]) {
+    this.#input = input;
+    this.#advance = advance;
+    this.#filling = filling;
+    this.#batchIndex = input.batch.batchIndex;
   }
-  throw new FlywheelError(
-    'ERR_UNAVAILABLE',
-    'Other batches of the multisig keep taking the next index; try again.',
-  );
+
+  /** The batch as it is set up. */
+  get batch(): BatchRecord {
+    return { ...this.#input.batch, batchIndex: this.#batchIndex };
+  }
+
+  /** Transactions that set it up. */
+  get total(): number {
+    return 1 + this.#filling.length;
+  }
+
+  readonly read = (commitment?: Commitment): Promise<BatchState> => {
+    const { deps, context } = this.#input;
+    return readBatchState(deps.chain, context.flywheel, this.batch, commitment);
+  };
+
+  /** The accounts at its index are its own when the very transaction that opens it has landed. */
+  readonly isReached = ({ batch, proposal }: BatchState): boolean =>
+    this.#advance.hasLanded('SETUP', 0) &&
+    batch?.size === this.#input.batch.pipelines.length &&
+    proposal !== null &&
+    proposal.status.kind !== 'Draft';
+
+  readonly next = async (state: BatchState): Promise<Next> => {
+    if (!this.#advance.hasLanded('SETUP', 0)) return this.#opening(state);
+    const { batch, proposal } = state;
+    if (batch === null || proposal === null)
+      return this.#advance.openOf('SETUP', 0) !== undefined
+        ? this.#steps(0, 1)
+        : { stop: 'Its accounts were closed on chain.' };
+    if (proposal.status.kind !== 'Draft')
+      return {
+        stop: `Its proposal is ${proposal.status.kind} on chain with ${batch.size} of its transactions.`,
+      };
+    const first = this.#position(batch.size);
+    if (first === undefined)
+      return { stop: `It holds ${batch.size} transactions on chain that were not planned.` };
+    return this.#steps(first, this.total);
+  };
+
+  /** What differs from the plan where others have added to it. */
+  async difference(): Promise<Failure | null> {
+    if (this.#advance.countLanded('SETUP') === this.total) return null;
+    const { deps, context } = this.#input;
+    const found = await readBatchOnChain(deps.chain, context.flywheel, this.batch);
+    const difference = differenceFromPlan(found, this.batch, context.flywheel);
+    return difference === null ? null : { message: `On chain ${difference}.` };
+  }
+
+  /** Under the next free index of the multisig, while nothing of it has landed. */
+  async #opening({ multisig }: BatchState): Promise<Next> {
+    if (this.#advance.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
+      this.#tries += 1;
+      if (this.#tries >= MAX_INDEX_TRIES) {
+        throw new FlywheelError(
+          'ERR_UNAVAILABLE',
+          'Other batches of the multisig keep taking the next index; try again.',
+        );
+      }
+      this.#batchIndex = multisig.transactionIndex + 1n;
+      this.#filling = await fillingOf(this.#input, this.#batchIndex);
+      this.#advance.forgetFailure();
+    }
+    return this.#steps(0, 1);
+  }
+
+  #steps(first: number, end: number): Next {
+    const { batch } = this;
+    return {
+      ...{ phase: 'SETUP', first, end },
+      instructions: (index) =>
+        index === 0 ? openingInstructions(this.#input.context, batch) : (this.#filling[index - 1] ?? []),
+      ...(first === 0 && {
+        before: (tx) => tx.batches.setBatchIndex(batch.id, batch.batchIndex, isoTime(tx.nowMs)),
+      }),
+    };
+  }
+
+  /** Which transaction is next when the batch holds so many; `undefined` where none begins there. */
+  #position(size: number): number | undefined {
+    let held = 0;
+    for (const [at, instructions] of this.#filling.entries()) {
+      if (held === size) return at + 1;
+      held += instructions.filter(isAdd).length;
+    }
+    return undefined;
+  }
 }
 
 /**
  * Two batches that take the same index at the same time would otherwise be the same bytes, so the same signature, and each
  * would take the other's landing for its own: the memo names the batch and keeps them apart.
  */
-const createTransaction = ({ context, batch }: SetUpInput, batchIndex: bigint): readonly Instruction[] => [
+const openingInstructions = ({ flywheel }: BatchContext, batch: BatchRecord): readonly Instruction[] => [
   memo(`batch ${batch.id}`, []),
-  ...createInstructions({ flywheel: context.flywheel, batchIndex }),
+  ...createInstructions({ flywheel, batchIndex: batch.batchIndex }),
 ];
 
-/** What came of it so far. */
-interface Progress {
-  readonly batch: BatchRecord;
-  readonly phases: readonly PhaseResult[];
-  /** Transactions that set it up. */
-  readonly total: number;
-}
-
-function initResult({ batch, phases, total }: Progress, failedTxMsg?: string): InitResult {
-  const landed = phases.flatMap((phase): readonly BundleExecution[] => phase.landed);
-  const totalSuccessful = phases.reduce((sum, { landedCount }) => sum + landedCount, 0);
+function initResult({ batch, total }: SetUp, advance: Advance, failedTxMsg?: string): InitResult {
+  const totalSuccessful = advance.countLanded('SETUP');
   return {
     total,
     totalSuccessful,
     totalFailed: total - totalSuccessful,
-    successfulExecutions: landed,
+    successfulExecutions: [...advance.executions('SETUP')],
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
     batchIndex: Number(batch.batchIndex),
   };
 }
 
-async function stop({ lease }: SetUpInput, progress: Progress, message: string): Promise<FlywheelError> {
-  const { batch, phases } = progress;
-  const result = initResult(progress, message);
+async function stop(
+  { lease, batch: { id } }: SetUpInput,
+  goal: SetUp,
+  advance: Advance,
+  { message, failedTransaction }: Failure,
+): Promise<FlywheelError> {
+  const result = initResult(goal, advance, message);
   await lease.write(async (tx) => {
-    for (const phase of phases) await phase.settle(tx);
-    await tx.batches.setInitResult(batch.id, result, isoTime(tx.nowMs));
+    await advance.write(tx);
+    await tx.batches.setInitResult(id, result, isoTime(tx.nowMs));
   });
-  return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${batch.id} stopped: ${message}`, {
-    hint: 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
+  return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${id} stopped: ${message}`, {
+    hint:
+      failedTransaction === undefined
+        ? `Nothing more can be added to it: \`flywheel batch cancel ${id}\`.`
+        : 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
   });
 }
 
 async function finalize(
   { deps, context, request, lease }: SetUpInput,
-  progress: Progress,
+  goal: SetUp,
+  advance: Advance,
 ): Promise<InitBatchResult> {
-  const { batch, phases } = progress;
+  const { batch } = goal;
   const vote = await issueVote(deps, context, batch, 'approve');
-  const result = initResult(progress);
+  const result = initResult(goal, advance);
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await lease.write(async (tx) => {
-    for (const phase of phases) await phase.settle(tx);
+    await advance.write(tx);
     await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);

@@ -12,7 +12,6 @@ import type { EngineDeps } from '../deps.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
-import { watchedLanding } from '../settle/landing.js';
 import { settle } from '../settle/settle.js';
 import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
@@ -229,7 +228,6 @@ export async function settleBurns(
   const settled = await settle(source.deps.chain, {
     units: burns.map(unitOf),
     areNew,
-    as: 'alone',
     lease,
     renew: (expired) => signAgain(source, expired, lease),
   });
@@ -246,7 +244,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Fa
   if (end.kind === 'landed')
     return {
       ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports },
-      watchedSlot: watchedLanding(end)?.slot ?? null,
+      watchedSlot: end.isFinal ? null : (record?.slot ?? null),
     };
   const errorMessage =
     end.rejection === null

@@ -11,7 +11,7 @@ import { isWorkedOn } from '../lease.js';
 export async function reopenBurns(
   deps: EngineDeps,
   requestId: string,
-  undone: readonly Extract<WatchedLanding, { kind: 'burn' }>[],
+  undone: readonly WatchedLanding[],
 ): Promise<void> {
   const [project] = undone;
   if (project === undefined) return;
@@ -22,7 +22,7 @@ export async function reopenBurns(
     let isReopened = false;
     for (const landing of undone) {
       const burn = burns.find(({ sequence }) => sequence === landing.sequence);
-      const isSame = burn !== undefined && landing.signatures.includes(burn.signature);
+      const isSame = burn !== undefined && landing.signature === burn.signature;
       if (!isSame || burn.status !== 'SUCCESS' || burn.dateSettled === null) continue;
       await tx.landings.reopenBurn(burn.sequence);
       const day = dayOfUse(burn.day, Date.parse(burn.dateSettled));

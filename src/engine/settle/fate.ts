@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../../chain/chain.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Lease } from '../lease.js';
 
 /** One to four signed transactions that have one purpose and one blockhash. */
@@ -54,6 +55,21 @@ export const OPEN: Open = { kind: 'open' };
 const FORGOTTEN: Open = { kind: 'open', isOver: true };
 
 const isAwaited = (fate: Fate | undefined): boolean => fate?.kind === 'open' && fate.isOver !== true;
+
+/** Did the chain refuse because it does not know the blockhash, or no longer? */
+export const isExpiry = ({ error }: Rejection): boolean =>
+  error.kind === 'transaction' && error.error === 'BlockhashNotFound';
+
+/** @throws `ERR_UNAVAILABLE` where the chain has forgotten what became of a unit: nothing more can be done about it here. */
+export function requireRemembered(units: readonly Unit[], fates: readonly Fate[]): void {
+  const forgotten = units.find((_, at) => fates[at] === FORGOTTEN);
+  if (forgotten === undefined) return;
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `No node remembers far enough to say whether the transaction ${forgotten.transactions[0]?.signature} has landed; nothing is signed in its place.`,
+    { hint: 'Name an RPC node that keeps more of the past.' },
+  );
+}
 
 /** The fate of a unit that the chain did not take. */
 export const refused = (rejection: Rejection): Failed => ({

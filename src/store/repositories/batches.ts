@@ -232,8 +232,7 @@ export const batchRepository = (session: Session) => {
     setCancelled: (id: string, dateCancelled: string): Promise<void> =>
       update(id, { dateCancelled, dateUpdated: dateCancelled }),
 
-    /** @param dateClosed - `null` where a fork has taken the closing back. */
-    setClosed: (id: string, dateClosed: string | null): Promise<void> => update(id, { dateClosed }),
+    setClosed: (id: string, dateClosed: string): Promise<void> => update(id, { dateClosed }),
 
     /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS}. */
     async transition(
@@ -251,29 +250,6 @@ export const batchRepository = (session: Session) => {
         .where('status', 'in', from)
         .executeTakeFirst();
       expectAffected(numUpdatedRows, 1, `Batch ${id} cannot become ${to} from the status it has.`);
-    },
-
-    /** A fork has taken back how far the batch has come: one of its bundles has to be pending again. */
-    async reopen(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('batches')
-        .set({
-          ...(to === 'FINALIZED' ? {} : { initResult: null }),
-          ...{ status: to, executeResult: null, dateUpdated },
-        })
-        .where('id', '=', id)
-        .where('status', '<>', 'AVAILABLE_TO_QUEUE')
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('bundles')
-              .select('bundles.id')
-              .whereRef('bundles.batchId', '=', 'batches.id')
-              .where('bundles.phase', to === 'FINALIZED' ? '<>' : '=', 'SETUP')
-              .where('bundles.status', '=', 'PENDING'),
-          ),
-        )
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `Nothing of batch ${id} is pending again.`);
     },
 
     async addCost(id: string, cost: BatchCost): Promise<void> {

@@ -10,10 +10,7 @@ export const bundleRepository = (session: Session) => {
   const { db } = session;
   return {
     async insertMany(bundles: readonly BundleRecord[]): Promise<void> {
-      const rows = bundles.map(({ transactions: _, ...bundle }) => ({
-        ...bundle,
-        ...{ watchedSlot: null, dateLanded: null, feeLamports: null },
-      }));
+      const rows = bundles.map(({ transactions: _, ...bundle }) => bundle);
       await insertAll(session, 'bundles', rows);
       const transactions = bundles.flatMap(({ id, transactions: own }) =>
         own.map((transaction, position) => ({ ...transaction, bundle: id, position })),

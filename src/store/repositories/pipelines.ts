@@ -162,12 +162,6 @@ export const pipelineRepository = (session: Session) => {
       for (const position of positions) await setLanded(batchId, position, { signature: null, dateLanded });
     },
 
-    /** A fork has taken back that these were executed. */
-    async takeBack(batchId: string, first: number, count: number): Promise<void> {
-      for (let position = first; position < first + count; position += 1)
-        await setLanded(batchId, position, { signature: null, dateLanded: null });
-    },
-
     /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
       ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),

@@ -157,8 +157,6 @@ export function batches(store: () => Store): void {
       expect(await positions({ hasLanded: true })).toStrictEqual([1]);
       expect(await positions({ hasLanded: false })).toStrictEqual([0]);
       expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
-      await store().transaction((tx) => tx.pipelines.takeBack('a', 1, 1));
-      expect(await positions({ hasLanded: true })).toStrictEqual([]);
     });
 
     it('tells everything that has moved, newest first, whoever asked for it', async () => {

@@ -19,8 +19,6 @@ import {
   success,
 } from '../../support/store.js';
 
-const LANDED = { slot: 7n, dateLanded: LATER, feeLamports: 5_000n };
-
 const STATUSES: readonly BatchStatus[] = ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'];
 
 /** What the database refuses, whoever asks. */
@@ -102,7 +100,6 @@ export function constraints(under: () => StoreUnderTest): void {
       ],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
       ['a pending burn that is watched as landed', `update burns set watched_slot = '${digits('7')}'`],
-      ['a pending bundle that is watched as landed', `update bundles set watched_slot = '${digits('7')}'`],
     ])('refuses %s', async (_, statement) => {
       await expect(under().raw(statement)).rejects.toThrow(
         /constraint|audit_log stays|invalid input syntax for type json/,
@@ -152,9 +149,6 @@ export function constraints(under: () => StoreUnderTest): void {
           tx.burns.resign(2, 'signature 2', { ...aBurn(2), signature: 'anew', lastValidBlockHeight: 9n }),
       ],
       ['a second outcome of a bundle', (tx) => tx.bundles.settle(['one'], { status: 'FAILED' })],
-      ['a bundle taken back that is final', (tx) => tx.landings.reopenBundle('one')],
-      ['a pending bundle watched as landed', (tx) => tx.landings.add([{ ...LANDED, bundleId: 'two' }])],
-      ['a batch taken back of which nothing is', (tx) => tx.batches.reopen('batch-1', 'FINALIZED', LATER)],
       ['a request forgotten with pending burns', (tx) => tx.requests.remove('request-1')],
     ])('changes a row only as it is expected to be: not for %s', async (_, work) => {
       const state = async () => [

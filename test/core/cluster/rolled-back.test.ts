@@ -1,10 +1,8 @@
 /** A cluster that takes back what it had confirmed: everything happens once all the same, and answers name what stands on chain. */
 import { describe, expect, it } from 'vitest';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
-import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { address } from '../../../src/values/address.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
-import { itLong } from '../../support/long.js';
 import { balanceOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 
@@ -16,17 +14,6 @@ const FINALIZED_AFTER = 60;
 /** Slots between two looks. */
 const LOOK_SLOTS = 5;
 const CALL = { idempotencyKey: '6f1c2a58-52e3-4b1d-9d50-0b7a3f1f6a11' };
-/** What a batch is refused with while what it rests on is not there. */
-const NOT_YET = [
-  'ERR_UNAVAILABLE',
-  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-  'ERR_BATCH_IN_PROGRESS',
-  'ERR_BATCH_NOT_FINALIZED',
-  'ERR_BATCH_EXECUTE_FAILED',
-  'ERR_APPROVAL_EXPIRED',
-  'ERR_INVALID_SIGNED_TX',
-];
-
 const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback', times: 1, slots, lost });
 
 /** Is nothing left that the chain may take back, and nothing that it has? */
@@ -67,20 +54,6 @@ async function executeBatch(
 ): Promise<ExecuteResult> {
   const signedTx = signApproval(proposalApproveTx, project.owner);
   return (await service.executeBatch({ batchId: batch.id, signedTx }, project.call())).value.result;
-}
-
-/** Asks again and again, until nothing of the answer can be taken back. */
-async function again(under: Cluster, ask: () => Promise<ExecuteResult>): Promise<ExecuteResult> {
-  for (;;) {
-    under.node.advance(LOOK_SLOTS);
-    await under.engine.reconcile();
-    try {
-      const result = await ask();
-      if (await isSettled(under)) return result;
-    } catch (error) {
-      if (!isFlywheelError(error) || !NOT_YET.includes(error.code)) throw error;
-    }
-  }
 }
 
 /** What there is before a batch of {@link PIPELINES}: base units of the mint, lamports of the operator. */
@@ -159,51 +132,28 @@ describe('what a fork has taken back', () => {
     await under.dispose();
   }, 60_000);
 
-  it('a batch whose set-up is taken back is set up and executed once', async () => {
-    const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
-    const { node } = under;
-    const before = await holdings(under);
-    node.faults.set([onFork(50, false)]);
-    const { batch } = await initBatch(under);
-    const result = await again(under, async () => executeBatch(under, await initBatch(under)));
-    await expectExecuted(under, batch.id, result, before);
-    await under.dispose();
-  }, 60_000);
-
-  itLong(
-    'a batch whose set-up is taken back has an approval to ask for later, not nothing to approve',
-    async () => {
+  it.each([
+    ['and comes again', false],
+    ['and is forgotten', true],
+  ])(
+    'the set-up of a batch that is taken back %s is answered when it stands for good',
+    async (_what, lost) => {
       const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
-      const { service, node, test } = under;
-      node.faults.set([onFork(50, true)]);
-      const { batch } = await initBatch(under);
-      const codes = new Set<string>();
-      while (!codes.has('ERR_BATCH_NOT_FINALIZED')) {
-        const ask = service.issueApproval({ batchId: batch.id }, test.project.call());
-        await ask.catch((error: unknown) => codes.add(isFlywheelError(error) ? error.code : String(error)));
-        node.advance();
-      }
-      expect(codes).toEqual(new Set(['ERR_UNAVAILABLE', 'ERR_BATCH_NOT_FINALIZED']));
+      const before = await holdings(under);
+      under.node.faults.set([onFork(50, lost)]);
+      const started = await initBatch(under);
+      await expectExecuted(under, started.batch.id, await executeBatch(under, started), before);
       await under.dispose();
     },
     60_000,
   );
 
-  it('a batch whose execution is taken back, votes and all, is executed once without another vote', async () => {
+  it('a batch whose execution is taken back, votes and all, is answered when it stands for good', async () => {
     const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
-    const { service, node, test } = under;
-    const { project } = test;
     const before = await holdings(under);
     const started = await initBatch(under);
-    node.faults.set([onFork(50, true)]);
-    expect(await executeBatch(under, started)).toMatchObject({ totalSuccessful: 2 });
-    expect(await supplyOf(under, project)).toBe(before.supply);
-    const batchId = started.batch.id;
-    const result = await again(
-      under,
-      async () => (await service.executeBatch({ batchId }, project.call())).value.result,
-    );
-    await expectExecuted(under, batchId, result, before);
+    under.node.faults.set([onFork(50, true)]);
+    await expectExecuted(under, started.batch.id, await executeBatch(under, started), before);
     await under.dispose();
   }, 60_000);
 });

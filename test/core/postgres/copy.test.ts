@@ -84,7 +84,6 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     ]);
     await tx.bundles.settle(['one'], { status: 'LANDED' });
     await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 });
-    await tx.landings.add([{ slot: 8n, dateLanded: LATER, feeLamports: 5_000n, bundleId: 'one' }]);
     await tx.requests.noteDay(DAY);
   });
   await store.transaction(async (tx) => {

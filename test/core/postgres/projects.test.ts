@@ -78,8 +78,7 @@ itLong('keeps the bytes of a burn that one takes up while another finds it final
   const { store } = await machine('here');
   await register(store);
   const ofBurn: WatchedLanding = {
-    ...{ kind: 'burn', tokenId: 'token-1', sequence: 1, requestId: 'request-1', signatures: ['signature 1'] },
-    slot: 7n,
+    ...{ tokenId: 'token-1', sequence: 1, requestId: 'request-1', signature: 'signature 1', slot: 7n },
   };
   await store.transaction(async (tx) => {
     await tx.burns.insertMany(aRequest(), [aBurn(1)]);

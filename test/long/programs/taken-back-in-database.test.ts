@@ -78,7 +78,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
     );
     expect([burned.exit, burned.stderr]).toEqual([0, '']);
     const [landing] = await store.read((tx) => tx.landings.waiting());
-    const sent = { signature: landing?.signatures[0] ?? '', slot: landing?.slot ?? 0n };
+    const sent = { signature: landing?.signature ?? '', slot: landing?.slot ?? 0n };
     while ((await chain.finality([sent]))[0] !== 'undone') await setTimeout(50);
 
     for (const [words, stdout] of [

@@ -257,7 +257,7 @@ export class JournalTables extends Tables {
 /** Queries of the store that find something from a moment on. */
 export const MOMENTS = {
   setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
-  approved: "select 1 from bundles where phase = 'OPERATOR_APPROVAL' and status = 'LANDED'",
+  approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
 
 /** Statements by which somebody who looks at a PostgreSQL by hand holds rows that servers want. */

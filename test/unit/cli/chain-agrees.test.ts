@@ -1,21 +1,23 @@
 /** What a service says of a batch that is closed, held against the past of the chain. */
 import { describe, expect, it } from 'vitest';
 import type { ChainReader, History, Signature } from '../../../src/chain/chain.js';
+import { memo } from '../../../src/chain/memo.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
 import {
   batchTransactionAddress,
   proposalAddress,
   transactionAddress,
 } from '../../../src/chain/squads/addresses.js';
-import { batchCreate } from '../../../src/chain/squads/builders.js';
+import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
+import { vaultMessage } from '../../../src/chain/squads/message.js';
 import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import type { Uuid } from '../../../src/values/ids.js';
-import { batchIndex, multisig } from '../../support/batch-on-chain.js';
+import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
 
 const signer = createKeypairSigner(generateKeypair());
 const create = batchCreate({
@@ -34,6 +36,13 @@ const executing = (number: number, index = batchIndex): Instruction => ({
   data: encodeInstruction('batchExecuteTransaction', {}),
 });
 const execute = executing(1);
+const added = [1, 2].map((number) =>
+  batchAddTransaction({
+    ...{ multisig, batchIndex, number, member: signer.address, rentPayer: signer.address },
+    message: vaultMessage(vaultAt.address, [memo(`${number}`, [])]),
+  }),
+);
+const made = [create, ...added];
 
 function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array {
   const blockhash = base58Encode(Uint8Array.from({ length: 32 }, () => nonce + 1));
@@ -80,18 +89,18 @@ const said = (totalSuccessful: number) => ({ totalSuccessful, total: 2 });
 
 describe('a batch that is closed on chain', () => {
   it('was cancelled when as much of it was executed as the service says', async () => {
-    await requireChainAgrees(chainWith([[create]]), cancelled, said(0));
-    await requireChainAgrees(chainWith([[execute], [create]]), cancelled, said(1));
+    await requireChainAgrees(chainWith([made]), cancelled, said(0));
+    await requireChainAgrees(chainWith([[execute], made]), cancelled, said(1));
     // Others execute their own batch and name this one, or say the same twice.
     const strange = [executing(2, batchIndex + 1n), execute, execute];
-    await requireChainAgrees(chainWith([strange, [create]]), cancelled, said(1));
+    await requireChainAgrees(chainWith([strange, made]), cancelled, said(1));
   });
 
   it.each([
-    ['all of it was executed', [[execute, executing(2)], [create]], /and 2 were\.$/],
-    ['the node has forgotten a transaction', [null, [create]], /does not know/],
+    ['all of it was executed', [[execute, executing(2)], made], /and 2 were\.$/],
+    ['the node has forgotten a transaction', [null, made], /does not know/],
     ['the node has forgotten its beginning', [[execute]], /does not know/],
-    ['another program has called it', [[create, execute], 'called from within'], /does not know/],
+    ['another program has called it', [[...made, execute], 'called from within'], /does not know/],
     ['the node knows nothing of it', [], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
     await expect(
@@ -103,7 +112,7 @@ describe('a batch that is closed on chain', () => {
   });
 
   it('is not believed to have failed, which leaves it open', async () => {
-    await expect(requireChainAgrees(chainWith([[create]]), batch, said(0))).rejects.toMatchObject({
+    await expect(requireChainAgrees(chainWith([made]), batch, said(0))).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
     });
     await requireChainAgrees(chainWith([]), batch, said(2));

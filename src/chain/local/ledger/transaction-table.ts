@@ -208,6 +208,8 @@ function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRe
     logs: JSON.parse(logs as string) as readonly string[],
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
+    // No program of this ledger calls the multisig program.
+    innerCalls: [],
     tokenChanges: changes.map(([account, mint, before, after]) => ({
       ...{ account, mint, before: BigInt(before), after: BigInt(after) },
     })),

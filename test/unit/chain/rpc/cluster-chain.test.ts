@@ -11,6 +11,7 @@ import {
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { settle } from '../../../../src/engine/settle/settle.js';
+import { FREE_LEASE } from '../../../support/doubles.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, hangUp, inContext, type StubNode, stated, stubNode } from '../../../support/rpc-stub.js';
@@ -407,7 +408,7 @@ describe('settling on a cluster', () => {
     state.height = 400;
     state.firstBlock = 90_000;
     const renew = () => Promise.reject(new TypeError('It has not been proven.'));
-    await expect(settle(chain, { units, areNew: false, as: 'alone', renew })).rejects.toMatchObject({
+    await expect(settle(chain, { units, areNew: false, lease: FREE_LEASE, renew })).rejects.toMatchObject({
       code: 'ERR_UNAVAILABLE',
       message: expect.stringContaining('remembers far enough'),
     });
@@ -419,7 +420,12 @@ describe('settling on a cluster', () => {
     state.height = 400;
     state.statuses.set(two.signature, 'confirmed');
     const again = { transactions: [two], lastValidBlockHeight: 900n };
-    const settled = await settle(chain, { units, areNew: false, as: 'alone', renew: async () => [again] });
+    const settled = await settle(chain, {
+      units,
+      areNew: false,
+      lease: FREE_LEASE,
+      renew: async () => [again],
+    });
     expect(settled).toMatchObject([{ unit: again, end: { kind: 'landed' } }]);
     expect(state.tried).toHaveLength(1);
     expect(state.sent).toEqual([base64(two.bytes)]);

@@ -1,6 +1,8 @@
 /** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { memo } from '../../../../src/chain/memo.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
+import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
@@ -14,10 +16,12 @@ import {
 } from '../../../support/engine.js';
 import {
   activateOutside,
+  addOutside,
   approveOutside,
   cancelOutside,
   closeOutside,
   executeOutside,
+  memoMessage,
   naming,
 } from '../../../support/other-tools.js';
 
@@ -198,6 +202,19 @@ describe('a batch that members have ended with other tools', () => {
     expect(await books()).toEqual(['12', '12']);
   });
 
+  it('is told from its past also where the logs of what names it are cut', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(2);
+    const other = await init(2);
+    await approveOutside(test, started);
+    const noise = Array.from({ length: 50 }, () => memo('', []));
+    await approveOutside(test, other);
+    await executeOutside(test, other, 1, [naming(test, started), ...noise]);
+    await executeOutside(test, started, 2);
+    await closeOutside(test, started);
+    expect((await execute(started)).value.result.totalSuccessful).toBe(2);
+  });
+
   it('has no end here while the chain does not know its past', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(2);
@@ -246,22 +263,27 @@ describe('a batch of which only a part was set up, and which its members have fi
   const input = { pipelines: Array.from({ length: 9 }, () => aPipeline([burnAction(1)])) };
   const keyed = () => test.project.call({ idempotencyKey: 'init-1' });
 
-  /** @returns the batch; the engine has died in the middle of its set-up, and members have executed so much of it. */
-  async function halfDone(executed: number): Promise<InitBatchResult> {
+  /** @returns the batch; the engine has died in its set-up after so many bundles beside the one that opens it. */
+  async function begun(bundles: number): Promise<InitBatchResult> {
     test = await openTestEngine({ dailyBurn: '20' });
     let lists = 0;
     const chain = chainOver(test.chain, {
-      submitBundles: async (bundles) => {
+      submitBundles: async (all) => {
         lists += 1;
-        if (lists === 1 && bundles.length === 1) return test.chain.submitBundles(bundles);
-        await test.chain.submitBundles(bundles.slice(0, 2));
+        if (lists === 1 && all.length === 1) return test.chain.submitBundles(all);
+        await test.chain.submitBundles(all.slice(0, bundles));
         throw new Error('killed');
       },
     });
     await expect(engineBeside(test, { chain }).initBatch(input, keyed())).rejects.toThrow();
     test.passLease();
     const { value } = await test.engine.currentBatch(call());
-    const started = { batch: value } as InitBatchResult;
+    return { batch: value } as InitBatchResult;
+  }
+
+  /** @returns the batch, of which members have executed so much. */
+  async function halfDone(executed: number): Promise<InitBatchResult> {
+    const started = await begun(2);
     await activateOutside(test, started);
     await approveOutside(test, started);
     expect(await executeOutside(test, started, executed)).toBe(true);
@@ -282,5 +304,46 @@ describe('a batch of which only a part was set up, and which its members have fi
       code: 'ERR_INVALID_REQUEST',
     });
     expect(await books()).toEqual([done, done]);
+  });
+
+  it.each([0, 4])(
+    'counts %d that were planned, and nothing that members have put into it',
+    async (planned) => {
+      const started = await begun(planned / 4);
+      const foreign = [1, 2, 3].map(() => memoMessage(test));
+      await addOutside(test, started, planned, foreign);
+      await activateOutside(test, started);
+      await approveOutside(test, started);
+      const record = await test.store.read((tx) => tx.batches.get(started.batch.id));
+      const own = record === undefined ? [] : messages(record).slice(0, planned);
+      expect(await executeOutside(test, started, planned + 3, [], [...own, ...foreign])).toBe(true);
+      await closeOutside(test, started);
+      const { value } = await cancel(started.batch.id);
+      expect(value.batch).toMatchObject({ status: 'FAILED', executeResult: { totalSuccessful: planned } });
+      expect(await books()).toEqual([String(planned), String(planned)]);
+    },
+  );
+
+  it('tells that its members have made it theirs, and is cancelled', async () => {
+    const started = await begun(2);
+    await activateOutside(test, started);
+    const again = test.engine.initBatch(input, keyed());
+    await expect(again).rejects.toMatchObject({
+      code: 'ERR_BATCH_INIT_FAILED',
+      message: expect.stringContaining('Its proposal is Active on chain with 8 of its transactions.'),
+      hint: expect.stringContaining('batch cancel'),
+    });
+  });
+
+  it('is not set up with more than was planned', async () => {
+    const started = await begun(2);
+    const record = await test.store.read((tx) => tx.batches.get(started.batch.id));
+    const rest = record === undefined ? [] : messages(record).slice(8);
+    await addOutside(test, started, 8, [...rest, memoMessage(test)]);
+    await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
+      code: 'ERR_BATCH_INIT_FAILED',
+    });
+    const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
+    expect(value.status).toBe('AVAILABLE_TO_QUEUE');
   });
 });

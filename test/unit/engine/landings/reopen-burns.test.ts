@@ -12,14 +12,12 @@ import {
   success,
 } from '../../../support/store.js';
 
-const LANDED = { slot: 7n, dateLanded: '2026-01-02T03:04:05.000Z', feeLamports: 5_000n };
 const seen = {
   ...{
-    kind: 'burn',
     tokenId: 'token-1',
     sequence: 1,
     requestId: 'request-1',
-    signatures: ['signature 1'],
+    signature: 'signature 1',
     slot: 7n,
   },
 } as const satisfies WatchedLanding;
@@ -33,7 +31,7 @@ beforeEach(async () => {
   await register(under.store);
   await under.store.transaction(async (tx) => {
     await tx.burns.insertMany(aRequest(), [aBurn(1)]);
-    await tx.burns.settleMany([success(1, LANDED.slot)]);
+    await tx.burns.settleMany([success(1, seen.slot)]);
     await tx.usage.addLanded(
       { ...usage, day: success(1).dateSettled.slice(0, 10) as typeof usage.day },
       1_500_000n,
@@ -73,7 +71,7 @@ it('leaves alone what has landed again under another signature, and the answer t
   await under.store.transaction(async (tx) => {
     const signed = { signature: 'signature 2', transaction: new Uint8Array([2]), lastValidBlockHeight: 9n };
     await tx.burns.resign(1, 'signature 1', signed);
-    await tx.burns.settleMany([success(1, LANDED.slot)]);
+    await tx.burns.settleMany([success(1, seen.slot)]);
     await tx.requests.complete('request-1', '{"again":true}');
   });
   await reopen();

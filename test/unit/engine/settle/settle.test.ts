@@ -3,7 +3,7 @@ import type { Chain, RecentBlockhash, SubmitReceipt } from '../../../../src/chai
 import { openLocalChain } from '../../../../src/chain/local/local-chain.js';
 import { transfer } from '../../../../src/chain/system.js';
 import type { Unit } from '../../../../src/engine/settle/fate.js';
-import { type Settlement, settle, settleOne } from '../../../../src/engine/settle/settle.js';
+import { type Settlement, settle } from '../../../../src/engine/settle/settle.js';
 import {
   chainOptions,
   HandClock,
@@ -13,7 +13,7 @@ import {
   temporaryDirectory,
   treasury,
 } from '../../../support/chain.js';
-import { chainOver } from '../../../support/doubles.js';
+import { chainOver, FREE_LEASE } from '../../../support/doubles.js';
 
 const SOL = 1_000_000_000n;
 const alice = namedSigner('alice');
@@ -32,8 +32,8 @@ afterAll(removeDirectories);
 const pay = (recent: RecentBlockhash, lamports: bigint, from = treasury): Unit['transactions'][number] =>
   signedWith(recent.blockhash, [from], [transfer({ from: from.address, to: alice.address, lamports })]);
 
-const unit = (recent: RecentBlockhash, ...lamports: readonly bigint[]): Unit => ({
-  transactions: lamports.map((amount) => pay(recent, amount)),
+const unit = (recent: RecentBlockhash, lamports: bigint): Unit => ({
+  transactions: [pay(recent, lamports)],
   lastValidBlockHeight: recent.lastValidBlockHeight,
 });
 
@@ -48,7 +48,7 @@ const never = (): Promise<never> => Promise.reject(new TypeError('Nothing has ex
 const plan = (units: readonly Unit[], parts: Partial<Settlement<Unit>> = {}): Settlement<Unit> => ({
   units,
   areNew: true,
-  as: 'alone',
+  lease: FREE_LEASE,
   renew: never,
   ...parts,
 });
@@ -137,67 +137,21 @@ describe('units that stand alone', () => {
   });
 });
 
-describe('bundles', () => {
-  it('stop after the first that fails, and say nothing of those after it', async () => {
-    const recent = await chain.latestBlockhash();
-    const broken: Unit = {
-      transactions: [pay(recent, SOL), pay(recent, SOL, bob)],
-      lastValidBlockHeight: recent.lastValidBlockHeight,
-    };
-    const units = [unit(recent, 2n * SOL, 3n * SOL), broken, unit(recent, 4n * SOL)];
-    const settled = await settle(chain, plan(units, { as: 'bundles' }));
-    expect(settled.map(({ end }) => end)).toEqual([
-      expect.objectContaining({ kind: 'landed', records: [expect.anything(), expect.anything()] }),
-      expect.objectContaining({ kind: 'failed', at: 1, records: [] }),
-    ]);
-    expect(await received()).toBe(5n * SOL);
-  });
-
-  it('go on with fresh signatures where a blockhash ran out in the middle', async () => {
-    const old = await chain.latestBlockhash();
-    await settle(chain, plan([unit(old, SOL)], { as: 'bundles' }));
-    await expire();
-    const units = [unit(old, 2n * SOL), unit(old, 3n * SOL, 4n * SOL)];
-    const renew = async (expired: readonly Unit[]): Promise<readonly Unit[]> => {
-      const recent = await chain.latestBlockhash();
-      return expired.map((one) =>
-        one === units[0] ? unit(recent, 2n * SOL) : unit(recent, 3n * SOL, 4n * SOL),
-      );
-    };
-    const settled = await settle(chain, plan(units, { as: 'bundles', renew }));
-    expect(settled.map(({ end }) => end.kind)).toEqual(['landed', 'landed']);
-    expect(await received()).toBe(10n * SOL);
-  });
-
-  it('that were taken apart have failed, and the fees of what landed are known', async () => {
-    const recent = await chain.latestBlockhash();
-    const pair = unit(recent, SOL, 2n * SOL);
-    const careless = chainOver(chain, {
-      submitBundles: (bundles) => chain.submit(bundles.flatMap(([first]) => first ?? [])),
-    });
-    const [settled] = await settle(careless, plan([pair], { as: 'bundles' }));
-    expect(settled?.end).toMatchObject({ kind: 'failed', at: 1, records: [{ feeLamports: 5_000n }] });
-  });
-});
-
 /** A chain that takes what it is sent and lets it land, or forgets it, only some look-ups later. */
 function slow(lands: boolean, afterLookUps: number): Chain {
   const waiting: Uint8Array[] = [];
   let lookUps = 0;
   return chainOver(chain, {
     pollMs: 1,
-    submitBundles: async (bundles) => {
-      waiting.push(...bundles.flat());
-      return bundles.map(() => null);
+    submit: async (transactions) => {
+      waiting.push(...transactions);
+      return transactions.map(() => null);
     },
     lookUp: async (signatures) => {
       lookUps += 1;
       if (lookUps === afterLookUps) {
         if (lands) await chain.submit(waiting);
         else await expire();
-      } else if (lookUps === afterLookUps - 1 && lands) {
-        // One of a pair is seen before the other.
-        await chain.submit(waiting.splice(0, 1));
       }
       return chain.lookUp(signatures);
     },
@@ -205,30 +159,26 @@ function slow(lands: boolean, afterLookUps: number): Chain {
 }
 
 describe('a chain that takes its time', () => {
-  it('is asked until all of a unit is there', async () => {
-    const sign = async (recent: RecentBlockhash): Promise<Unit['transactions']> => [
-      pay(recent, SOL),
-      pay(recent, 2n * SOL),
-    ];
-    const { end } = await settleOne(slow(true, 4), sign);
-    expect(end).toMatchObject({ kind: 'landed', records: [{ error: null }, { error: null }] });
+  it('is asked until each is there', async () => {
+    const units = [unit(await chain.latestBlockhash(), SOL), unit(await chain.latestBlockhash(), 2n * SOL)];
+    const settled = await settle(slow(true, 4), plan(units));
+    expect(settled.map(({ end }) => end.kind)).toEqual(['landed', 'landed']);
     expect(await received()).toBe(3n * SOL);
   });
 
-  it('is asked until a unit has proven never to land, and then sent it once more', async () => {
-    let signed = 0;
+  it('is asked until one has proven never to land, and then sent it once more', async () => {
+    let signed = 1;
     const forgetful = slow(false, 3);
-    const sign = async (recent: RecentBlockhash): Promise<Unit['transactions']> => {
-      signed += 1;
-      return [pay(recent, SOL)];
-    };
     const lateButTrue = chainOver(forgetful, {
       pollMs: 1,
-      submitBundles: (bundles) =>
-        signed === 1 ? forgetful.submitBundles(bundles) : chain.submitBundles(bundles),
+      submit: (transactions) => (signed === 1 ? forgetful.submit(transactions) : chain.submit(transactions)),
     });
-    const { end } = await settleOne(lateButTrue, sign);
-    expect(end.kind).toBe('landed');
+    const renew = async (): Promise<readonly Unit[]> => {
+      signed += 1;
+      return [unit(await chain.latestBlockhash(), SOL)];
+    };
+    const [settled] = await settle(lateButTrue, plan([unit(await chain.latestBlockhash(), SOL)], { renew }));
+    expect(settled?.end.kind).toBe('landed');
     expect(signed).toBe(2);
     expect(await received()).toBe(SOL);
   });

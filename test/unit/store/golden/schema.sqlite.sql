@@ -163,20 +163,13 @@ create table "bundles" (
   "status" text not null check ("status" in ('PENDING', 'LANDED', 'FAILED', 'EXPIRED')),
   "error_message" text,
   "failed_transaction" integer,
-  "watched_slot" text check (length("watched_slot") = 20 and ltrim("watched_slot", '0123456789') = '' and "watched_slot" <= '18446744073709551615'),
-  "date_landed" text,
-  "fee_lamports" text check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
   unique ("id"),
   unique ("bundle_id"),
-  foreign key ("batch_id") references batches (id),
-  check (watched_slot is null or status = 'LANDED'),
-  check ((watched_slot is null) = (date_landed is null) and (watched_slot is null) = (fee_lamports is null)));
+  foreign key ("batch_id") references batches (id));
 
 create index bundles_of_batch on "bundles" (batch_id);
 
 create unique index bundles_live on "bundles" (batch_id, phase, first) where status in ('PENDING', 'LANDED');
-
-create index bundles_watched on "bundles" (ordinal) where watched_slot is not null;
 
 create table "bundle_transactions" (
   "bundle" text not null,

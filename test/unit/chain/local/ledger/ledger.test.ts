@@ -131,6 +131,7 @@ describe('openLedger', () => {
     expect(
       again.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])[0]),
     ).toEqual({
+      innerCalls: [],
       signature: base58Encode(signatureOf('one')),
       slot: BigInt(FIRST_SLOT),
       blockTimeMs: options.clock.nowMs(),

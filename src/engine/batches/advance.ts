@@ -1,0 +1,607 @@
+/**
+ * Drives a batch towards a goal by what the chain says of it: the transactions that are next are signed and written down, sent and
+ * waited for, and then the chain is asked again, until nothing is next. The program takes every step once and in its turn
+ * (squads-v4.md, section 7), so that what is sent twice acts once; what it has cost is counted all the same.
+ *
+ * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
+import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Signer } from '../../chain/transaction/signer.js';
+import type { BundleExecution } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BatchRecord, BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
+import { type Sha256, sha256 } from '../../values/digest.js';
+import type { EngineDeps } from '../deps.js';
+import { tellSettled, tellSigned } from '../events.js';
+import type { Lease } from '../lease.js';
+import { createPause } from '../pause.js';
+import {
+  awaitFates,
+  type Fate,
+  findFates,
+  isExpiry,
+  refused,
+  requireRemembered,
+  tellWaiting,
+} from '../settle/fate.js';
+import { signingTerms, withBudget } from '../signing-terms.js';
+import { countLandedBundles } from './holds.js';
+import type { BatchState } from './on-chain.js';
+
+/** The transactions of a phase that are next; signed and paid for by the operator. */
+export interface Steps {
+  readonly phase: BundlePhase;
+  /** Index within the phase of the first of them, and the one after the last. */
+  readonly first: number;
+  readonly end: number;
+  readonly instructions: (index: number) => readonly Instruction[];
+  /** Written along with the intents. */
+  readonly before?: (tx: StoreTransaction) => Promise<void>;
+}
+
+/** Why nothing more can be done. */
+export interface Stop {
+  readonly stop: string;
+}
+
+/** `again`: something was done, and the chain decides anew. `wait`: it is for somebody else to go on. */
+export type Next = Steps | Stop | 'again' | 'wait';
+
+export interface Goal<State extends BatchState> {
+  readonly read: (commitment?: Commitment) => Promise<State>;
+  readonly isReached: (state: State) => boolean;
+  /** Only asked while it is not. */
+  readonly next: (state: State) => Promise<Next>;
+}
+
+/** What stopped a batch, and on which transactions of the phase, if on any. */
+export interface Failure {
+  readonly message: string;
+  readonly failedTransaction?: number;
+  readonly firstTransaction?: number;
+}
+
+/** Where it ended, in a state that no fork can take back. */
+export interface End<State> {
+  readonly state: State;
+  readonly failure: Failure | null;
+}
+
+/** A transaction that another has signed. */
+export interface SignedElsewhere {
+  readonly signature: string;
+  readonly bytes: Uint8Array;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
+const MAX_AHEAD = 6;
+/** What others are to follow is looked at this many times as often as where nothing waits for it, and so many times. */
+const LOOKS_A_POLL = 2;
+const MAX_LOOKS = 20;
+/** Rounds in which nothing comes to an end before it is left to the next run. */
+const MAX_IDLE_ROUNDS = 20;
+/** For how long an end waits to become final. */
+const MAX_WAIT_MS = 120_000;
+
+/** SHA-256 over the comma-joined signatures, as block engines name a bundle (contract, section 1.2). */
+const bundleId = (signatures: readonly string[]): Sha256 => sha256(signatures.join(','));
+
+const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
+
+const byFirst = (a: BundleRecord, b: BundleRecord): number => a.first - b.first;
+
+interface Outcome {
+  readonly bundle: BundleRecord;
+  readonly status: BundleStatus;
+  readonly landedMs?: number;
+  readonly errorMessage?: string;
+  readonly failedTransaction?: number;
+}
+
+export class Advance {
+  readonly #deps: EngineDeps;
+  readonly #batch: BatchRecord;
+  readonly #operator: Signer;
+  readonly #lease: Lease;
+  readonly #phases: readonly BundlePhase[] | undefined;
+  /** Written down, and not known to have come to a final end. */
+  readonly #open = new Map<string, BundleRecord>();
+  /** Keys of those that have landed, as far as is known. */
+  readonly #confirmed = new Set<string>();
+  readonly #landed: BundleRecord[] = [];
+  readonly #failed: BundleRecord[] = [];
+  /** Found on chain, and not written down yet. */
+  #adopted: BundleRecord[] = [];
+  #unsaved: Outcome[] = [];
+  #fees = 0n;
+  /** What failed in its turn. */
+  #failure: (Failure & { readonly key: string }) | null = null;
+  /** Something was sent before its turn had come: the next goes alone. */
+  #isAlone = false;
+
+  private constructor(
+    deps: EngineDeps,
+    { batch, operator, lease, phases, stored }: AdvanceInput & { readonly stored: readonly BundleRecord[] },
+  ) {
+    this.#deps = deps;
+    this.#batch = batch;
+    this.#operator = operator;
+    this.#lease = lease;
+    this.#phases = phases;
+    for (const bundle of stored) {
+      if (bundle.status === 'PENDING') this.#open.set(keyOf(bundle), bundle);
+      else (bundle.status === 'LANDED' ? this.#landed : this.#failed).push(bundle);
+    }
+  }
+
+  /** Takes over what was written down before. */
+  static async open(deps: EngineDeps, input: AdvanceInput): Promise<Advance> {
+    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id, input.phases));
+    return new Advance(deps, { ...input, stored });
+  }
+
+  /**
+   * @returns `null` when it is for somebody else to go on.
+   * @throws `ERR_UNAVAILABLE` when the chain does not tell what became of something; running it again finds that.
+   */
+  async run<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null> {
+    this.#failure = null;
+    for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
+      this.#lease.signal?.throwIfAborted();
+      const came = await this.#round(goal);
+      if (typeof came === 'object') return came;
+      idle = came === 'moved' ? 0 : idle + 1;
+    }
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The chain does not say yet what became of transactions of batch ${this.#batch.id} that were sent.`,
+    );
+  }
+
+  /** Looks where the batch is, and does what is next. @returns where it ended, or whether it has come any further. */
+  async #round<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null | 'moved' | 'idle'> {
+    const state = await goal.read();
+    const next = goal.isReached(state) ? null : await goal.next(state);
+    if (next === 'wait') return null;
+    if (next === 'again') return 'idle';
+    if (next === null || this.#isStopped(next))
+      return (await this.#endOf(goal, state, next !== null)) ?? 'idle';
+    if (await this.#send(next)) return 'moved';
+    await this.#pause();
+    return 'idle';
+  }
+
+  /** What failed is tried once more, on other terms. */
+  forgetFailure(): void {
+    this.#failure = null;
+  }
+
+  /** Has it landed, as far as is known? */
+  hasLanded(phase: BundlePhase, first: number): boolean {
+    const key = keyOf({ phase, first });
+    return this.#confirmed.has(key) || this.#landed.some((bundle) => keyOf(bundle) === key);
+  }
+
+  /** Written down, and not known to have come to a final end. */
+  openOf(phase: BundlePhase, first: number): BundleRecord | undefined {
+    return this.#open.get(keyOf({ phase, first }));
+  }
+
+  /** The first transaction of a phase that is so. */
+  openBytes(phase: BundlePhase): Uint8Array | undefined {
+    return [...this.#open.values()].find((bundle) => bundle.phase === phase)?.transactions[0]?.bytes;
+  }
+
+  /** How many of a phase have landed, as far as is known. */
+  countLanded(phase: BundlePhase): number {
+    const all = [...this.#open.values(), ...this.#landed];
+    return countOf(all.filter((bundle) => bundle.phase === phase && this.#isLanded(bundle)));
+  }
+
+  /** The bundles of a phase that have landed for good, in order. */
+  executions(phase: BundlePhase): readonly BundleExecution[] {
+    return this.#landedOf(phase).map((bundle) => ({
+      bundleId: bundle.bundleId,
+      txHashes: bundle.transactions.map(({ signature }) => signature),
+    }));
+  }
+
+  /** Indexes of the transactions of a phase that have landed for good. */
+  indexes(phase: BundlePhase): ReadonlySet<number> {
+    return new Set(
+      this.#landedOf(phase).flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)),
+    );
+  }
+
+  /** Writes what became of transactions, under the lease. */
+  async write(tx: StoreTransaction): Promise<void> {
+    await tx.bundles.insertMany(this.#adopted);
+    const landed = this.#unsaved.flatMap(({ bundle, landedMs }) =>
+      landedMs === undefined ? [] : [{ bundle, landedMs }],
+    );
+    for (const { bundle, landedMs: _, ...outcome } of this.#unsaved)
+      if (outcome.status !== 'LANDED') await tx.bundles.settle([bundle.id], outcome);
+    await tx.bundles.settle(
+      landed.map(({ bundle }) => bundle.id),
+      { status: 'LANDED' },
+    );
+    await countLandedBundles(
+      tx,
+      this.#batch,
+      landed.filter(({ bundle }) => bundle.phase === 'EXECUTE'),
+    );
+    if (this.#fees > 0n)
+      await tx.batches.addCost(this.#batch.id, {
+        ...{ feeLamports: this.#fees, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
+      });
+    this.#adopted = [];
+    this.#unsaved = [];
+    this.#fees = 0n;
+  }
+
+  /**
+   * Waits until all that was written down has come to an end that is final; what the owner has landed alone is found too. Where
+   * the chain tells an end at once, what has not landed never will: nobody sends it any more.
+   * @throws `ERR_UNAVAILABLE` when that takes too long.
+   */
+  async settleAll(): Promise<void> {
+    if (!(await this.#settle())) throw this.#notFinal();
+  }
+
+  /** @returns whether all has; what a fork has taken back is sent again in its turn. */
+  async #settle(): Promise<boolean> {
+    const { chain } = this.#deps;
+    await this.#adoptVotes();
+    for (let waitedMs = 0; this.#open.size > 0; waitedMs += chain.pollMs ?? 0) {
+      const open = [...this.#open.values()];
+      const fates = await findFates(chain, open);
+      requireRemembered(open, fates);
+      let isUndone = false;
+      for (const [index, bundle] of open.entries()) {
+        const fate = fates[index] as Fate;
+        isUndone ||= fate.kind === 'open' && this.#confirmed.has(keyOf(bundle));
+        this.#take(bundle, fate.kind === 'open' && chain.pollMs === null ? { kind: 'expired' } : fate);
+      }
+      if (isUndone || this.#open.size === 0) return !isUndone;
+      if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
+      tellWaiting(fates, this.#lease);
+      await this.#pause();
+    }
+    return true;
+  }
+
+  /**
+   * Sends what another has signed, unless it has come to its end already.
+   * @returns its end; `open` where the chain does not say.
+   */
+  async sendSigned(phase: BundlePhase, vote: SignedElsewhere): Promise<Fate> {
+    const { chain } = this.#deps;
+    const bundle = this.#knownAs(vote) ?? this.#bundleOf(phase, vote);
+    const [before] = (await findFates(chain, [bundle])) as [Fate];
+    if (before.kind === 'expired') return before;
+    if (this.#knownAs(vote) === undefined) this.#adopt(bundle);
+    if (before.kind === 'landed' || before.kind === 'failed') return this.#taken(bundle, before);
+    await this.#lease.write((tx) => this.write(tx));
+    await this.#lease.check();
+    // The owner may have sent it already, as may an engine before this one.
+    const [rejection] = await chain.submit([vote.bytes], [false]);
+    if (rejection != null && !isExpiry(rejection)) return refused(rejection);
+    const [fate] = (await awaitFates(chain, [bundle], this.#lease)) as [Fate];
+    return this.#taken(bundle, fate);
+  }
+
+  #isLanded(bundle: BundleRecord): boolean {
+    return this.#confirmed.has(keyOf(bundle)) || this.#landed.includes(bundle);
+  }
+
+  #taken(bundle: BundleRecord, fate: Fate): Fate {
+    this.#take(bundle, fate);
+    return fate;
+  }
+
+  #landedOf(phase: BundlePhase): readonly BundleRecord[] {
+    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
+  }
+
+  #knownAs({ signature }: Pick<SignedElsewhere, 'signature'>): BundleRecord | undefined {
+    return [...this.#open.values(), ...this.#landed, ...this.#failed].find(
+      ({ transactions }) => transactions[0]?.signature === signature,
+    );
+  }
+
+  #adopt(bundle: BundleRecord): void {
+    this.#adopted.push(bundle);
+    this.#open.set(keyOf(bundle), bundle);
+  }
+
+  /** Votes that were handed out, and that the owner has landed without telling. */
+  async #adoptVotes(): Promise<void> {
+    if (this.#phases?.includes('OWNER_APPROVAL') === false) return;
+    const { store, chain } = this.#deps;
+    const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
+    const unknown = issued.filter((vote) => this.#knownAs(vote) === undefined);
+    const records = await chain.lookUp(unknown.map(({ signature }) => signature));
+    for (const [index, { transaction, ...vote }] of unknown.entries())
+      if (records[index] != null)
+        this.#adopt(this.#bundleOf('OWNER_APPROVAL', { ...vote, bytes: transaction }));
+  }
+
+  #bundleOf(phase: BundlePhase, { signature, bytes, lastValidBlockHeight }: SignedElsewhere): BundleRecord {
+    const known = [...this.#open.values(), ...this.#landed, ...this.#failed];
+    // Not a step of a plan: any number that no other of its phase has.
+    const first = 1 + Math.max(-1, ...known.filter((one) => one.phase === phase).map((one) => one.first));
+    return this.#bundle({ phase, first, transactions: [{ signature, bytes }], lastValidBlockHeight });
+  }
+
+  #bundle(
+    signed: Pick<BundleRecord, 'phase' | 'first' | 'transactions' | 'lastValidBlockHeight'>,
+  ): BundleRecord {
+    return {
+      ...signed,
+      id: this.#deps.ids.uuid(),
+      batchId: this.#batch.id,
+      bundleId: bundleId(signed.transactions.map(({ signature }) => signature)),
+      status: 'PENDING',
+      errorMessage: null,
+      failedTransaction: null,
+    };
+  }
+
+  #isStopped(next: Next): next is Stop {
+    if (typeof next === 'string') return false;
+    return 'stop' in next || this.#failure?.key === keyOf(next);
+  }
+
+  /** The end, if it is one in the finalized state too; that follows what is only confirmed. */
+  async #endOf<State extends BatchState>(
+    goal: Goal<State>,
+    seen: State,
+    wasStopped: boolean,
+  ): Promise<End<State> | null> {
+    if (!(await this.#settle())) return null;
+    let now = seen;
+    let final = await goal.read('finalized');
+    for (let waitedMs = 0; !isSame(final, now); waitedMs += this.#deps.chain.pollMs ?? 0) {
+      if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
+      await this.#pause();
+      now = await goal.read();
+      final = await goal.read('finalized');
+    }
+    if (goal.isReached(final)) return { state: final, failure: null };
+    const next = wasStopped ? await goal.next(final) : 'again';
+    if (!this.#isStopped(next)) return null;
+    return { state: final, failure: this.#failure ?? { message: next.stop } };
+  }
+
+  /** @returns whether anything came to an end that was not known. */
+  async #send(steps: Steps): Promise<boolean> {
+    const { chain } = this.#deps;
+    // A node that is behind shows the chain as it was before.
+    if (this.#landed.some((bundle) => keyOf(bundle) === keyOf(steps))) return false;
+    const window = this.#window(steps);
+    const known = window.filter((one) => 'id' in one);
+    const before = await findFates(chain, known);
+    requireRemembered(known, before);
+    const ended = known.filter((_, at) => before[at]?.kind !== 'open');
+    if (ended.length > 0)
+      return ended.map((bundle) => this.#take(bundle, before[known.indexOf(bundle)] as Fate)).includes(true);
+    const firsts = window.filter((one) => !('id' in one)).map(({ first }) => first);
+    const fresh = firsts.length === 0 ? [] : await this.#sign(steps, firsts);
+    const bundles = [...known, ...fresh].sort(byFirst);
+    if (bundles.length === 0) return true;
+    await this.#lease.write(async (tx) => {
+      await this.write(tx);
+      await steps.before?.(tx);
+      await tx.bundles.insertMany(fresh);
+    });
+    for (const bundle of fresh) this.#open.set(keyOf(bundle), bundle);
+    tellSigned(this.#deps, this.#subject(steps.phase), fresh);
+    const hasEnded = await this.#submit(bundles, fresh);
+    const landed = bundles.filter((bundle) => this.#isLanded(bundle));
+    this.#lease.tellSteps?.({ done: steps.first + countOf(landed), total: steps.end });
+    return hasEnded;
+  }
+
+  /** Bundles that are written down, and indexes at which one begins that is not. */
+  #window(steps: Steps): readonly (BundleRecord | { readonly first: number })[] {
+    const { chain, limits } = this.#deps;
+    const most = chain.pollMs === null ? limits.bundlesPerCommit : MAX_AHEAD;
+    const window: (BundleRecord | { readonly first: number })[] = [];
+    for (let first = steps.first; first < steps.end && window.length < (this.#isAlone ? 1 : most); ) {
+      const known = this.#open.get(keyOf({ phase: steps.phase, first }));
+      window.push(known ?? { first });
+      first += known?.transactions.length ?? chain.bundleSize;
+    }
+    return window;
+  }
+
+  /** Signs what is not written down yet, up to what would fail again: the very same has, and there was no block since. */
+  async #sign(
+    { phase, first: from, end, instructions }: Steps,
+    firsts: readonly number[],
+  ): Promise<readonly BundleRecord[]> {
+    const { chain } = this.#deps;
+    const payer = this.#operator.address;
+    const terms = await signingTerms(chain, { payer, instructions: instructions(from) });
+    const { blockhash, lastValidBlockHeight } = terms;
+    const pause = createPause();
+    const messages: Uint8Array[] = [];
+    const ends = firsts.map((first) => Math.min(first + chain.bundleSize, end));
+    for (const [at, first] of firsts.entries())
+      for (let index = first; index < (ends[at] ?? first); index += 1) {
+        const units = index === from ? terms.sample?.units : undefined;
+        const budgeted = withBudget(instructions(index), terms, units);
+        messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
+        await pause();
+      }
+    const signed = [...(await signTransactions(messages, this.#operator))];
+    const fresh = firsts.map((first, at) => {
+      const transactions = signed.splice(0, (ends[at] ?? first) - first);
+      return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
+    });
+    const again = fresh.findIndex(({ bundleId }) => this.#failed.some((one) => one.bundleId === bundleId));
+    const failed = this.#failed.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
+    if (failed?.first === from)
+      this.#failure = failureOf(failed, failed.failedTransaction ?? 0, failed.errorMessage ?? '');
+    return fresh.slice(0, again < 0 ? fresh.length : again);
+  }
+
+  async #submit(bundles: readonly BundleRecord[], fresh: readonly BundleRecord[]): Promise<boolean> {
+    const { chain } = this.#deps;
+    const receipt: (Rejection | null)[] = [];
+    /** Those that were sent once all before them had landed; any other may fail because it came too early. */
+    const inTurn = new Set(chain.pollMs === null ? bundles : bundles.slice(0, 1));
+    while (receipt.length < bundles.length && (receipt.at(-1) ?? null) === null) {
+      const [before, next] = [bundles[receipt.length - 1], bundles[receipt.length]];
+      const came = before === undefined ? 'landed' : await this.#wayOf(before);
+      if (came === null) break;
+      if (came === 'landed' && next !== undefined) inTurn.add(next);
+      await this.#lease.check();
+      const rest = bundles.slice(receipt.length);
+      // Only what is sent in its turn is tried out before: until then the chain's state is not what it builds on.
+      const areNew = rest.map((bundle) => inTurn.has(bundle) && fresh.includes(bundle));
+      receipt.push(
+        ...(await chain.submitBundles(
+          rest.map(({ transactions }) => transactions.map(({ bytes }) => bytes)),
+          areNew,
+        )),
+      );
+    }
+    const sent = bundles.slice(0, receipt.length);
+    // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
+    const refusals = receipt.map((rejection) =>
+      rejection === null || isExpiry(rejection) ? null : rejection,
+    );
+    const taken = sent.filter((_, at) => refusals[at] == null);
+    const fates = await awaitFates(chain, taken, this.#lease);
+    requireRemembered(taken, fates);
+    const ends = sent.map((bundle, at) => {
+      const refusal = refusals[at];
+      return { bundle, end: refusal == null ? (fates[taken.indexOf(bundle)] as Fate) : refused(refusal) };
+    });
+    return this.#takeEnds(ends, inTurn);
+  }
+
+  /** How far it has come, so that what builds on it may follow; `null` where it is not seen soon: its end is waited for. */
+  async #wayOf(bundle: BundleRecord): Promise<'landed' | 'run' | null> {
+    const { chain } = this.#deps;
+    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+      const [fate] = await findFates(chain, [bundle]);
+      if (fate?.kind !== 'open') return fate?.kind === 'landed' ? 'landed' : null;
+      if (fate.ranWell === true) return 'run';
+      tellWaiting([{ signature: bundle.transactions[0]?.signature ?? '', ...fate }], this.#lease);
+      await this.#pause(LOOKS_A_POLL);
+    }
+    return null;
+  }
+
+  #takeEnds(
+    ends: readonly { readonly bundle: BundleRecord; readonly end: Fate }[],
+    inTurn: ReadonlySet<BundleRecord>,
+  ): boolean {
+    let hasEnded = false;
+    for (const { bundle, end } of ends) hasEnded = this.#take(bundle, end) || hasEnded;
+    const failed = ends.find(({ end }) => end.kind === 'failed');
+    const wasInTurn = failed !== undefined && inTurn.has(failed.bundle);
+    this.#isAlone = failed !== undefined && !wasInTurn;
+    this.#failure =
+      failed?.end.kind === 'failed' && wasInTurn
+        ? failureOf(failed.bundle, failed.end.at, failed.end.reason)
+        : null;
+    const settled = ends.flatMap(({ bundle, end }) =>
+      end.kind === 'landed' || end.kind === 'failed' ? [{ unit: bundle, end }] : [],
+    );
+    const phase = ends[0]?.bundle.phase;
+    if (phase !== undefined) tellSettled(this.#deps, this.#subject(phase), settled);
+    return hasEnded;
+  }
+
+  /** @returns whether that was not known. */
+  #take(bundle: BundleRecord, fate: Fate): boolean {
+    const key = keyOf(bundle);
+    if (fate.kind === 'open') {
+      this.#confirmed.delete(key);
+      return false;
+    }
+    if (fate.kind === 'landed' && !fate.isFinal) {
+      const isNew = !this.#confirmed.has(key);
+      this.#confirmed.add(key);
+      return isNew;
+    }
+    this.#confirmed.delete(key);
+    if (this.#open.delete(key)) this.#note(bundle, fate);
+    return true;
+  }
+
+  /** An end that is final. */
+  #note(bundle: BundleRecord, fate: Exclude<Fate, { kind: 'open' }>): void {
+    if (fate.kind === 'expired') {
+      this.#unsaved.push({ bundle, status: 'EXPIRED' });
+      return;
+    }
+    this.#fees += feesOf(fate.records);
+    if (fate.kind === 'landed') {
+      this.#landed.push(bundle);
+      // 0 where no node tells the time of the block.
+      const landedMs = fate.records[0]?.blockTimeMs || this.#deps.store.latestMs();
+      this.#unsaved.push({ bundle, status: 'LANDED', landedMs });
+    } else {
+      const [errorMessage, failedTransaction] = [fate.reason, fate.at];
+      this.#failed.push({ ...bundle, status: 'FAILED', errorMessage, failedTransaction });
+      this.#unsaved.push({ bundle, status: 'FAILED', errorMessage, failedTransaction });
+    }
+  }
+
+  #subject(phase: BundlePhase) {
+    return { operationId: this.#batch.id, phase };
+  }
+
+  async #pause(times = 1): Promise<void> {
+    const { signal } = this.#lease;
+    const { pollMs } = this.#deps.chain;
+    if (pollMs !== null)
+      await setTimeout(pollMs / times, undefined, signal === undefined ? {} : { signal }).catch(
+        () => undefined,
+      );
+    signal?.throwIfAborted();
+    await this.#lease.check();
+  }
+
+  #notFinal(): FlywheelError {
+    return new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `What batch ${this.#batch.id} has done is not final on the chain yet; try again.`,
+    );
+  }
+}
+
+export interface AdvanceInput {
+  readonly batch: BatchRecord;
+  readonly operator: Signer;
+  readonly lease: Lease;
+  /** What of it matters. @default all phases */
+  readonly phases?: readonly BundlePhase[];
+}
+
+const isSame = (a: BatchState, b: BatchState): boolean =>
+  isDeepStrictEqual([a.batch, a.proposal], [b.batch, b.proposal]);
+
+const countOf = (bundles: readonly BundleRecord[]): number =>
+  bundles.reduce((sum, { transactions }) => sum + transactions.length, 0);
+
+const feesOf = (records: readonly TransactionRecord[]): bigint =>
+  records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
+
+function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string) {
+  const at = bundle.first + failedTransaction;
+  return {
+    ...{ key: keyOf(bundle), failedTransaction: at, firstTransaction: bundle.first },
+    message: `Transaction ${at} failed: ${reason}.`,
+  };
+}
