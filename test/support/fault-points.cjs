@@ -40,7 +40,7 @@ function counting(native) {
       return database;
     },
     databaseExecSync(sql) {
-      if (sql !== 'COMMIT') return databaseExecSync.call(this, sql);
+      if (!/^commit$/i.test(sql)) return databaseExecSync.call(this, sql);
       list.push(files.get(this));
       pass();
       const result = databaseExecSync.call(this, sql);

@@ -37,7 +37,7 @@ Module._load = function loadCounting(request, ...rest) {
   const loaded = load.call(this, request, ...rest);
   if (!request.startsWith('@libsql/') || known.has(loaded)) return loaded;
   const native = { ...loaded };
-  around(native, 'databaseExecSync', ([sql]) => sql === 'COMMIT');
+  around(native, 'databaseExecSync', ([sql]) => /^commit$/i.test(sql));
   known.add(native);
   return native;
 };
