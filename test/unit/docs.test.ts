@@ -10,6 +10,7 @@ import { generatedDocs } from '../support/generated-docs.js';
 const ROOT = process.cwd();
 const PAGES = [
   'README.md',
+  'SECURITY.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
