@@ -88,171 +88,130 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Codes of every operation that takes a body. */
-export const BODY_ERRORS: readonly ErrorCode[] = [
+export const BODY_ERRORS = [
   'ERR_INVALID_REQUEST',
   'ERR_PAYLOAD_TOO_LARGE',
   'ERR_UNSUPPORTED_MEDIA_TYPE',
-  'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-  'ERR_IDEMPOTENCY_KEY_REUSED',
-];
+] as const;
+/** Of what takes an idempotency key. */
+const KEY_ERRORS = ['ERR_DUPLICATE_IDEMPOTENCY_KEY', 'ERR_IDEMPOTENCY_KEY_REUSED'] as const;
 
-/** Of what writes, where the store has lost some of its history. */
-const WRITING_ERRORS = ['ERR_STORE_BEHIND'] as const;
-
-/** Of what the service signs, where a program of its operator's keeps the key. */
-const SIGNING_ERRORS = ['ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
-const BURN_ERRORS: readonly ErrorCode[] = [
+/** Of what writes and signs: the store may have lost some of its history, and a program of the operator's may keep the key. */
+const ACT_ERRORS = [...BODY_ERRORS, 'ERR_STORE_BEHIND', 'ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
+const BURN_ERRORS = [
   'ERR_CREATE_API_EVENT_FAILED',
   'ERR_INVALID_PROOF',
   'ERR_BURN_TOKENOMICS_FAILED',
   'ERR_DAILY_LIMIT_EXCEEDED',
-];
+] as const;
 
-/**
- * Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. Its shapes are made when
- * they are first asked for: a command needs those of one or two.
- */
+const rate = <Name extends string>(name: Name, points: number, windowSeconds: number) => ({
+  ...{ name, points, windowSeconds },
+});
+
+const BOTH_SCOPES = ['burn', 'airdrop'] as const;
+
+/** What most operations are that only look. */
+const READ = {
+  method: 'GET',
+  deprecated: false,
+  scopes: BOTH_SCOPES,
+  idempotencyKey: 'none',
+  submits: false,
+  paged: false,
+} as const;
+/** What most are that change something. */
+const ACT = { ...READ, method: 'POST', idempotencyKey: 'optional', submits: true } as const;
+
+/** Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. */
 const TABLE = {
   /**
    * Burns once. With an idempotency key a repeat of a success returns the first result and does nothing.
    * @throws the codes of the specification, section 7, and of the contract, section 1.3.
    */
   burn: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/tokenomics/burn',
     summary: 'Burn once on proof.',
     word: 'burn',
     deprecated: true,
     scopes: ['burn'],
-    idempotencyKey: 'optional',
-    submits: true,
-    paged: false,
-    rateLimit: { name: 'burn', points: 10, windowSeconds: 1 },
-    get request() {
-      return burnRequestSchema;
-    },
-    get response() {
-      return burnResultSchema;
-    },
-    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
+    rateLimit: rate('burn', 10, 1),
+    request: burnRequestSchema,
+    response: burnResultSchema,
+    errors: [...ACT_ERRORS, ...KEY_ERRORS, ...BURN_ERRORS],
   },
   /**
    * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
    * of the request.
    */
   burnBatch: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/tokenomics/burn-batch',
     summary: 'Burn many times, each element on its own.',
     word: 'burn-batch',
     deprecated: true,
     scopes: ['burn'],
     idempotencyKey: 'uuid',
-    submits: true,
-    paged: false,
-    rateLimit: { name: 'api-key-burn', points: 1, windowSeconds: 10 },
-    get request() {
-      return burnBatchRequestSchema;
-    },
-    get response() {
-      return burnBatchResultSchema;
-    },
-    errors: [...BODY_ERRORS, ...BURN_ERRORS, ...SIGNING_ERRORS, ...WRITING_ERRORS],
+    rateLimit: rate('api-key-burn', 1, 10),
+    request: burnBatchRequestSchema,
+    response: burnBatchResultSchema,
+    errors: [...ACT_ERRORS, ...KEY_ERRORS, ...BURN_ERRORS],
   },
   /** Burns of the key's token, newest first; a page may be short of items and have another after it. */
   listBurns: {
-    method: 'GET',
+    ...READ,
     path: '/v1/tokenomics/burns',
     summary: "The burns of the key's token, newest first.",
     word: 'burns',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
     paged: true,
-    rateLimit: { name: 'burn-list', points: 10, windowSeconds: 1 },
-    get request() {
-      return listBurnsQuerySchema;
-    },
-    get response() {
-      return burnPageSchema;
-    },
+    rateLimit: rate('burn-list', 10, 1),
+    request: listBurnsQuerySchema,
+    response: burnPageSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** What was burned and airdropped, period by period, and what it cost. */
   report: {
-    method: 'GET',
+    ...READ,
     path: '/v1/tokenomics/report',
     summary: 'What was burned and airdropped, and what it cost.',
     word: 'report',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
-    paged: false,
-    rateLimit: { name: 'report', points: 5, windowSeconds: 10 },
-    get request() {
-      return reportQuerySchema;
-    },
-    get response() {
-      return reportSchema;
-    },
+    rateLimit: rate('report', 5, 10),
+    request: reportQuerySchema,
+    response: reportSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
   /** Which key it is that asks, what it may do, and for which token. */
   describeKey: {
-    method: 'GET',
+    ...READ,
     path: '/v1/tokenomics/key',
     summary: 'The key that asks: its id, what it may do, and its token.',
     word: 'key',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
-    paged: false,
-    rateLimit: { name: 'key', points: 10, windowSeconds: 1 },
+    rateLimit: rate('key', 10, 1),
     request: null,
-    get response() {
-      return keySchema;
-    },
+    response: keySchema,
     errors: ['ERR_TOKEN_NOT_FOUND'],
   },
   /** The most recent batch of the key's token that is not final, else `null`. */
   currentBatch: {
-    method: 'GET',
+    ...READ,
     path: '/v1/flywheel/batch/current',
     summary: "The current batch of the key's token, or null.",
     word: 'current',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
-    paged: false,
-    rateLimit: { name: 'batch-current', points: 10, windowSeconds: 1 },
+    rateLimit: rate('batch-current', 10, 1),
     request: null,
-    get response() {
-      return currentBatchSchema;
-    },
+    response: currentBatchSchema,
     errors: ['ERR_BATCH_CURRENT_FAILED'],
   },
   /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
   getBatch: {
-    method: 'GET',
+    ...READ,
     path: '/v1/flywheel/batch/{batchId}',
     summary: 'A batch by its id.',
     word: 'status',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
-    paged: false,
-    rateLimit: { name: 'batch-status', points: 10, windowSeconds: 1 },
-    get request() {
-      return getBatchRequestSchema;
-    },
-    get response() {
-      return batchSchema;
-    },
+    rateLimit: rate('batch-status', 10, 1),
+    request: getBatchRequestSchema,
+    response: batchSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
   /**
@@ -260,24 +219,16 @@ const TABLE = {
    * unless everything is valid. Run again with the same key after a failed set-up, it carries on where it stopped.
    */
   initBatch: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/flywheel/batch/init',
     summary: 'Compile pipelines into one batch and return the approval to sign.',
     word: 'init',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'optional',
-    submits: true,
-    paged: false,
-    rateLimit: { name: 'batch-init', points: 10, windowSeconds: 60 },
-    get request() {
-      return initBatchRequestSchema;
-    },
-    get response() {
-      return initBatchResultSchema;
-    },
+    rateLimit: rate('batch-init', 10, 60),
+    request: initBatchRequestSchema,
+    response: initBatchResultSchema,
     errors: [
-      ...BODY_ERRORS,
+      ...ACT_ERRORS,
+      ...KEY_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_INVALID_PROOF',
       'ERR_ACTION_NOT_SUPPORTED',
@@ -285,30 +236,20 @@ const TABLE = {
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_INIT_FAILED',
-      ...SIGNING_ERRORS,
-      ...WRITING_ERRORS,
     ],
   },
   /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
   executeBatch: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/flywheel/batch/execute',
     summary: 'Land the approval and execute the batch.',
     word: 'execute',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'optional',
-    submits: true,
-    paged: false,
-    rateLimit: { name: 'batch-execute', points: 10, windowSeconds: 60 },
-    get request() {
-      return executeBatchRequestSchema;
-    },
-    get response() {
-      return executeBatchResultSchema;
-    },
+    rateLimit: rate('batch-execute', 10, 60),
+    request: executeBatchRequestSchema,
+    response: executeBatchResultSchema,
     errors: [
-      ...BODY_ERRORS,
+      ...ACT_ERRORS,
+      ...KEY_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
@@ -318,48 +259,30 @@ const TABLE = {
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_EXECUTE_FAILED',
-      ...SIGNING_ERRORS,
-      ...WRITING_ERRORS,
     ],
   },
   /** Batches of the key's token, newest first. */
   listBatches: {
-    method: 'GET',
+    ...READ,
     path: '/v1/flywheel/batch',
     summary: "The batches of the key's token, newest first.",
     word: 'list',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
     paged: true,
-    rateLimit: { name: 'batch-list', points: 10, windowSeconds: 1 },
-    get request() {
-      return listBatchesQuerySchema;
-    },
-    get response() {
-      return batchPageSchema;
-    },
+    rateLimit: rate('batch-list', 10, 1),
+    request: listBatchesQuerySchema,
+    response: batchPageSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_NOT_FOUND'],
   },
   /** What each pipeline of a batch was and did, in their order. @throws `ERR_BATCH_NOT_FOUND` */
   batchPipelines: {
-    method: 'GET',
+    ...READ,
     path: '/v1/flywheel/batch/{batchId}/pipelines',
     summary: 'What each pipeline of a batch was and did.',
     word: 'pipelines',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
-    idempotencyKey: 'none',
-    submits: false,
     paged: true,
-    rateLimit: { name: 'batch-pipelines', points: 10, windowSeconds: 1 },
-    get request() {
-      return batchPipelinesQuerySchema;
-    },
-    get response() {
-      return pipelinePageSchema;
-    },
+    rateLimit: rate('batch-pipelines', 10, 1),
+    request: batchPipelinesQuerySchema,
+    response: pipelinePageSchema,
     errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
   },
   /**
@@ -367,32 +290,21 @@ const TABLE = {
    * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_NOT_FINALIZED`; `ERR_INVALID_REQUEST` when nothing waits for it any more.
    */
   issueApproval: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/flywheel/batch/{batchId}/approval',
     summary: 'A fresh approval of a batch that waits for its owner.',
     word: 'approval',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
     submits: false,
-    paged: false,
-    rateLimit: { name: 'batch-approval', points: 10, windowSeconds: 1 },
-    get request() {
-      return issueApprovalRequestSchema;
-    },
-    get response() {
-      return initBatchResultSchema;
-    },
+    rateLimit: rate('batch-approval', 10, 1),
+    request: issueApprovalRequestSchema,
+    response: initBatchResultSchema,
     errors: [
-      'ERR_INVALID_REQUEST',
-      'ERR_PAYLOAD_TOO_LARGE',
-      'ERR_UNSUPPORTED_MEDIA_TYPE',
+      ...ACT_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
       'ERR_INVALID_PROOF',
-      ...SIGNING_ERRORS,
-      ...WRITING_ERRORS,
     ],
   },
   /**
@@ -401,34 +313,22 @@ const TABLE = {
    * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_IN_PROGRESS`; `ERR_INVALID_REQUEST` for a batch that is executed.
    */
   cancelBatch: {
-    method: 'POST',
+    ...ACT,
     path: '/v1/flywheel/batch/{batchId}/cancel',
     summary: 'End whatever of a batch has not been executed, and give back rent and caps.',
     word: 'cancel',
-    deprecated: false,
-    scopes: ['burn', 'airdrop'],
     idempotencyKey: 'none',
-    submits: true,
-    paged: false,
-    rateLimit: { name: 'batch-cancel', points: 10, windowSeconds: 1 },
-    get request() {
-      return cancelBatchRequestSchema;
-    },
-    get response() {
-      return cancelBatchResultSchema;
-    },
+    rateLimit: rate('batch-cancel', 10, 1),
+    request: cancelBatchRequestSchema,
+    response: cancelBatchResultSchema,
     errors: [
-      'ERR_INVALID_REQUEST',
-      'ERR_PAYLOAD_TOO_LARGE',
-      'ERR_UNSUPPORTED_MEDIA_TYPE',
+      ...ACT_ERRORS,
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_IN_PROGRESS',
       'ERR_INVALID_SIGNED_TX',
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
-      ...SIGNING_ERRORS,
-      ...WRITING_ERRORS,
     ],
   },
 } as const satisfies Record<string, Entry>;
