@@ -474,6 +474,9 @@ export class Advance {
       );
     }
     const sent = bundles.slice(0, receipt.length);
+    // What was written down just now and is not sent never will be.
+    for (const bundle of bundles.slice(receipt.length))
+      if (fresh.includes(bundle)) this.#take(bundle, { kind: 'expired' });
     // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
     const refusals = receipt.map((rejection) =>
       rejection === null || isExpiry(rejection) ? null : rejection,
