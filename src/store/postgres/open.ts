@@ -1,5 +1,5 @@
 /** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { BEGUN } from '../ddl.js';
@@ -73,10 +73,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (isClosed) throw storeClosed(place);
   };
 
-  /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
-  const begun = async (trx: Kysely<Tables>, asked: RawBuilder<BegunRow>): Promise<Begun> => {
+  /** Runs what tells when it was begun. @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  const begin = async <Row extends BegunRow>(db: Kysely<Tables>, asked: RawBuilder<Row>) => {
     const before = clock.localNow();
-    const { rows } = await asked.execute(trx);
+    const { rows } = await asked.execute(db);
     const [row] = rows;
     invariant(row !== undefined, 'A query that selects without a table has a row.');
     const { nowMs, version, lineage, started } = row;
@@ -87,7 +87,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         { hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.' },
       );
     clock.tell(nowMs, before);
-    return { nowMs, lineage, copy: `${lineage}@${started}` };
+    const begun: Begun = { nowMs, lineage, copy: `${lineage}@${started}` };
+    return { row, begun };
   };
 
   return createStore(
@@ -101,7 +102,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             .execute(async (trx) => {
               const project = of === undefined ? null : (of.tokenId ?? '');
               const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
-              return work({ db: trx, database: 'postgres' }, await begun(trx, locked));
+              const { begun } = await begin(trx, locked);
+              return work({ db: trx, database: 'postgres' }, begun);
             });
         // Who takes single rows of any project waits for nobody.
         return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
@@ -112,9 +114,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
           .transaction()
           .setIsolationLevel('repeatable read')
           .setAccessMode('read only')
-          .execute(async (trx) =>
-            work({ db: trx, database: 'postgres' }, await begun(trx, sql.raw<BegunRow>(BEGUN))),
-          );
+          .execute(async (trx) => {
+            const { begun } = await begin(trx, sql.raw<BegunRow>(BEGUN));
+            return work({ db: trx, database: 'postgres' }, begun);
+          });
+      },
+      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>) {
+        check();
+        return begin(
+          reader,
+          sql<
+            BegunRow & Partial<Found>
+          >`select * from (${sql.raw(BEGUN)}) as begun left join (${query(reader)}) as found on true`,
+        );
       },
       latestMs: () => clock.latestMs(),
       async close(ended) {

@@ -8,6 +8,7 @@ import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } f
 import { TABLES } from '../schema.js';
 import { expectAffected, given, insertAll, type Session } from '../session.js';
 import { requestsOf } from './requests.js';
+import { amountsOn, countLanded, type Landed, usageRepository } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter {
@@ -48,6 +49,16 @@ export interface BurnSum {
   readonly feeLamports: bigint;
 }
 
+/** What burns that are asked for now are accepted on. */
+export interface Reserved {
+  /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
+  readonly day: UtcDay;
+  /** Base units that count on that day. */
+  readonly used: bigint;
+  /** Rising numbers that nobody else is given. */
+  readonly sequences: readonly number[];
+}
+
 /** Which burn it is: of which request, and the how many-th there, counted from 0. */
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
@@ -75,13 +86,17 @@ const MAX_LOOKED_AT = 10_000;
 const HALF_DIGITS = 10;
 const HALF = 10n ** BigInt(HALF_DIGITS);
 
-/** One statement for many outcomes: each burn is found by its number, and changes only while it is pending. */
-const settleStatement = (outcomes: readonly BurnOutcome[]) => {
+/**
+ * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
+ * @param landed - counts in the same statement, as PostgreSQL can.
+ */
+const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly Landed[]) => {
   const rows = outcomes.map(
     ({ sequence, status, errorCode, errorMessage, dateSettled, feeLamports, watchedSlot }) =>
       sql`(cast(${sequence} as bigint), ${status}, ${errorCode}, ${errorMessage}, ${dateSettled}, ${feeLamports}, ${watchedSlot})`,
   );
-  return sql`with settled (sequence, status, error_code, error_message, date_settled, fee_lamports, watched_slot)
+  const counted = landed.length === 0 ? sql`` : sql`counted as (${countLanded(landed)}),`;
+  return sql`with ${counted} settled (sequence, status, error_code, error_message, date_settled, fee_lamports, watched_slot)
       as (values ${sql.join(rows)})
     update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
       date_settled = settled.date_settled, fee_lamports = settled.fee_lamports, watched_slot = settled.watched_slot,
@@ -92,6 +107,7 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
 export const burnRepository = (session: Session) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
+  const usage = usageRepository(session);
 
   /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
   const oldestLookedAt = async ({ tokenId, before = Number.MAX_SAFE_INTEGER }: BurnFilter) =>
@@ -106,20 +122,40 @@ export const burnRepository = (session: Session) => {
         .executeTakeFirst()
     )?.sequence;
 
+  /** In a file one process writes at a time. */
+  const nextInFile = async (count: number): Promise<readonly number[]> => {
+    const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
+    const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
+    return Array.from({ length: count }, (_, at) => last - count + 1 + at);
+  };
+
   return {
-    /** So many sequence numbers, rising, that nobody else is given. What is not used of them stays unused. */
-    async reserveSequences(count: number): Promise<readonly number[]> {
-      if (database === 'postgres') {
-        const { rows } = await sql<{
-          number: number;
-        }>`select nextval('burn_numbers') as number from generate_series(1, ${count})`.execute(db);
-        return rows.map(({ number }) => number);
-      }
+    /**
+     * What burns are accepted on, in one statement where the database can.
+     * @param count - of sequence numbers. What is not used of them stays unused.
+     */
+    async reserve(tokenId: string, today: UtcDay, count: number): Promise<Reserved> {
+      const numbers =
+        database === 'postgres'
+          ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
+          : sql`null`;
+      const used = amountsOn({ tokenId, kind: 'burn', day: sql`(select day from at)` });
       const { rows } = await sql<{
-        last: number;
-      }>`update burn_numbers set last = last + ${count} returning last`.execute(db);
-      const last = rows[0]?.last ?? Number.NaN;
-      return Array.from({ length: count }, (_, at) => last - count + 1 + at);
+        readonly day: UtcDay | null;
+        readonly numbers: readonly string[] | null;
+        readonly amount: bigint | null;
+      }>`with at (day) as (
+          select max(day) from (
+            select cast(${today} as text) as day
+            union all select max(day) from daily_usage where token_id = ${tokenId}) as days)
+        select day, ${numbers} as numbers, null as amount from at
+        union all select null, null, amount from (${used}) as used`.execute(db);
+      const found = rows.find(({ day }) => day !== null);
+      return {
+        day: found?.day ?? today,
+        used: rows.reduce((total, { amount }) => total + (amount ?? 0n), 0n),
+        sequences: found?.numbers?.map(Number) ?? (await nextInFile(count)),
+      };
     },
 
     /** Burns of a request, whose project is theirs. */
@@ -164,12 +200,20 @@ export const burnRepository = (session: Session) => {
 
     /**
      * Only pending burns change; those that no fork can take back lose their bytes.
+     * @param landed - of them, which counts with the same write.
      * @throws `ERR_INTERNAL` where one is not pending.
      */
-    async settleMany(outcomes: readonly BurnOutcome[]): Promise<void> {
+    async settleMany(outcomes: readonly BurnOutcome[], landed: readonly Landed[] = []): Promise<void> {
       let affected = 0n;
-      for (const piece of piecesOf(outcomes))
-        affected += (await settleStatement(piece).execute(db)).numAffectedRows ?? 0n;
+      let uncounted = landed;
+      if (database === 'sqlite') {
+        for (const { amount, ...counter } of landed) await usage.addLanded(counter, amount);
+        uncounted = [];
+      }
+      for (const piece of piecesOf(outcomes)) {
+        affected += (await settleStatement(piece, uncounted).execute(db)).numAffectedRows ?? 0n;
+        uncounted = [];
+      }
       expectAffected(affected, outcomes.length, 'Not every burn to settle is pending; nothing was settled.');
     },
 

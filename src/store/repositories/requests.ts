@@ -103,6 +103,10 @@ export const requestRepository = (session: Session) => {
       expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
     },
 
+    /** The same, if the request is still held so. @returns whether it was. */
+    completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
+      isOne(running(id, { status: 'done', reply }).where('holder', '=', holder).executeTakeFirst()),
+
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
     reopen: async (id: string): Promise<void> =>
       void (await update(id, { status: 'running', reply: null, holder: null, leaseUntilMs: 0 }).execute()),

@@ -24,8 +24,9 @@ const ALLOWED = [
   'SCAN tokens', // A store holds a handful.
   /^SCAN (progress|burn_numbers)$/, // One row.
   'SCAN sqlite_master',
+  /^SCAN (at|days)$/, // A day.
   'SCAN settled', // The outcomes that were handed in.
-  /^SCAN \d+ CONSTANT ROWS$/,
+  /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
   'SCAN requests USING INDEX requests_running', // Only what runs.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
 ];
@@ -61,7 +62,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),
     () => tx.requests.running(),
-    () => tx.burns.reserveSequences(2),
+    () => tx.burns.reserve('token-1', DAY, 2),
     () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]),
     () => tx.burns.resign(1, aBurn(1).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
@@ -70,6 +71,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
     () => tx.usage.latestDay('token-1'),
+    () => tx.requests.completeHeld('plan', 'another', '{}'),
     () => tx.batches.insert(aRequest(), aBatch(), []),
     () => tx.usage.setHold(hold),
     () => tx.usage.holdsOf('batch-1'),
