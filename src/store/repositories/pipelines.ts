@@ -1,5 +1,6 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
 import { type ExpressionBuilder, sql } from 'kysely';
+import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row, Tables } from '../schema.js';
 import { expectAffected, given, insertAll, type Session } from '../session.js';
@@ -64,6 +65,9 @@ export interface MovedFilter {
   readonly types?: readonly string[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   readonly recipient?: string | undefined;
+  /** Of the transaction. */
+  readonly signature?: string | undefined;
+  readonly batchId?: string | undefined;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -100,18 +104,24 @@ export const pipelineRepository = (session: Session) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
+  /** Marks as landed only what has not landed yet, and the other way round. */
   const setLanded = async (
     batchId: string,
-    position: number,
+    positions: readonly number[],
     change: Pick<Row<'pipelines'>, 'signature' | 'dateLanded'>,
   ): Promise<void> => {
-    const { numUpdatedRows } = await db
-      .updateTable('pipelines')
-      .set(change)
-      .where('batchId', '=', batchId)
-      .where('position', '=', position)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no pipeline ${position} of batch ${batchId}.`);
+    const isBack = change.dateLanded === null;
+    for (const piece of piecesOf(positions)) {
+      const { numUpdatedRows } = await db
+        .updateTable('pipelines')
+        .set(change)
+        .where('batchId', '=', batchId)
+        .where('position', 'in', piece)
+        .where('dateLanded', isBack ? 'is not' : 'is', null)
+        .executeTakeFirst();
+      const state = isBack ? 'has landed' : 'has not landed yet';
+      expectAffected(numUpdatedRows, piece.length, `Of batch ${batchId} not all of ${piece} ${state}.`);
+    }
   };
 
   return {
@@ -154,19 +164,20 @@ export const pipelineRepository = (session: Session) => {
     /** Transactions of a bundle have executed the pipelines from `first` on. */
     async land(batchId: string, first: number, signatures: readonly string[], dateLanded: string) {
       for (const [offset, signature] of signatures.entries())
-        await setLanded(batchId, first + offset, { signature, dateLanded });
+        await setLanded(batchId, [first + offset], { signature, dateLanded });
     },
 
     /** Members have executed these; by which transactions is not known. */
-    async landElsewhere(batchId: string, positions: readonly number[], dateLanded: string): Promise<void> {
-      for (const position of positions) await setLanded(batchId, position, { signature: null, dateLanded });
-    },
+    landElsewhere: (batchId: string, positions: readonly number[], dateLanded: string): Promise<void> =>
+      setLanded(batchId, positions, { signature: null, dateLanded }),
 
     /** A fork has taken back that these were executed. */
-    async takeBack(batchId: string, first: number, count: number): Promise<void> {
-      for (let position = first; position < first + count; position += 1)
-        await setLanded(batchId, position, { signature: null, dateLanded: null });
-    },
+    takeBack: (batchId: string, first: number, count: number): Promise<void> =>
+      setLanded(
+        batchId,
+        Array.from({ length: count }, (_, at) => first + at),
+        { signature: null, dateLanded: null },
+      ),
 
     /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
@@ -174,7 +185,10 @@ export const pipelineRepository = (session: Session) => {
 
     /** Burns and airdrops, newest first: one row for each that has moved tokens. */
     async moved(filter: MovedFilter): Promise<readonly Moved[]> {
-      const { tokenId, kind, types, proofHashes, recipient, since, until, before, limit } = filter;
+      const { tokenId, kind, types, proofHashes, recipient, signature, batchId } = filter;
+      const { since, until, before, limit } = filter;
+      // A literal, because SQLite prefers the order to the index of a signature where it does not know how few are wanted.
+      const most = sql.lit(limit);
       const behind = (date: string, id: string, position: string, number: string) =>
         before === undefined
           ? sql`true`
@@ -186,6 +200,7 @@ export const pipelineRepository = (session: Session) => {
             ...given(until, (one) => sql`${sql.ref(date)} < ${one}`),
             ...given(types, (some) => sql`${sql.ref(typeName)} in (${sql.join(some)})`),
             ...given(proofHashes, isOfProof),
+            ...given(signature, (one) => sql`signature = ${one}`),
             sql`true`,
           ],
           sql` and `,
@@ -194,21 +209,22 @@ export const pipelineRepository = (session: Session) => {
           proof_hash, signature, cast(null as text) as batch_id, request_id as id, "index" as position, 0 as number
         from burns where token_id = ${tokenId} and status = 'SUCCESS' and date_settled is not null
           and ${within('date_settled', 'proof_type')} and ${behind('date_settled', 'request_id', 'index', '0')}
-        order by date_settled desc, request_id desc, "index" desc limit ${limit}`;
+        order by date_settled desc, request_id desc, "index" desc limit ${most}`;
       const actions = sql`select a.kind, p.date_landed as date_moved, a.amount, a.recipient, p.type, p.proof_hash, p.signature, p.batch_id,
           p.batch_id as id, p.position, a.number
         from pipelines as p join pipeline_actions as a on a.batch_id = p.batch_id and a.position = p.position
         where p.token_id = ${tokenId} and p.date_landed is not null and a.amount is not null
           and ${kind === undefined ? sql`true` : sql`a.kind = ${kind}`}
           and ${recipient === undefined ? sql`true` : sql`a.recipient = ${recipient}`}
+          and ${batchId === undefined ? sql`true` : sql`p.batch_id = ${batchId}`}
           and ${within('p.date_landed', 'p.type')} and ${behind('p.date_landed', 'p.batch_id', 'p.position', 'a.number')}
-        order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${limit}`;
-      const hasBurns = kind !== 'AIRDROP' && recipient === undefined;
+        order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${most}`;
+      const hasBurns = kind !== 'AIRDROP' && recipient === undefined && batchId === undefined;
       const both = hasBurns
         ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
         : actions;
       const { rows } = await sql<Omit<Moved, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }>`
-        select * from (${both}) as moved order by date_moved desc, id desc, position desc, number desc limit ${limit}`.execute(
+        select * from (${both}) as moved order by date_moved desc, id desc, position desc, number desc limit ${most}`.execute(
         db,
       );
       return rows.map(({ dateMoved: date, id, position, number, ...row }) => ({
