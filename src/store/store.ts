@@ -26,6 +26,7 @@ import {
 } from './repositories/registrations.js';
 import { requestRepository } from './repositories/requests.js';
 import { rowRepository } from './repositories/rows.js';
+import { ruleRepository } from './repositories/rules.js';
 import { unfinishedRepository } from './repositories/unfinished.js';
 import { usageRepository } from './repositories/usage.js';
 import type { Row, Tables } from './schema.js';
@@ -58,6 +59,7 @@ const repositoriesOf = (session: Session) => ({
   audit: auditRepository(session),
   gaps: gapRepository(session),
   rows: rowRepository(session),
+  rules: ruleRepository(session),
 });
 
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {

@@ -22,6 +22,8 @@ export interface PostgresStoreOptions {
   readonly writers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
+  /** May a statement take as long as it takes, as one does that looks through all rows? @default false */
+  readonly isPatient?: boolean;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
   readonly schema?: 'update' | 'require';
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
@@ -42,7 +44,7 @@ interface BegunRow {
  *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update' } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
@@ -56,7 +58,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
   const writer = kyselyOver(pool, terms);
-  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs), { ...terms, isReader: true });
+  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs, { isPatient }), {
+    ...terms,
+    isReader: true,
+  });
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
   const turns = new Mutexes(
     () =>
