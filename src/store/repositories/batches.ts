@@ -5,7 +5,7 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/sche
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
 import type { Row, Tables } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { changesOne, columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
@@ -70,25 +70,13 @@ export const batchRepository = (session: Session) => {
   const batches = db.selectFrom('batches');
   const pipelines = pipelineRepository(session);
 
-  const update = async (id: string, change: Partial<Row<'batches'>>): Promise<void> => {
-    const { numUpdatedRows } = await db
-      .updateTable('batches')
-      .set(change)
-      .where('id', '=', id)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
-  };
-
+  const changed = (id: string, change: Partial<Row<'batches'>>) =>
+    db.updateTable('batches').set(change).where('id', '=', id);
+  const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
+    mustChange(changed(id, change), `There is no batch ${id}.`);
   /** @returns whether the batch was held so. */
-  const updateHeld = async (id: string, holder: string, change: Partial<Row<'batches'>>) =>
-    (
-      await db
-        .updateTable('batches')
-        .set(change)
-        .where('id', '=', id)
-        .where('holder', '=', holder)
-        .executeTakeFirst()
-    ).numUpdatedRows === 1n;
+  const updateHeld = (id: string, holder: string, change: Partial<Row<'batches'>>) =>
+    changesOne(changed(id, change).where('holder', '=', holder));
 
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
@@ -244,36 +232,31 @@ export const batchRepository = (session: Session) => {
     ): Promise<void> {
       const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
       invariant(from.length > 0, `No batch can become ${to}.`);
-      const { numUpdatedRows } = await db
-        .updateTable('batches')
-        .set({ status: to, dateUpdated, ...result })
-        .where('id', '=', id)
-        .where('status', 'in', from)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `Batch ${id} cannot become ${to} from the status it has.`);
+      await mustChange(
+        changed(id, { status: to, dateUpdated, ...result }).where('status', 'in', from),
+        `Batch ${id} cannot become ${to} from the status it has.`,
+      );
     },
 
     /** A fork has taken back how far the batch has come: one of its bundles has to be pending again. */
-    async reopen(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('batches')
-        .set({
-          ...(to === 'FINALIZED' ? {} : { initResult: null }),
-          ...{ status: to, executeResult: null, dateUpdated },
-        })
-        .where('id', '=', id)
-        .where('status', '<>', 'AVAILABLE_TO_QUEUE')
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('bundles')
-              .select('bundles.id')
-              .whereRef('bundles.batchId', '=', 'batches.id')
-              .where('bundles.phase', to === 'FINALIZED' ? '<>' : '=', 'SETUP')
-              .where('bundles.status', '=', 'PENDING'),
+    reopen(id: string, to: 'AVAILABLE_TO_QUEUE' | 'FINALIZED', dateUpdated: string): Promise<void> {
+      const isSetUp = to === 'FINALIZED';
+      const phase = isSetUp ? sql`phase <> 'SETUP'` : sql`phase = 'SETUP'`;
+      const change = {
+        status: to,
+        executeResult: null,
+        dateUpdated,
+        ...(isSetUp ? {} : { initResult: null }),
+      };
+      return mustChange(
+        changed(id, change)
+          .where('status', '<>', 'AVAILABLE_TO_QUEUE')
+          .where(
+            sql<boolean>`exists (select 1 from bundles
+              where bundles.batch_id = batches.id and bundles.status = 'PENDING' and ${phase})`,
           ),
-        )
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `Nothing of batch ${id} is pending again.`);
+        `Nothing of batch ${id} is pending again.`,
+      );
     },
 
     async addCost(id: string, cost: BatchCost): Promise<void> {
@@ -312,7 +295,7 @@ export const batchRepository = (session: Session) => {
     votes: (id: string): Promise<readonly IssuedVote[]> =>
       db
         .selectFrom('issuedVotes')
-        .select(['batchId', 'kind', 'transaction', 'signature', 'lastValidBlockHeight', 'dateCreated'])
+        .select(columnsBut('issuedVotes', 'ordinal'))
         .where('batchId', '=', id)
         .orderBy('ordinal')
         .execute(),

@@ -1,12 +1,11 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
 import { sql } from 'kysely';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
-import { TABLES } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { columnsBut, given, insertAll, PENDING, type Session } from '../session.js';
 import { requestsOf } from './requests.js';
 import { amountsOn, countLanded, type Landed, usageRepository } from './usage.js';
 
@@ -72,12 +71,7 @@ export interface ListedBurns {
   readonly next: number | null;
 }
 
-const LISTED = (Object.keys(TABLES.burns.columns) as (keyof typeof TABLES.burns.columns)[]).filter(
-  (name): name is keyof ListedBurn => name !== 'transaction' && name !== 'watchedSlot',
-);
-
-// A literal, because a partial index serves only a condition that is written out.
-const PENDING = sql.lit('PENDING' as const);
+const LISTED = columnsBut('burns', 'transaction', 'watchedSlot');
 
 /** Burns that one call to list them looks at: about 10 ms. */
 const MAX_LOOKED_AT = 10_000;
@@ -166,11 +160,7 @@ export const burnRepository = (session: Session) => {
       insertAll(
         session,
         'burns',
-        intents.map((intent) => ({
-          ...intent,
-          ...{ requestId, tokenId, status: 'PENDING', errorCode: null, errorMessage: null },
-          ...{ dateSettled: null, feeLamports: null, watchedSlot: null },
-        })),
+        intents.map((intent) => ({ ...intent, requestId, tokenId, status: 'PENDING' })),
       ),
 
     /**
@@ -214,7 +204,10 @@ export const burnRepository = (session: Session) => {
         affected += (await settleStatement(piece, uncounted).execute(db)).numAffectedRows ?? 0n;
         uncounted = [];
       }
-      expectAffected(affected, outcomes.length, 'Not every burn to settle is pending; nothing was settled.');
+      invariant(
+        affected === BigInt(outcomes.length),
+        'Not every burn to settle is pending; nothing was settled.',
+      );
     },
 
     /** In the order of their index, `from` to `to` (exclusive). */

@@ -1,7 +1,7 @@
 /** Landings that are not final yet, and how what a fork has taken back becomes an intent again. */
 import { piecesOf } from '../../values/pieces.js';
 import type { NewLanding, WatchedLanding } from '../records.js';
-import { expectAffected, type Session } from '../session.js';
+import { mustChange, type Session } from '../session.js';
 
 const NOT_WATCHED = { watchedSlot: null, dateLanded: null, feeLamports: null };
 
@@ -43,13 +43,14 @@ export const landingRepository = ({ db, database }: Session) => {
     /** Watches bundles that have landed; burns are watched from their outcome on. */
     async add(landings: readonly NewLanding[]): Promise<void> {
       for (const { bundleId, slot, dateLanded, feeLamports } of landings) {
-        const { numUpdatedRows } = await db
-          .updateTable('bundles')
-          .set({ watchedSlot: slot, dateLanded, feeLamports })
-          .where('id', '=', bundleId)
-          .where('status', '=', 'LANDED')
-          .executeTakeFirst();
-        expectAffected(numUpdatedRows, 1, `There is no bundle ${bundleId} that has landed.`);
+        await mustChange(
+          db
+            .updateTable('bundles')
+            .set({ watchedSlot: slot, dateLanded, feeLamports })
+            .where('id', '=', bundleId)
+            .where('status', '=', 'LANDED'),
+          `There is no bundle ${bundleId} that has landed.`,
+        );
       }
     },
 
@@ -87,24 +88,26 @@ export const landingRepository = ({ db, database }: Session) => {
 
     /** The burn, which has to be watched, is pending again. */
     async reopenBurn(sequence: number): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('burns')
-        .set({ status: 'PENDING', dateSettled: null, feeLamports: null, watchedSlot: null })
-        .where('sequence', '=', sequence)
-        .where('watchedSlot', 'is not', null)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no burn ${sequence} whose landing is watched.`);
+      await mustChange(
+        db
+          .updateTable('burns')
+          .set({ status: 'PENDING', dateSettled: null, feeLamports: null, watchedSlot: null })
+          .where('sequence', '=', sequence)
+          .where('watchedSlot', 'is not', null),
+        `There is no burn ${sequence} whose landing is watched.`,
+      );
     },
 
     /** The bundle, which has to be watched, is pending again. */
     async reopenBundle(id: string): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('bundles')
-        .set({ status: 'PENDING', ...NOT_WATCHED })
-        .where('id', '=', id)
-        .where('watchedSlot', 'is not', null)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no bundle ${id} whose landing is watched.`);
+      await mustChange(
+        db
+          .updateTable('bundles')
+          .set({ status: 'PENDING', ...NOT_WATCHED })
+          .where('id', '=', id)
+          .where('watchedSlot', 'is not', null),
+        `There is no bundle ${id} whose landing is watched.`,
+      );
     },
   };
 };

@@ -3,9 +3,10 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row, Tables } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
 
-const PLANNED = ['type', 'payload', 'proofHash', 'actions', 'message', 'burn', 'airdrop'] as const;
+const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
+const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
 
 /** What pipelines are looked for by. */
 export interface PipelineFilter {
@@ -111,17 +112,18 @@ export const pipelineRepository = (session: Session) => {
     change: Pick<Row<'pipelines'>, 'signature' | 'dateLanded'>,
   ): Promise<void> => {
     const isBack = change.dateLanded === null;
-    for (const piece of piecesOf(positions)) {
-      const { numUpdatedRows } = await db
-        .updateTable('pipelines')
-        .set(change)
-        .where('batchId', '=', batchId)
-        .where('position', 'in', piece)
-        .where('dateLanded', isBack ? 'is not' : 'is', null)
-        .executeTakeFirst();
-      const state = isBack ? 'has landed' : 'has not landed yet';
-      expectAffected(numUpdatedRows, piece.length, `Of batch ${batchId} not all of ${piece} ${state}.`);
-    }
+    const state = isBack ? 'has landed' : 'has not landed yet';
+    for (const piece of piecesOf(positions))
+      await mustChange(
+        db
+          .updateTable('pipelines')
+          .set(change)
+          .where('batchId', '=', batchId)
+          .where('position', 'in', piece)
+          .where('dateLanded', isBack ? 'is not' : 'is', null),
+        `Of batch ${batchId} not all of ${piece} ${state}.`,
+        piece.length,
+      );
   };
 
   return {
@@ -133,7 +135,7 @@ export const pipelineRepository = (session: Session) => {
     ): Promise<void> {
       const rows = planned.map((pipeline, position) => ({
         ...pipeline,
-        ...{ batchId: batch.id, tokenId: batch.tokenId, position, signature: null, dateLanded: null },
+        ...{ batchId: batch.id, tokenId: batch.tokenId, position },
       }));
       await insertAll(session, 'pipelines', rows);
       const parts = actions.flatMap((of, position) =>
@@ -147,7 +149,7 @@ export const pipelineRepository = (session: Session) => {
 
     list: ({ batchId, txHash, hasLanded, at, notAt, from, limit, ...filter }: PipelinesQuery) =>
       ofBatch(batchId)
-        .select([...PLANNED, 'position', 'signature', 'dateLanded'])
+        .select(ROW)
         .where('position', '>=', from)
         .where((eb) =>
           eb.and([

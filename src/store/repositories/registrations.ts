@@ -5,7 +5,7 @@ import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
 import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, RequestRecord, TokenRecord } from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import { insertAll, mustChange, type Session } from '../session.js';
 
 export const tokenRepository = (session: Session, { db } = session) => ({
   insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
@@ -52,12 +52,10 @@ export const flywheelRepository = (session: Session) => {
         .execute(),
 
     async setPlace(id: string, place: FlywheelPlace): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('flywheels')
-        .set({ place })
-        .where('id', '=', id)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no flywheel ${id}.`);
+      await mustChange(
+        db.updateTable('flywheels').set({ place }).where('id', '=', id),
+        `There is no flywheel ${id}.`,
+      );
     },
   };
 };
@@ -112,8 +110,7 @@ export const apiKeyRepository = (session: Session) => {
   const keys = db.selectFrom('apiKeys').selectAll();
   const updated = db.updateTable('apiKeys');
   const change = async (id: string, set: (update: typeof updated) => typeof updated): Promise<void> => {
-    const { numUpdatedRows } = await set(updated).where('id', '=', id).executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no API key ${id}.`);
+    await mustChange(set(updated).where('id', '=', id), `There is no API key ${id}.`);
   };
   return {
     insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import { insertAll, mustChange, PENDING, type Session } from '../session.js';
 
 /** What of a batch may still land, and on which days it counts. */
 export type UsageHold = Row<'usageHolds'>;
@@ -12,9 +12,6 @@ export type UsageKind = UsageHold['kind'];
 
 /** What is counted, and on which day. */
 export type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
-
-// A literal, because a partial index serves only a condition that is written out.
-const PENDING = sql.lit('PENDING' as const);
 
 /** Amounts that count on a day: what has landed, pending burns of that day and of earlier ones, and the holds that cover it. */
 export const amountsOn = (
@@ -90,16 +87,17 @@ export const usageRepository = (session: Session) => {
         await insertAll(session, 'dailyUsage', [{ ...counter, landed: amount }]);
         return;
       }
-      const { numUpdatedRows } = await db
-        .updateTable('dailyUsage')
-        .set({ landed: before + amount })
-        .where('tokenId', '=', tokenId)
-        .where('day', '=', day)
-        .where('kind', '=', kind)
-        // Only on top of what was read.
-        .where('landed', '=', before)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');
+      await mustChange(
+        db
+          .updateTable('dailyUsage')
+          .set({ landed: before + amount })
+          .where('tokenId', '=', tokenId)
+          .where('day', '=', day)
+          .where('kind', '=', kind)
+          // Only on top of what was read.
+          .where('landed', '=', before),
+        'The daily usage changed while it was being counted.',
+      );
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */
