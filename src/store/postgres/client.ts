@@ -58,7 +58,6 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
       // A standby, or set to be read only: the connection that was told so is not used again.
-      // A standby, or set to be read only: the connection that was told so is not used again.
       if (this.#terms.mustWrite === true && result.rows[0]?.refuses === true) {
         this.#isBroken = true;
         throw takesNoWrites(place);

@@ -1,17 +1,17 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
 import { sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { columnsBut, given, insertAll, PENDING, type Session } from '../session.js';
+import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { requestsOf } from './requests.js';
+import { SUM } from './sums.js';
 import { amountsOn, countLanded, type Landed, usageRepository } from './usage.js';
 
 /** Which burns to list. */
-export interface BurnFilter {
-  readonly tokenId: string;
+export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
   readonly status?: BurnStatus | undefined;
   /** Any of these. */
@@ -22,9 +22,6 @@ export interface BurnFilter {
   /** ISO times at which they were asked for, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
-  /** Only burns older than the one with this sequence number. */
-  readonly before?: number;
-  readonly limit: number;
 }
 
 /** Which burns to add up: those with sequence numbers from `from` up to `to`, which is not among them. */
@@ -64,21 +61,7 @@ export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 /** A burn without its bytes. */
 export type ListedBurn = Omit<BurnRecord, 'transaction'>;
 
-/** A part of a list. */
-export interface ListedBurns {
-  readonly items: readonly ListedBurn[];
-  /** What to give as `before` for those after them, `null` when there are none. */
-  readonly next: number | null;
-}
-
 const LISTED = columnsBut('burns', 'transaction', 'watchedSlot');
-
-/** Burns that one call to list them looks at: about 10 ms. */
-const MAX_LOOKED_AT = 10_000;
-
-/** Digits in each half of an amount: the sums of the halves of 10^8 amounts are exact in 64 bits. */
-const HALF_DIGITS = 10;
-const HALF = 10n ** BigInt(HALF_DIGITS);
 
 /**
  * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
@@ -102,19 +85,6 @@ export const burnRepository = (session: Session) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
   const usage = usageRepository(session);
-
-  /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
-  const oldestLookedAt = async ({ tokenId, before = Number.MAX_SAFE_INTEGER }: BurnFilter) =>
-    (
-      await burns
-        .select('sequence')
-        .where('tokenId', '=', tokenId)
-        .where('sequence', '<', before)
-        .orderBy('sequence', 'desc')
-        .offset(MAX_LOOKED_AT - 1)
-        .limit(1)
-        .executeTakeFirst()
-    )?.sequence;
 
   /** In a file one process writes at a time. */
   const nextInFile = async (count: number): Promise<readonly number[]> => {
@@ -228,8 +198,8 @@ export const burnRepository = (session: Session) => {
           'proofType',
           'status',
           sql<number>`count(*)`.as('count'),
-          sql<number>`sum(cast(substr(amount, 1, ${sql.lit(HALF_DIGITS)}) as bigint))`.as('high'),
-          sql<number>`sum(cast(substr(amount, ${sql.lit(HALF_DIGITS + 1)}) as bigint))`.as('low'),
+          sql<number>`${sql.raw(SUM.high)}`.as('high'),
+          sql<number>`${sql.raw(SUM.low)}`.as('low'),
           sql<number>`coalesce(sum(cast(fee_lamports as bigint)), 0)`.as('fees'),
         ])
         .where('sequence', '>=', from)
@@ -247,7 +217,7 @@ export const burnRepository = (session: Session) => {
         .execute();
       return rows.map(({ settledOn, proofType, status, count, high, low, fees }) => ({
         ...{ day: settledOn, type: proofType, isLanded: status === 'SUCCESS', count: Number(count) },
-        ...{ amount: BigInt(high) * HALF + BigInt(low), feeLamports: BigInt(fees) },
+        ...{ amount: SUM.whole({ high, low }), feeLamports: BigInt(fees) },
       }));
     },
 
@@ -266,14 +236,14 @@ export const burnRepository = (session: Session) => {
       return Number(row?.count ?? 0);
     },
 
-    /** Newest first. So that one call never takes long, only so many burns are looked at. */
-    async list(filter: BurnFilter): Promise<ListedBurns> {
+    /** Newest first. */
+    async list(filter: BurnFilter): Promise<Listed<ListedBurn>> {
       const { tokenId, types, status, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
         filter;
       // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, status, since, until].every((one) => one === undefined);
-      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(filter);
+      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, 'burns', filter);
       const rows = await burns
         .select(LISTED)
         .where('tokenId', '=', tokenId)
@@ -284,15 +254,7 @@ export const burnRepository = (session: Session) => {
             ...given(types, (some) => eb('proofType', 'in', some)),
             ...given(status, (one) => eb('status', '=', one)),
             ...given(txHash, (one) => eb('signature', '=', one)),
-            // The index holds a part of the hash.
-            ...given(proofHashes, (some) =>
-              eb(
-                sql<string>`substr(proof_hash, 1, 16)`,
-                'in',
-                some.map((one) => one.slice(0, 16)),
-              ),
-            ),
-            ...given(proofHashes, (some) => eb('proofHash', 'in', some as readonly Sha256[])),
+            ...given(proofHashes, isOfProof),
             ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
@@ -301,9 +263,13 @@ export const burnRepository = (session: Session) => {
         .orderBy('sequence', 'desc')
         .limit(limit + 1)
         .execute();
-      const items = rows.slice(0, limit);
-      const last = rows.length > limit ? items.at(-1)?.sequence : oldest;
-      return { items, next: last ?? null };
+      return pageOf(
+        rows,
+        filter,
+        ({ sequence }) => sequence,
+        (row) => row,
+        oldest,
+      );
     },
 
     /** Of the burn with a sequence number. */

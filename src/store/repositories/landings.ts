@@ -1,4 +1,5 @@
 /** Landings that are not final yet, and how what a fork has taken back becomes an intent again. */
+import { sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { NewLanding, WatchedLanding } from '../records.js';
 import { mustChange, type Session } from '../session.js';
@@ -62,28 +63,17 @@ export const landingRepository = ({ db, database }: Session) => {
      * left to the next to forget.
      */
     async forget(landings: readonly WatchedLanding[]): Promise<void> {
+      const free = database === 'postgres' ? sql`for update skip locked` : sql``;
       const burned = landings.flatMap((one) => (one.kind === 'burn' ? [one.sequence] : []));
-      for (const piece of piecesOf(burned)) {
-        const found = db
-          .selectFrom('burns')
-          .select('sequence')
-          .where('sequence', 'in', piece)
-          .where('watchedSlot', 'is not', null);
-        await db
-          .updateTable('burns')
-          .set({ watchedSlot: null, transaction: null })
-          .where('sequence', 'in', database === 'postgres' ? found.forUpdate().skipLocked() : found)
-          .execute();
-      }
+      for (const piece of piecesOf(burned))
+        await sql`update burns set watched_slot = null, "transaction" = null where sequence in (
+          select sequence from burns where sequence in (${sql.join(piece)}) and watched_slot is not null ${free})`.execute(
+          db,
+        );
       const bundled = landings.flatMap((one) => (one.kind === 'bundle' ? [one.bundleId] : []));
-      for (const piece of piecesOf(bundled)) {
-        const found = db.selectFrom('bundles').select('id').where('id', 'in', piece);
-        await db
-          .updateTable('bundles')
-          .set(NOT_WATCHED)
-          .where('id', 'in', database === 'postgres' ? found.forUpdate().skipLocked() : found)
-          .execute();
-      }
+      for (const piece of piecesOf(bundled))
+        await sql`update bundles set watched_slot = null, date_landed = null, fee_lamports = null where id in (
+          select id from bundles where id in (${sql.join(piece)}) ${free})`.execute(db);
     },
 
     /** The burn, which has to be watched, is pending again. */

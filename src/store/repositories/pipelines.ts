@@ -4,6 +4,7 @@ import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row, Tables } from '../schema.js';
 import { columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
+import { isOfProof } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
 const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
@@ -76,10 +77,6 @@ export interface MovedFilter {
   readonly before?: ({ readonly date: string } & MovedPlace) | undefined;
   readonly limit: number;
 }
-
-/** The index holds a part of the hash. */
-const isOfProof = (hashes: readonly string[]) =>
-  sql<boolean>`(substr(proof_hash, 1, 16) in (${sql.join(hashes.map((one) => one.slice(0, 16)))}) and proof_hash in (${sql.join(hashes)}))`;
 
 /** Conditions on a pipeline of a query over `pipelines`. */
 export const pipelineConditions = (

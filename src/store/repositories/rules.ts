@@ -1,6 +1,7 @@
 /** What all rows have to keep and no constraint can state, for either database; each is looked through from end to end. */
 import { sql } from 'kysely';
 import type { Session } from '../session.js';
+import { HALF, SUM } from './sums.js';
 
 /** A rule, and how many rows break it. */
 export interface Broken {
@@ -17,15 +18,10 @@ interface Rule extends Omit<Broken, 'wrong'> {
   readonly only?: Session['database'];
 }
 
-/** Digits in each half of an amount: the sums of the halves of 10^8 amounts are exact in 64 bits. */
-const HALF_DIGITS = 10;
-const HALF = `1${'0'.repeat(HALF_DIGITS)}`;
-
-/** Exact sums of `amount`, which 64 bits cannot hold, as two numbers that compare in this order. */
+/** Exact sums of `amount` as two numbers that compare in this order. */
 const sums = (by: string, rows: string): string => `
   select ${by}, high + low / ${HALF} as high, low % ${HALF} as low from (
-    select ${by}, cast(sum(cast(substr(amount, 1, ${HALF_DIGITS}) as bigint)) as bigint) as high,
-      cast(sum(cast(substr(amount, ${HALF_DIGITS + 1}) as bigint)) as bigint) as low
+    select ${by}, cast(${SUM.high} as bigint) as high, cast(${SUM.low} as bigint) as low
     from (${rows}) as amounts group by ${by}) as halves`;
 
 const more = (by: string, one: string, other: string): string => {
@@ -170,7 +166,6 @@ export const ruleRepository = ({ db, database }: Session) => ({
     const query = sums('token_id', "select token_id, landed as amount from daily_usage where kind = 'burn'");
     const { rows } = await sql<{ high: number; low: number }>`
       select high, low from (${sql.raw(query)}) as burned where token_id = ${tokenId}`.execute(db);
-    const [{ high, low } = { high: 0, low: 0 }] = rows;
-    return BigInt(high) * BigInt(HALF) + BigInt(low);
+    return SUM.whole(rows[0] ?? { high: 0, low: 0 });
   },
 });
