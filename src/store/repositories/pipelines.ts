@@ -1,5 +1,5 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row, Tables } from '../schema.js';
@@ -188,42 +188,42 @@ export const pipelineRepository = (session: Session) => {
       const { since, until, before, limit } = filter;
       // A literal, because SQLite prefers the order to the index of a signature where it does not know how few are wanted.
       const most = sql.lit(limit);
-      const behind = (date: string, id: string, position: string, number: string) =>
-        before === undefined
-          ? sql`true`
-          : sql`(${sql.ref(date)}, ${sql.ref(id)}, ${sql.ref(position)}, ${sql.raw(number)}) < (${before.date}, ${before.id}, ${before.position}, ${before.number})`;
-      const within = (date: string, typeName: string) =>
-        sql.join(
-          [
-            ...given(since, (one) => sql`${sql.ref(date)} >= ${one}`),
-            ...given(until, (one) => sql`${sql.ref(date)} < ${one}`),
-            ...given(types, (some) => sql`${sql.ref(typeName)} in (${sql.join(some)})`),
-            ...given(proofHashes, isOfProof),
-            ...given(signature, (one) => sql`signature = ${one}`),
-            sql`true`,
-          ],
-          sql` and `,
-        );
+      const and = (conditions: readonly RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
+      /** Conditions that burns and pipelines share, by the names of their columns. @param place - of id, position and number */
+      const both = (date: string, typeName: string, place: string) => [
+        sql`token_id = ${tokenId}`,
+        ...given(since, (one) => sql`${sql.raw(date)} >= ${one}`),
+        ...given(until, (one) => sql`${sql.raw(date)} < ${one}`),
+        ...given(types, (some) => sql`${sql.raw(typeName)} in (${sql.join(some)})`),
+        ...given(proofHashes, isOfProof),
+        ...given(signature, (one) => sql`signature = ${one}`),
+        ...given(
+          before,
+          (one) =>
+            sql`(${sql.raw(`${date}, ${place}`)}) < (${one.date}, ${one.id}, ${one.position}, ${one.number})`,
+        ),
+      ];
       const burns = sql`select 'BURN' as kind, date_settled as date_moved, amount, cast(null as text) as recipient, proof_type as type,
           proof_hash, signature, cast(null as text) as batch_id, request_id as id, "index" as position, 0 as number
-        from burns where token_id = ${tokenId} and status = 'SUCCESS' and date_settled is not null
-          and ${within('date_settled', 'proof_type')} and ${behind('date_settled', 'request_id', 'index', '0')}
+        from burns where status = 'SUCCESS' and date_settled is not null
+          and ${and(both('date_settled', 'proof_type', 'request_id, "index", 0'))}
         order by date_settled desc, request_id desc, "index" desc limit ${most}`;
       const actions = sql`select a.kind, p.date_landed as date_moved, a.amount, a.recipient, p.type, p.proof_hash, p.signature, p.batch_id,
           p.batch_id as id, p.position, a.number
         from pipelines as p join pipeline_actions as a on a.batch_id = p.batch_id and a.position = p.position
-        where p.token_id = ${tokenId} and p.date_landed is not null and a.amount is not null
-          and ${kind === undefined ? sql`true` : sql`a.kind = ${kind}`}
-          and ${recipient === undefined ? sql`true` : sql`a.recipient = ${recipient}`}
-          and ${batchId === undefined ? sql`true` : sql`p.batch_id = ${batchId}`}
-          and ${within('p.date_landed', 'p.type')} and ${behind('p.date_landed', 'p.batch_id', 'p.position', 'a.number')}
+        where p.date_landed is not null and a.amount is not null and ${and([
+          ...both('p.date_landed', 'p.type', 'p.batch_id, p.position, a.number'),
+          ...given(kind, (one) => sql`a.kind = ${one}`),
+          ...given(recipient, (one) => sql`a.recipient = ${one}`),
+          ...given(batchId, (one) => sql`p.batch_id = ${one}`),
+        ])}
         order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${most}`;
       const hasBurns = kind !== 'AIRDROP' && recipient === undefined && batchId === undefined;
-      const both = hasBurns
+      const all = hasBurns
         ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
         : actions;
       const { rows } = await sql<Omit<Moved, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }>`
-        select * from (${both}) as moved order by date_moved desc, id desc, position desc, number desc limit ${most}`.execute(
+        select * from (${all}) as moved order by date_moved desc, id desc, position desc, number desc limit ${most}`.execute(
         db,
       );
       return rows.map(({ dateMoved: date, id, position, number, ...row }) => ({

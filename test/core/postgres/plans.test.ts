@@ -1,9 +1,10 @@
-/** What has moved is found by an index among many rows of others, whatever it is looked for by. */
+/** What every burn asks, and what has moved, is found by an index among many rows of others. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MovedFilter } from '../../../src/store/repositories/pipelines.js';
+import { sha256 } from '../../../src/values/digest.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
-import { aBatch, aBurn, aRequest, register } from '../../support/store.js';
+import { aBatch, aBurn, aRequest, DAY, register } from '../../support/store.js';
 
 const BATCHES = 200;
 const PIPELINES = 50;
@@ -53,12 +54,26 @@ beforeAll(async () => {
     ...{ status: "'SUCCESS'", signature: "'burn ' || b.n || '-' || p.n" },
     ...{ date_settled: "'2026-01-' || 10 + b.n % 20" },
   });
+  await many('requests', pipelines, {
+    ...{ id: "'request-' || b.n || '-' || p.n", value: "'value-' || b.n || '-' || p.n" },
+  });
   await admin.query('analyze');
 });
 afterAll(async () => {
   await admin.end();
   await database.dispose();
 });
+
+/** How the database answers the statement with these words among those that are asked. */
+async function planOf(words: string, ask: () => Promise<unknown>): Promise<string> {
+  const asked = vi.spyOn(pg.Client.prototype, 'query');
+  await ask();
+  const statements = asked.mock.calls as unknown as [string, unknown[]][];
+  const [statement, parameters] = statements.find(([text]) => text.includes(words)) ?? [];
+  asked.mockRestore();
+  const { rows } = await admin.query<Record<string, string>>(`explain ${statement}`, parameters);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
 
 it.each<[string, Partial<MovedFilter>, readonly string[]]>([
   ['everything', {}, ['pipelines_landed', 'burns_landed']],
@@ -67,16 +82,25 @@ it.each<[string, Partial<MovedFilter>, readonly string[]]>([
   ['a signature', { signature: '7-7' }, ['pipelines_signature', 'burns_signature_key']],
   ['a batch', { batchId: 'batch-7' }, ['pipelines_pkey|pipeline_actions_of_kind|pipeline_actions_pkey']],
 ])('finds what has moved by %s', async (_, filter, indexes) => {
-  const asked = vi.spyOn(pg.Client.prototype, 'query');
-  const found = await database.store.read((tx) =>
-    tx.pipelines.moved({ tokenId: 'token-1', limit: 10, ...filter }),
-  );
-  const [statement, parameters] =
-    (asked.mock.calls as unknown as [string, string[]][]).find(([text]) => text.includes('as moved')) ?? [];
-  asked.mockRestore();
+  let found: readonly unknown[] = [];
+  const plan = await planOf('as moved', async () => {
+    found = await database.store.read((tx) =>
+      tx.pipelines.moved({ tokenId: 'token-1', limit: 10, ...filter }),
+    );
+  });
   expect(found).not.toHaveLength(0);
-  const { rows } = await admin.query<Record<string, string>>(`explain ${statement}`, parameters);
-  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).not.toContain('Seq Scan');
   for (const index of indexes) expect(plan).toMatch(new RegExp(` (?:on|using) (?:${index})\\b`));
+});
+
+it('accepts burns, and finds a request beside a key, whatever was stored before', async () => {
+  const reserving = await planOf('burn_numbers', () =>
+    database.store.transaction((tx) => tx.burns.reserve('token-1', DAY, 1)),
+  );
+  const finding = await planOf('as begun', () =>
+    database.store.findKey(sha256('key-1'), { operation: 'burn', value: 'value-7' }),
+  );
+  expect([reserving, finding].join('\n')).not.toMatch(/Seq Scan on (?:burns|requests)/);
+  expect(reserving).toContain('burns_pending');
+  expect(finding).toContain('requests_token_id_operation_value_key');
 });
