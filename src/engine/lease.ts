@@ -1,6 +1,6 @@
 /**
  * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and whatever is
- * written for the work is written in a transaction that first prolongs the lease. So one that was taken over meanwhile, because its
+ * written for the work is written in a transaction that first prolongs the lease, or ends what it holds. So one that was taken over meanwhile, because its
  * process stood still for longer than the lease, writes nothing more.
  */
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
