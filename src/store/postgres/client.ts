@@ -3,18 +3,10 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryRes
 import type { Pool, PoolClient } from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { toCell } from '../columns.js';
+import { lockedTooLong, storeUnavailable } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
-import {
-  commitUnknown,
-  isBroken,
-  isLockTimeout,
-  isReadOnly,
-  lockedTooLong,
-  storeUnavailable,
-  takesNoWrites,
-  toStoreError,
-} from './errors.js';
+import { commitUnknown, isBroken, isLockTimeout, isReadOnly, takesNoWrites, toStoreError } from './errors.js';
 
 export interface ClientTerms {
   /** Named in errors; without secrets. */

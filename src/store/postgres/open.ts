@@ -3,6 +3,7 @@ import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { BEGUN } from '../ddl.js';
+import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import { STORE_VERSION } from '../migrations.js';
 import { Mutex, Mutexes } from '../mutex.js';
 import type { Tables } from '../schema.js';
@@ -10,7 +11,7 @@ import { type Begun, createStore, type Store } from '../store.js';
 import { kyselyOver } from './client.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { lockedTooLong, storeClosed, storeUnavailable, toStoreError } from './errors.js';
+import { toStoreError } from './errors.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 
 export interface PostgresStoreOptions {

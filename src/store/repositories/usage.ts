@@ -1,8 +1,9 @@
 /** What counts against the daily caps: what has landed on a day, and all that may still land on it. */
 import { type RawBuilder, sql } from 'kysely';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, mustChange, PENDING, type Session } from '../session.js';
+import { insertAll, PENDING, type Session } from '../session.js';
 
 /** What of a batch may still land, and on which days it counts. */
 export type UsageHold = Row<'usageHolds'>;
@@ -44,17 +45,6 @@ export const countLanded = (landed: readonly Landed[]) => {
 
 export const usageRepository = (session: Session) => {
   const { db, database } = session;
-  const landedOn = async ({ tokenId, day, kind }: UsageCounter): Promise<bigint | undefined> =>
-    (
-      await db
-        .selectFrom('dailyUsage')
-        .select('landed')
-        .where('tokenId', '=', tokenId)
-        .where('day', '=', day)
-        .where('kind', '=', kind)
-        .executeTakeFirst()
-    )?.landed;
-
   return {
     /**
      * Base units of a day: landed, pending burns of that day and of earlier ones, and the holds that cover it.
@@ -77,33 +67,35 @@ export const usageRepository = (session: Session) => {
 
     /** @param amount - below zero for what a fork has taken back. */
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
-      const { tokenId, day, kind } = counter;
       if (database === 'postgres' && amount > 0n) {
         await countLanded([{ ...counter, amount }]).execute(db);
         return;
       }
-      const before = await landedOn(counter);
-      if (before === undefined) {
-        await insertAll(session, 'dailyUsage', [{ ...counter, landed: amount }]);
-        return;
-      }
-      await mustChange(
-        db
-          .updateTable('dailyUsage')
-          .set({ landed: before + amount })
-          .where('tokenId', '=', tokenId)
-          .where('day', '=', day)
-          .where('kind', '=', kind)
-          // Only on top of what was read.
-          .where('landed', '=', before),
-        'The daily usage changed while it was being counted.',
-      );
+      const known = db.selectFrom('dailyUsage').select('landed');
+      const { landed: before = 0n } =
+        (await known.where(({ and }) => and({ ...counter })).executeTakeFirst()) ?? {};
+      const landed = before + amount;
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('dailyUsage')
+        .values({ ...counter, landed })
+        // Only on top of what was read.
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tokenId', 'day', 'kind'])
+            .doUpdateSet({ landed })
+            .where('dailyUsage.landed', '=', before),
+        )
+        .executeTakeFirst();
+      invariant(numInsertedOrUpdatedRows === 1n, 'The daily usage changed while it was being counted.');
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */
     async setHold(hold: UsageHold): Promise<void> {
       const { batchId, kind } = hold;
-      await db.deleteFrom('usageHolds').where('batchId', '=', batchId).where('kind', '=', kind).execute();
+      await db
+        .deleteFrom('usageHolds')
+        .where(({ and }) => and({ batchId, kind }))
+        .execute();
       if (hold.amount > 0n) await insertAll(session, 'usageHolds', [hold]);
     },
 

@@ -14,15 +14,16 @@ import {
   prepareSqliteFile,
   type SqliteConnection,
 } from '../../files/sqlite-connection.js';
-import { isBusy } from '../../files/sqlite-errors.js';
+import { fileReplaced, isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
+import { lockedTooLong, storeClosed } from '../errors.js';
 import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION } from '../migrations.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
 import { asReadError, readerOver, writerOver } from './connection.js';
-import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
+import { storeName, toStoreError } from './errors.js';
 
 export interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */
@@ -179,7 +180,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     let isClosed = false;
     const check = (): void => {
       if (isClosed) throw storeClosed(path);
-      if (!isSameFile()) throw storeReplaced(path);
+      if (!isSameFile()) throw fileReplaced(storeName(path));
     };
     const reads = readsOf({ path, busyTimeoutMs, clock, check }, connect);
     return createStore(
