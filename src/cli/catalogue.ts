@@ -109,7 +109,11 @@ const ENTRIES: readonly CatalogueEntry[] = [
     command('status', 'Show what is in it, and who is at work.', () => import('./commands/db/status.js')),
     command('copy', 'Copy everything of a data directory into it.', () => import('./commands/db/copy.js')),
     command('migrate', 'Bring its schema up to date.', () => import('./commands/db/migrate.js')),
-    command('check', 'Look for what constraints cannot state.', () => import('./commands/db/check.js')),
+    command(
+      'check',
+      'Check all rows of a database or a data directory.',
+      () => import('./commands/db/check.js'),
+    ),
     command(
       'accept-gap',
       'Show what the chain knows and the store does not, and go on without it.',

@@ -1,4 +1,4 @@
-/** `flywheel db …`: brings a database up to date, tells how it is doing, and looks for what must not be. */
+/** `flywheel db …`: brings a database up to date and tells how it is doing; looks for what must not be, in a data directory too. */
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
@@ -8,24 +8,17 @@ import { unknownOf } from '../engine/gaps/unknown.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Inspection } from '../store/postgres/inspect.js';
 import type { TokenRecord } from '../store/records.js';
-import type { Store } from '../store/store.js';
+import { lookIntoSqliteStore } from '../store/sqlite/open.js';
+import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import type { Ambient } from './context.js';
 import { openDatabase } from './database.js';
-import { databaseOf } from './place.js';
+import { dataFiles } from './local-config.js';
+import { databaseOf, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
 
 /** Burns of a project that are looked up, the newest. */
 const LOOKED_UP = 100;
-
-const RULES: Readonly<Record<string, string>> = {
-  caps: 'days on which more has landed than their cap',
-  sums: 'projects whose days count less than their burns',
-  'one project': 'rows that belong to two projects',
-  signatures: 'transactions that stand twice',
-  answers: 'answered requests with pending burns',
-  batches: 'executed batches with pending transactions',
-};
 
 function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
   const { server, content, tables, version, needed } = found;
@@ -64,17 +57,13 @@ function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
 }
 
 /** The newest burns that have landed are on the chain, the store knows all that is, and no supply is higher than what was burned leaves. */
-async function checkOnChain(
-  store: Store,
-  chain: Chain,
-  burned: ReadonlyMap<string, bigint>,
-): Promise<readonly DatabaseFinding[]> {
+async function checkOnChain(store: Store, chain: Chain): Promise<readonly DatabaseFinding[]> {
   const findings: DatabaseFinding[] = [];
   for (const token of await store.read((tx) => tx.tokens.list()))
     findings.push(
       await checkLanded(store, chain, token),
       await checkKnown(store, chain, token),
-      await checkSupply(chain, token, burned.get(token.id) ?? 0n),
+      await checkSupply(chain, token, await store.read((tx) => tx.rules.burned(token.id))),
     );
   return findings;
 }
@@ -124,31 +113,60 @@ async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Pr
   return { name, ok, detail: ok ? detail : `${detail}: less was burned than is written down` };
 }
 
-/** @throws `ERR_CONFIG_INVALID` where no database is named. */
+/** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
+async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
+  const place = requirePlace(settings);
+  const check = ({ rules }: StoreTransaction): ReturnType<typeof rules.check> => rules.check();
+  const broken =
+    place.kind === 'directory'
+      ? await lookIntoSqliteStore(dataFiles(settings.dataDir.value).store, check)
+      : await checkDatabase(place.address, check);
+  return broken.map(({ name, what, wrong }) => ({
+    ...{ name, ok: wrong === 0 },
+    detail: `${wrong === 0 ? 'no' : wrong} ${what}`,
+  }));
+}
+
+/** A schema that is not this build's is refused before anything is read of it. */
+async function checkDatabase<Found>(
+  address: DatabaseAddress,
+  check: (tx: StoreTransaction) => Promise<Found>,
+): Promise<Found> {
+  const store = await openDatabase(address, { schema: 'require', readers: 1, isPatient: true });
+  try {
+    return await store.read(check);
+  } finally {
+    await store.close();
+  }
+}
+
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
-  const address = settings.database.value;
-  if (address === null)
+  /** @throws `ERR_CONFIG_INVALID` where no database is named. */
+  const named = (): DatabaseAddress => {
+    const address = settings.database.value;
+    if (address !== null) return address;
     throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is named.', {
       hint: 'Set FLYWHEEL_DATABASE_URL, or name a file that holds its address with --database-url-file.',
     });
-  const inspect = () => import('../store/postgres/inspect.js');
-  const url = address.reveal();
+  };
   return {
     migrate: async ({ isDryRun }) => {
+      const address = named();
       databaseOf(settings);
       const { upgradeStore } = await import('../store/postgres/upgrade.js');
-      return { database: address.shown, ...(await upgradeStore({ url, isDryRun })) };
+      return { database: address.shown, ...(await upgradeStore({ url: address.reveal(), isDryRun })) };
     },
-    copy: async () => (await import('./copy-store.js')).copyIntoDatabase(settings, address),
-    status: async () => statusOf(address, await (await inspect()).inspectStore(url)),
+    copy: async () => {
+      const address = named();
+      return (await import('./copy-store.js')).copyIntoDatabase(settings, address);
+    },
+    status: async () => {
+      const address = named();
+      const { inspectStore } = await import('../store/postgres/inspect.js');
+      return statusOf(address, await inspectStore(address.reveal()));
+    },
     check: async ({ onChain }) => {
-      // A schema that is not this build's is refused before anything is read of it.
-      await (await openDatabase(address, { schema: 'require' })).close();
-      const broken = await (await inspect()).checkStore(url);
-      const findings = broken.map(({ name, wrong }) => ({
-        ...{ name, ok: wrong === 0 },
-        detail: `${wrong === 0 ? 'no' : wrong} ${RULES[name] ?? 'rows that break it'}`,
-      }));
+      const findings = await checkRows(settings);
       if (!onChain) return findings;
       const { store, chain, verify, close } = await (await import('./open-engine.js')).openEngine(
         ambient,
@@ -156,8 +174,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
       );
       try {
         await verify();
-        const burned = await (await inspect()).burnedByToken(url);
-        return [...findings, ...(await checkOnChain(store, chain, burned))];
+        return [...findings, ...(await checkOnChain(store, chain))];
       } finally {
         await close();
       }

@@ -20,7 +20,7 @@ export function connectionsOf(pool: number): { readonly readers: number; readonl
  */
 export async function openDatabase(
   address: DatabaseAddress,
-  terms: Pick<PostgresStoreOptions, 'schema' | 'readers' | 'writers'>,
+  terms: Pick<PostgresStoreOptions, 'schema' | 'readers' | 'writers' | 'isPatient'>,
 ): Promise<Store> {
   const url = address.reveal();
   const { openPostgresStore } = await import('../store/postgres/open.js');

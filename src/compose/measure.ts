@@ -29,6 +29,7 @@ export class Meter {
       latestMs: () => store.latestMs(),
       transaction: (work, of) => this.#timed('write', store.transaction(work, of)),
       read: (work) => this.#timed('read', store.read(work)),
+      findKey: (hash, asked) => this.#timed('read', store.findKey(hash, asked)),
       close: () => store.close(),
     };
   }

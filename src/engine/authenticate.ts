@@ -2,7 +2,8 @@
 import type { Operation } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
-import type { Store, StoreTransaction } from '../store/store.js';
+import type { KeyWithProject } from '../store/repositories/registrations.js';
+import type { Store } from '../store/store.js';
 import { base58Decode, base58Encode } from '../values/base58.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';
@@ -60,20 +61,19 @@ export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs
 
 /**
  * Finds the key's record, token and flywheel.
+ * @param asked - the request to look for beside it.
  * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
  */
-export const authenticate = (store: Store, credential: Secret | null): Promise<Principal> =>
-  store.read((tx) => authenticateIn(tx, credential));
-
-async function authenticateIn(
-  { apiKeys, nowMs }: StoreTransaction,
+export async function authenticate(
+  store: Store,
   credential: Secret | null,
-): Promise<Principal> {
-  const found = credential === null ? undefined : await apiKeys.withProject(apiKeyHash(credential));
-  if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, nowMs)) {
+  asked: Parameters<Store['findKey']>[1] = {},
+): Promise<Principal & Pick<KeyWithProject, 'earlier'>> {
+  const found = credential === null ? undefined : await store.findKey(apiKeyHash(credential), asked);
+  if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, found.nowMs)) {
     throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
   }
-  return { ...found, nowMs };
+  return found;
 }
 
 /** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the scopes. */
@@ -84,16 +84,12 @@ export function requireScope(principal: Principal, scopes: readonly Scope[]): vo
 }
 
 /** Authenticates a call and checks that its key may use the operation at all. */
-export const admit = (store: Store, credential: Secret | null, operation: Operation): Promise<Principal> =>
-  store.read((tx) => admitIn(tx, credential, operation));
-
-/** {@link admit} beside what else is read for the call. */
-export async function admitIn(
-  tx: StoreTransaction,
+export async function admit(
+  store: Store,
   credential: Secret | null,
   operation: Operation,
 ): Promise<Principal> {
-  const principal = await authenticateIn(tx, credential);
+  const principal = await authenticate(store, credential);
   requireScope(principal, operation.scopes);
   return principal;
 }

@@ -1,6 +1,6 @@
 /**
  * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and whatever is
- * written for the work is written in a transaction that first prolongs the lease. So one that was taken over meanwhile, because its
+ * written for the work is written in a transaction that first prolongs the lease, or ends what it holds. So one that was taken over meanwhile, because its
  * process stood still for longer than the lease, writes nothing more.
  */
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
@@ -179,17 +179,30 @@ export class HeldLease implements Lease {
       return work(tx);
     }, this.#holding);
 
+  /**
+   * Writes the last of the work. Nothing is prolonged: what ends the work is itself written only while it is held.
+   * @param work - says whether it was.
+   * @throws as {@link HeldLease.write}
+   */
+  writeLast(work: (tx: StoreTransaction) => Promise<boolean>): Promise<void> {
+    return this.#deps.store.transaction((tx) => this.#require(tx, () => work(tx)), this.#holding);
+  }
+
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    if (tx.lineage !== this.#lineage || !(await this.#holding.prolong(tx, untilMs))) {
-      this.#isLost = true;
-      tell(this.#deps, { operationId: this.id, event: 'lease lost' });
-      throw this.#holding.lost();
-    }
+    await this.#require(tx, () => this.#holding.prolong(tx, untilMs));
     // Known to hold only once that is written.
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
     });
+  }
+
+  /** @param isHeld - what is written, and whether it is still held as it was taken. */
+  async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
+    if (tx.lineage === this.#lineage && (await isHeld())) return;
+    this.#isLost = true;
+    tell(this.#deps, { operationId: this.id, event: 'lease lost' });
+    throw this.#holding.lost();
   }
 
   get id(): string {

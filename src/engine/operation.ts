@@ -3,14 +3,14 @@
  * the answer of an earlier call with the same key. What differs from operation to operation is data.
  */
 import type { Call, Reply } from '../contract/call.js';
-import { checkIdempotencyKey } from '../contract/headers.js';
+import { checkIdempotencyKey, isIdempotencyKey, normalKey } from '../contract/headers.js';
 import { type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
 import type { AnswerOf } from '../contract/service.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { admit, admitIn, type Principal } from './authenticate.js';
+import { admit, authenticate, type Principal, requireScope } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
 import { gapWatchOf } from './gaps/gap-watch.js';
 import {
@@ -93,13 +93,12 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   given: unknown,
   call: Call,
 ): Promise<Reply<AnswerOf<Id>>> {
-  const { principal, value, earlier, nowMs } = await deps.store.read(async (tx) => {
-    const principal = await admitIn(tx, call.credential, OPERATIONS[id]);
-    const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
-    const earlier =
-      value === undefined ? undefined : await tx.requests.find(principal.key.tokenId, id, value);
-    return { principal, value, earlier, nowMs: tx.nowMs };
-  });
+  const key = call.idempotencyKey;
+  // Who calls is judged before the key is.
+  const asked = key !== undefined && isIdempotencyKey(key) ? { operation: id, value: normalKey(key) } : {};
+  const { earlier, ...principal } = await authenticate(deps.store, call.credential, asked);
+  requireScope(principal, OPERATIONS[id].scopes);
+  const value = checkIdempotencyKey(key, OPERATIONS[id].idempotencyKey);
   let input: Input;
   try {
     input = plan.parse(given, { deps, principal });
@@ -112,7 +111,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   const proofTypes = plan.proofTypes(input);
   const identity = { ...(await requestIdentity(principal, id, value, body, proofTypes)), call };
   if (earlier !== undefined) {
-    requireRepeat(deps, { nowMs }, identity, earlier);
+    requireRepeat(deps, principal, identity, earlier);
     await requireReadable(deps, earlier, identity);
   }
   if (plan.replay !== undefined) {

@@ -1,5 +1,5 @@
 /** What a repository works with: one open transaction whose rows are records. */
-import { CamelCasePlugin, type Kysely } from 'kysely';
+import { CamelCasePlugin, type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import { type Column, fromCell } from './columns.js';
@@ -31,11 +31,31 @@ export class RecordPlugin extends CamelCasePlugin {
   }
 }
 
+/** States that partial indexes name: literals, because such an index serves only a condition that is written out. */
+export const PENDING = sql.lit('PENDING' as const);
+export const RUNNING = sql.lit('running' as const);
+export const DONE = sql.lit('done' as const);
+
+/** All columns of a table but some. */
+export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
+  name: Name,
+  ...but: readonly But[]
+) =>
+  Object.keys(TABLES[name].columns).filter((column) => !but.includes(column as But)) as Exclude<
+    keyof Row<Name>,
+    But
+  >[];
+
+type Optional<Record> = { [Key in keyof Record]: null extends Record[Key] ? Key : never }[keyof Record];
+/** A row to be inserted: what may be `null` is where it is left out. */
+export type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
+  Partial<Pick<Row<Name>, Optional<Row<Name>>>>;
+
 /** Inserts any number of rows; what a record has beside the columns of the table is left out. */
 export async function insertAll<Name extends TableName>(
   { db }: Session,
   name: Name,
-  rows: readonly Omit<Row<Name>, 'ordinal'>[],
+  rows: readonly NewRow<Name>[],
 ): Promise<void> {
   const columns = Object.keys(TABLES[name].columns);
   for (const piece of piecesOf(rows as readonly Readonly<Record<string, unknown>>[])) {
@@ -54,11 +74,17 @@ export const given = <Value, Condition>(
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
-/** @throws `ERR_INTERNAL` with the sentence when a statement did not change the rows it should have. */
-export function expectAffected(
-  affected: bigint | number | undefined,
-  expected: number,
-  otherwise: string,
-): void {
-  if (Number(affected ?? 0) !== expected) throw new FlywheelError('ERR_INTERNAL', otherwise);
+/** A statement that updates rows. */
+interface Update {
+  executeTakeFirst(): Promise<{ readonly numUpdatedRows: bigint }>;
+}
+
+/** @returns whether the one row that it is about was there as the statement expects it. */
+export const changesOne = async (update: Update): Promise<boolean> =>
+  (await update.executeTakeFirst()).numUpdatedRows === 1n;
+
+/** @throws `ERR_INTERNAL` with the sentence when the statement does not change the rows that it should. */
+export async function mustChange(update: Update, otherwise: string, expected = 1): Promise<void> {
+  const { numUpdatedRows } = await update.executeTakeFirst();
+  if (numUpdatedRows !== BigInt(expected)) throw new FlywheelError('ERR_INTERNAL', otherwise);
 }

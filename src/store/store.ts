@@ -5,8 +5,10 @@
  * constraints of the database, or updates that change a row only as it was expected: one record for (key, operation,
  * idempotency value), signatures unique, nothing settled twice, no status transition that `BATCH_TRANSITIONS` does not name.
  */
+import { type Expression, type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
-
+import type { Sha256 } from '../values/digest.js';
+import type { RequestRecord } from './records.js';
 import { auditRepository } from './repositories/audit.js';
 import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
@@ -14,12 +16,20 @@ import { burnRepository } from './repositories/burns.js';
 import { gapRepository, lineageRepository, signatureRepository } from './repositories/gaps.js';
 import { landingRepository } from './repositories/landings.js';
 import { pipelineRepository } from './repositories/pipelines.js';
-import { apiKeyRepository, flywheelRepository, tokenRepository } from './repositories/registrations.js';
+import {
+  apiKeyRepository,
+  flywheelRepository,
+  type KeyWithProject,
+  keyOf,
+  keyQuery,
+  tokenRepository,
+} from './repositories/registrations.js';
 import { requestRepository } from './repositories/requests.js';
 import { rowRepository } from './repositories/rows.js';
+import { ruleRepository } from './repositories/rules.js';
 import { unfinishedRepository } from './repositories/unfinished.js';
 import { usageRepository } from './repositories/usage.js';
-import type { Row } from './schema.js';
+import type { Row, Tables } from './schema.js';
 import type { Session } from './session.js';
 
 /** What is known when a transaction has begun. */
@@ -49,6 +59,7 @@ const repositoriesOf = (session: Session) => ({
   audit: auditRepository(session),
   gaps: gapRepository(session),
   rows: rowRepository(session),
+  rules: ruleRepository(session),
 });
 
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {
@@ -85,8 +96,22 @@ export interface Store {
   transaction<Result>(work: (tx: StoreTransaction) => Promise<Result>, of?: OfProject): Promise<Result>;
   /** Reads a consistent state without the write lock. */
   read<Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result>;
+  /**
+   * A key with all that hangs on it, and what the store's clock said then. Every call asks it, so it is one statement.
+   * @param asked - the request to look for beside it.
+   */
+  findKey(
+    hash: Sha256,
+    asked?: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
+  ): Promise<(KeyWithProject & Pick<Begun, 'nowMs'>) | undefined>;
   /** Waits for the transactions that were begun before. */
   close(): Promise<void>;
+}
+
+/** What a query by itself has found, and when. */
+export interface Asked<Found> {
+  readonly row: Partial<Found>;
+  readonly begun: Begun;
 }
 
 /** How transactions of a database begin and end. */
@@ -96,6 +121,8 @@ export interface Transactions {
     of: OfProject | undefined,
   ): Promise<Result>;
   read<Result>(work: (session: Session, begun: Begun) => Promise<Result>): Promise<Result>;
+  /** The row of one query, with nothing of its columns where there is none. @default in a read */
+  readonly ask?: <Found>(query: (db: Kysely<Tables>) => Expression<Found>) => Promise<Asked<Found>>;
   latestMs(): number;
   /** Nothing is begun any more. @param ended - when all that was begun before is at its end. */
   close(ended: Promise<unknown>): Promise<void>;
@@ -131,6 +158,13 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     );
   const read: Store['read'] = (work) =>
     run(transactions.read((session, begun) => work(over(session, begun))));
+  const ask: NonNullable<Transactions['ask']> =
+    transactions.ask ??
+    ((query) =>
+      transactions.read(async ({ db }, begun) => {
+        const { rows } = await sql<object>`select * from (${query(db)}) as found`.execute(db);
+        return { row: rows[0] ?? {}, begun };
+      }));
 
   return {
     get copy() {
@@ -158,6 +192,12 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
       return result;
     },
     read,
+    async findKey(hash, asked = {}) {
+      const { row, begun } = await run(ask((db) => keyQuery(db, hash, asked)));
+      latest = begun;
+      const found = keyOf(row);
+      return found && { ...found, nowMs: begun.nowMs };
+    },
     close: () => transactions.close(Promise.allSettled(running)),
   };
 }

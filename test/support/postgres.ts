@@ -9,7 +9,7 @@ import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
 import { serverOfRun } from './server-of-run.js';
-import type { OpenAgainOptions, OpenStore, StoreUnderTest } from './store.js';
+import type { OpenAgainOptions, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
 const NOBODY = 65_534;
@@ -230,8 +230,12 @@ async function runOn(url: string, statement: string): Promise<void> {
   await client.end();
 }
 
+export interface DatabaseUnderTest extends StoreUnderTest {
+  readonly url: string;
+}
+
 /** A store in a database of its own. */
-export async function openDatabaseStore(): Promise<StoreUnderTest> {
+export async function openDatabaseStore(): Promise<DatabaseUnderTest> {
   const database = await openDatabase();
   const under = await openPostgresStoreIn(() => database.url)();
   return {
@@ -247,7 +251,7 @@ let schemas = 0;
 
 /** Stores in one database, each in a schema of its own. */
 export const openPostgresStoreIn =
-  (url: () => string): OpenStore =>
+  (url: () => string): (() => Promise<DatabaseUnderTest>) =>
   async () => {
     schemas += 1;
     const schema = `store_${schemas}`;
@@ -256,14 +260,15 @@ export const openPostgresStoreIn =
     await admin.query(`create schema ${schema}`);
     await admin.query(`set search_path = ${schema}`);
     const opened: Store[] = [];
+    const address = `${url()}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
     const open = async (options: OpenAgainOptions = {}) => {
-      const address = `${url()}?options=${encodeURIComponent(`-c search_path=${schema}`)}`;
       const store = await openPostgresStore({ url: address, ...options });
       opened.push(store);
       return store;
     };
     return {
       store: await open(),
+      url: address,
       openAgain: open,
       raw: async (statement) => (await admin.query(statement)).rows as Record<string, unknown>[],
       async dispose() {

@@ -5,9 +5,9 @@
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { isoTime, type UtcDay } from '../../values/time.js';
+import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
-import { dailyCap, dayOfNow, dayOfUse } from '../daily-cap.js';
+import { dailyCap, dayOfUse } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
@@ -53,18 +53,27 @@ export interface IntentBasis {
   readonly isSure: boolean;
 }
 
+interface Selected {
+  /** On which they count. */
+  readonly day: UtcDay;
+  readonly accepted: readonly ChunkElement[];
+  readonly refusals: ReadonlyMap<number, Refusal>;
+  readonly sequences: readonly number[];
+}
+
 /**
  * Elements that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn
  * counts against the cap by itself.
+ * @param count - of sequence numbers for them.
  */
 async function select(
   { deps, token, principal }: BurnContext,
   tx: StoreTransaction,
   elements: readonly ChunkElement[],
-  { day, balance }: { readonly day: UtcDay; readonly balance: BurnWalletBalance },
-): Promise<{ readonly accepted: readonly ChunkElement[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
+  { balance, count }: { readonly balance: BurnWalletBalance; readonly count: number },
+): Promise<Selected> {
+  const { day, used, sequences } = await tx.burns.reserve(token.id, utcDay(tx.nowMs), count);
   const cap = dailyCap(principal.flywheel, 'burn');
-  const used = cap === null ? 0n : await tx.usage.used({ tokenId: token.id, day, kind: 'burn' });
   const allowance = new BurnAllowance(token, balance, {
     day,
     cap,
@@ -78,7 +87,7 @@ async function select(
     if (refusal === undefined) accepted.push(element);
     else refusals.set(element.index, refusal);
   }
-  return { accepted, refusals };
+  return { day, accepted, refusals, sequences };
 }
 
 /** Elements that were signed for, by their index. */
@@ -131,14 +140,12 @@ export async function signAhead(
   { balance, recent, isSure }: IntentBasis,
   onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
 ): Promise<SignedAhead | undefined> {
-  const { deps, token } = context;
+  const { deps } = context;
   const chosen = await deps.store.transaction(async (tx) => {
-    const day = await dayOfNow(tx, token.id);
-    const found = await select(context, tx, elements, { day, balance });
+    const found = await select(context, tx, elements, { balance, count: elements.length });
     if (!isSure && found.refusals.size > 0) return undefined;
     onRefused(found.refusals);
-    const { length } = found.accepted;
-    return { ...found, sequences: length === 0 ? [] : await tx.burns.reserveSequences(length) };
+    return found;
   }, context.principal.key);
   if (chosen === undefined) return undefined;
   const { accepted, refusals, sequences } = chosen;
@@ -160,17 +167,14 @@ export async function writeIntents(
 ): Promise<
   { readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> } | undefined
 > {
-  const { token, principal } = context;
-  const day = await dayOfNow(tx, token.id);
+  const { principal } = context;
   const open = ahead === undefined ? elements : elements.filter(({ index }) => ahead.signed.has(index));
-  const found = await select(context, tx, open, { day, balance });
+  const found = await select(context, tx, open, { balance, count: ahead === undefined ? open.length : 0 });
   const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
   if (!isSure && refusals.size > 0) return undefined;
-  const { accepted } = found;
+  const { accepted, day, sequences } = found;
   if (accepted.length === 0) return { burns: [], refusals };
-  const signed =
-    ahead?.signed ??
-    (await sign(context, accepted, await tx.burns.reserveSequences(accepted.length), recent));
+  const signed = ahead?.signed ?? (await sign(context, accepted, sequences, recent));
   const dateCreated = isoTime(tx.nowMs);
   const intents = accepted.map(({ index }) => {
     const own = signed.get(index);
@@ -288,12 +292,14 @@ export async function writeOutcomes(
   settled: readonly SettledBurn[],
 ): Promise<void> {
   if (settled.length === 0) return;
-  await tx.burns.settleMany(settled.map(({ outcome }) => outcome));
   const landed = new Map<UtcDay, bigint>();
   for (const { burn, outcome } of settled) {
     if (outcome.status === 'FAILED') continue;
     const day = dayOfUse(burn.day, Date.parse(outcome.dateSettled));
     landed.set(day, (landed.get(day) ?? 0n) + burn.amount);
   }
-  for (const [day, amount] of landed) await tx.usage.addLanded({ tokenId, day, kind: 'burn' }, amount);
+  await tx.burns.settleMany(
+    settled.map(({ outcome }) => outcome),
+    Array.from(landed, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount })),
+  );
 }

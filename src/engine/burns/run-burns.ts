@@ -6,7 +6,7 @@ import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { HeldLease } from '../lease.js';
+import { HeldLease, holderOf } from '../lease.js';
 import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { atLeast, readBurnWallet } from './allowance.js';
 import { burnSigningTerms } from './burn-transaction.js';
@@ -214,16 +214,10 @@ class Progress {
 
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
-    const { principal, reply } = this.#run;
     await this.#flights.land();
     const outcomes = this.#tally.inOrder();
     try {
-      await this.#store(async (tx, { id }) => {
-        const stored = reply(outcomes);
-        if (principal.token !== undefined) await writeOutcomes(tx, principal.token.id, this.#tally.unwritten);
-        if (stored === null) await tx.requests.remove(id);
-        else await tx.requests.complete(id, stored);
-      });
+      await this.#close(this.#run.reply(outcomes));
     } catch (cause) {
       // Without a stored answer a repeat would do what this one says it has not done.
       if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
@@ -236,6 +230,25 @@ class Progress {
     }
     this.#tally.forget(this.#tally.unwritten);
     return outcomes;
+  }
+
+  /** @param reply - what is stored as the answer; `null`: the request is forgotten. */
+  async #close(reply: string | null): Promise<void> {
+    const [held, tokenId] = [this.#request, this.#run.principal.token?.id];
+    const settle = async (tx: StoreTransaction): Promise<void> => {
+      if (tokenId !== undefined) await writeOutcomes(tx, tokenId, this.#tally.unwritten);
+    };
+    if (this.#lease !== undefined && held !== undefined && reply !== null)
+      return this.#lease.writeLast(async (tx) => {
+        const isHeld = await tx.requests.completeHeld(held.id, holderOf(held), reply);
+        if (isHeld) await settle(tx);
+        return isHeld;
+      });
+    return this.#store(async (tx, { id }) => {
+      await settle(tx);
+      if (reply === null) await tx.requests.remove(id);
+      else await tx.requests.complete(id, reply);
+    });
   }
 
   /** Keeps what is known, and lets the next call with the same key carry on at once. */

@@ -3,18 +3,10 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryRes
 import type { Pool, PoolClient } from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { toCell } from '../columns.js';
+import { lockedTooLong, storeUnavailable } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
-import {
-  commitUnknown,
-  isBroken,
-  isLockTimeout,
-  isReadOnly,
-  lockedTooLong,
-  storeUnavailable,
-  takesNoWrites,
-  toStoreError,
-} from './errors.js';
+import { commitUnknown, isBroken, isLockTimeout, isReadOnly, takesNoWrites, toStoreError } from './errors.js';
 
 export interface ClientTerms {
   /** Named in errors; without secrets. */
@@ -57,7 +49,6 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
       // What failed before within the transaction has undone it, whether or not somebody has caught that failure.
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
-      // A standby, or set to be read only: the connection that was told so is not used again.
       // A standby, or set to be read only: the connection that was told so is not used again.
       if (this.#terms.mustWrite === true && result.rows[0]?.refuses === true) {
         this.#isBroken = true;

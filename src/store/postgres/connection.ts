@@ -56,7 +56,7 @@ export function createPool(
   url: string,
   max: number,
   busyTimeoutMs: number,
-  { isPatient = false, session = SESSION }: { readonly isPatient?: boolean; readonly session?: string } = {},
+  { isPatient = false }: { readonly isPatient?: boolean } = {},
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString: libpqUrl(url),
@@ -70,7 +70,7 @@ export function createPool(
       getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
     },
     onConnect: async (client) => {
-      await client.query(isPatient ? session : `${session}; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+      await client.query(isPatient ? SESSION : `${SESSION}; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     },
   });
   // A connection that ends while nobody has it is replaced when it is next needed.

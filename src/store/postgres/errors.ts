@@ -1,5 +1,6 @@
 /** What PostgreSQL, and the way to it, can fail with, as errors of this program. */
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { statementFailed, storeUnavailable } from '../errors.js';
 import { tlsProblemOf } from './tls.js';
 
 /** An error that the server has sent, or the network, by its code. */
@@ -41,28 +42,12 @@ export function isBroken(error: unknown): boolean {
   return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
-export const storeUnavailable = (
-  place: string,
-  what: string,
-  options: { hint?: string; cause?: unknown } = {},
-) => new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${place} ${what}.`, options);
-
 /** It is a standby, or was set to be read only. */
 export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
   storeUnavailable(place, 'takes no writes now', {
     hint: 'It is a standby, or set to read only (`default_transaction_read_only`): name the one that takes writes, or wait until it does.',
     cause,
   });
-
-/** The write lock was not to be had in time. */
-export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
-  storeUnavailable(place, `is locked by ${by}; gave up after ${(waitedMs / 1_000).toLocaleString('en')} s`, {
-    hint: 'Wait until the other work on it is done, or stop it, then run again.',
-    cause,
-  });
-
-export const storeClosed = (place: string): FlywheelError =>
-  storeUnavailable(place, 'is closed', { hint: 'Run again; the process was shutting down.' });
 
 /** The connection broke while a transaction was being committed, and nobody could be asked what became of it. */
 export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
@@ -129,8 +114,5 @@ export function toStoreError(error: unknown, place: string): FlywheelError {
       hint: 'Check that PostgreSQL runs, that the address is right, and that it has room.',
       cause: error,
     });
-  const sentence = isRefusedRow(error)
-    ? 'The store refused a record that breaks one of its rules.'
-    : 'The store could not run a statement.';
-  return new FlywheelError('ERR_INTERNAL', sentence, { cause: error });
+  return statementFailed(isRefusedRow(error), error);
 }

@@ -1,8 +1,9 @@
 /** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { BEGUN } from '../ddl.js';
+import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import { STORE_VERSION } from '../migrations.js';
 import { Mutex, Mutexes } from '../mutex.js';
 import type { Tables } from '../schema.js';
@@ -10,7 +11,7 @@ import { type Begun, createStore, type Store } from '../store.js';
 import { kyselyOver } from './client.js';
 import { ServerClock } from './clock.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { lockedTooLong, storeClosed, storeUnavailable, toStoreError } from './errors.js';
+import { toStoreError } from './errors.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 
 export interface PostgresStoreOptions {
@@ -22,6 +23,8 @@ export interface PostgresStoreOptions {
   readonly writers?: number;
   /** For how long to wait for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
+  /** May a statement take as long as it takes, as one does that looks through all rows? @default false */
+  readonly isPatient?: boolean;
   /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
   readonly schema?: 'update' | 'require';
   /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
@@ -42,7 +45,7 @@ interface BegunRow {
  *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update' } = options;
+  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
   const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
@@ -56,7 +59,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
   const writer = kyselyOver(pool, terms);
-  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs), { ...terms, isReader: true });
+  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs, { isPatient }), {
+    ...terms,
+    isReader: true,
+  });
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
   const turns = new Mutexes(
     () =>
@@ -73,10 +79,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (isClosed) throw storeClosed(place);
   };
 
-  /** @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
-  const begun = async (trx: Kysely<Tables>, asked: RawBuilder<BegunRow>): Promise<Begun> => {
+  /** Runs what tells when it was begun. @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  const begin = async <Row extends BegunRow>(db: Kysely<Tables>, asked: RawBuilder<Row>) => {
     const before = clock.localNow();
-    const { rows } = await asked.execute(trx);
+    const { rows } = await asked.execute(db);
     const [row] = rows;
     invariant(row !== undefined, 'A query that selects without a table has a row.');
     const { nowMs, version, lineage, started } = row;
@@ -87,7 +93,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         { hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.' },
       );
     clock.tell(nowMs, before);
-    return { nowMs, lineage, copy: `${lineage}@${started}` };
+    const begun: Begun = { nowMs, lineage, copy: `${lineage}@${started}` };
+    return { row, begun };
   };
 
   return createStore(
@@ -101,7 +108,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             .execute(async (trx) => {
               const project = of === undefined ? null : (of.tokenId ?? '');
               const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
-              return work({ db: trx, database: 'postgres' }, await begun(trx, locked));
+              const { begun } = await begin(trx, locked);
+              return work({ db: trx, database: 'postgres' }, begun);
             });
         // Who takes single rows of any project waits for nobody.
         return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
@@ -112,9 +120,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
           .transaction()
           .setIsolationLevel('repeatable read')
           .setAccessMode('read only')
-          .execute(async (trx) =>
-            work({ db: trx, database: 'postgres' }, await begun(trx, sql.raw<BegunRow>(BEGUN))),
-          );
+          .execute(async (trx) => {
+            const { begun } = await begin(trx, sql.raw<BegunRow>(BEGUN));
+            return work({ db: trx, database: 'postgres' }, begun);
+          });
+      },
+      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>) {
+        check();
+        return begin(
+          reader,
+          sql<
+            BegunRow & Partial<Found>
+          >`select * from (${sql.raw(BEGUN)}) as begun left join (${query(reader)}) as found on true`,
+        );
       },
       latestMs: () => clock.latestMs(),
       async close(ended) {

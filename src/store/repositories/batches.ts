@@ -5,7 +5,8 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/sche
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
 import type { Row, Tables } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { changesOne, columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
+import { type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
@@ -22,8 +23,7 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
 ];
 
 /** Which batches to list. */
-export interface BatchFilter {
-  readonly tokenId: string;
+export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
   /** ISO times of creation, inclusive and exclusive. */
   readonly since?: string;
@@ -34,20 +34,9 @@ export interface BatchFilter {
   readonly idempotencyKey?: string | undefined;
   /** What its pipelines hold, each of these somewhere among them. */
   readonly holds?: PipelineFilter;
-  /** Only batches older than the one with this ordinal. */
-  readonly before?: number;
-  readonly limit: number;
 }
 
-/** A part of a list. */
-export interface ListedBatches {
-  readonly items: readonly BatchHead[];
-  /** What to give as `before` for those after them, `null` when there are none. */
-  readonly next: number | null;
-}
-
-/** Batches that one call looks at. */
-const MAX_LOOKED_AT = 10_000;
+export type ListedBatches = Listed<BatchHead>;
 
 /** Not final; written out, because a partial index serves only a condition that is. */
 const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
@@ -70,45 +59,16 @@ export const batchRepository = (session: Session) => {
   const batches = db.selectFrom('batches');
   const pipelines = pipelineRepository(session);
 
-  const update = async (id: string, change: Partial<Row<'batches'>>): Promise<void> => {
-    const { numUpdatedRows } = await db
-      .updateTable('batches')
-      .set(change)
-      .where('id', '=', id)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no batch ${id}.`);
-  };
-
+  const changed = (id: string, change: Partial<Row<'batches'>>) =>
+    db.updateTable('batches').set(change).where('id', '=', id);
+  const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
+    mustChange(changed(id, change), `There is no batch ${id}.`);
   /** @returns whether the batch was held so. */
-  const updateHeld = async (id: string, holder: string, change: Partial<Row<'batches'>>) =>
-    (
-      await db
-        .updateTable('batches')
-        .set(change)
-        .where('id', '=', id)
-        .where('holder', '=', holder)
-        .executeTakeFirst()
-    ).numUpdatedRows === 1n;
+  const updateHeld = (id: string, holder: string, change: Partial<Row<'batches'>>) =>
+    changesOne(changed(id, change).where('holder', '=', holder));
 
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
-
-  /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
-  const oldestLookedAt = async (filter: BatchFilter): Promise<number | undefined> => {
-    const { tokenId, before = Number.MAX_SAFE_INTEGER, holds, txHash, idempotencyKey } = filter;
-    const isFound = [txHash, idempotencyKey, holds?.proofHashes].some((one) => one !== undefined);
-    // These are found by an index, however many there are.
-    if (isFound) return undefined;
-    const row = await batches
-      .select('ordinal')
-      .where('tokenId', '=', tokenId)
-      .where('ordinal', '<', before)
-      .orderBy('ordinal', 'desc')
-      .offset(MAX_LOOKED_AT - 1)
-      .limit(1)
-      .executeTakeFirst();
-    return row?.ordinal;
-  };
 
   const batchOf = (signature: string) =>
     db
@@ -161,10 +121,12 @@ export const batchRepository = (session: Session) => {
       return row && toHead(row);
     },
 
-    /** Newest first. So that one call never takes long, only so many batches are looked at. */
+    /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
       const { tokenId, status, since, until, txHash, idempotencyKey, holds = {}, before, limit } = filter;
-      const oldest = await oldestLookedAt(filter);
+      // These are found by an index, however many there are.
+      const isFound = [txHash, idempotencyKey, holds.proofHashes].some((one) => one !== undefined);
+      const oldest = isFound ? undefined : await oldestLookedAt(session, 'batches', filter);
       const rows = await batches
         .selectAll('batches')
         .where('tokenId', '=', tokenId)
@@ -183,9 +145,7 @@ export const batchRepository = (session: Session) => {
         .orderBy('ordinal', 'desc')
         .limit(limit + 1)
         .execute();
-      const shown = rows.slice(0, limit);
-      const last = rows.length > limit ? shown.at(-1)?.ordinal : oldest;
-      return { items: shown.map(toHead), next: last ?? null };
+      return pageOf(rows, filter, ({ ordinal }) => ordinal, toHead, oldest);
     },
 
     /** The id of the batch with an ordinal. */
@@ -243,13 +203,10 @@ export const batchRepository = (session: Session) => {
     ): Promise<void> {
       const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
       invariant(from.length > 0, `No batch can become ${to}.`);
-      const { numUpdatedRows } = await db
-        .updateTable('batches')
-        .set({ status: to, dateUpdated, ...result })
-        .where('id', '=', id)
-        .where('status', 'in', from)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `Batch ${id} cannot become ${to} from the status it has.`);
+      await mustChange(
+        changed(id, { status: to, dateUpdated, ...result }).where('status', 'in', from),
+        `Batch ${id} cannot become ${to} from the status it has.`,
+      );
     },
 
     async addCost(id: string, cost: BatchCost): Promise<void> {
@@ -288,7 +245,7 @@ export const batchRepository = (session: Session) => {
     votes: (id: string): Promise<readonly IssuedVote[]> =>
       db
         .selectFrom('issuedVotes')
-        .select(['batchId', 'kind', 'transaction', 'signature', 'lastValidBlockHeight', 'dateCreated'])
+        .select(columnsBut('issuedVotes', 'ordinal'))
         .where('batchId', '=', id)
         .orderBy('ordinal')
         .execute(),

@@ -1,7 +1,7 @@
 /** Bundles of a batch with their signed transactions. */
 import type { BundlePhase, BundleRecord, BundleStatus, BundleTransaction } from '../records.js';
 import { TABLES } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
 
 /** In the order in which a batch goes through them. */
 const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
@@ -10,8 +10,7 @@ export const bundleRepository = (session: Session) => {
   const { db } = session;
   return {
     async insertMany(bundles: readonly BundleRecord[]): Promise<void> {
-      const rows = bundles.map(({ transactions: _, ...bundle }) => bundle);
-      await insertAll(session, 'bundles', rows);
+      await insertAll(session, 'bundles', bundles);
       const transactions = bundles.flatMap(({ id, transactions: own }) =>
         own.map((transaction, position) => ({ ...transaction, bundle: id, position })),
       );
@@ -32,8 +31,7 @@ export const bundleRepository = (session: Session) => {
         .where('phase', 'in', phases)
         .where('status', '<>', 'EXPIRED');
       const found = await bundles
-        .select(['id', 'batchId', 'phase', 'first', 'bundleId', 'lastValidBlockHeight', 'status'])
-        .select(['errorMessage', 'failedTransaction'])
+        .select(columnsBut('bundles', 'ordinal'))
         .orderBy('first')
         .orderBy('ordinal')
         .execute();
@@ -59,13 +57,15 @@ export const bundleRepository = (session: Session) => {
     ): Promise<void> {
       if (ids.length === 0) return;
       const { status, errorMessage = null, failedTransaction = null } = outcome;
-      const { numUpdatedRows } = await db
-        .updateTable('bundles')
-        .set({ status, errorMessage, failedTransaction })
-        .where('id', 'in', ids)
-        .where('status', '=', 'PENDING')
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, ids.length, `Not all of these bundles are pending: ${ids.join(', ')}.`);
+      await mustChange(
+        db
+          .updateTable('bundles')
+          .set({ status, errorMessage, failedTransaction })
+          .where('id', 'in', ids)
+          .where('status', '=', 'PENDING'),
+        `Not all of these bundles are pending: ${ids.join(', ')}.`,
+        ids.length,
+      );
     },
   };
 };

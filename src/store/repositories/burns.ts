@@ -1,17 +1,17 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
 import { sql } from 'kysely';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
-import { TABLES } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { columnsBut, given, insertAll, PENDING, type Session } from '../session.js';
+import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { requestsOf } from './requests.js';
+import { SUM } from './sums.js';
+import { amountsOn, countLanded, type Landed, usageRepository } from './usage.js';
 
 /** Which burns to list. */
-export interface BurnFilter {
-  readonly tokenId: string;
+export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
   readonly status?: BurnStatus | undefined;
   /** Any of these. */
@@ -22,9 +22,6 @@ export interface BurnFilter {
   /** ISO times at which they were asked for, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
-  /** Only burns older than the one with this sequence number. */
-  readonly before?: number;
-  readonly limit: number;
 }
 
 /** Which burns to add up: those with sequence numbers from `from` up to `to`, which is not among them. */
@@ -48,40 +45,35 @@ export interface BurnSum {
   readonly feeLamports: bigint;
 }
 
+/** What burns that are asked for now are accepted on. */
+export interface Reserved {
+  /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
+  readonly day: UtcDay;
+  /** Base units that count on that day. */
+  readonly used: bigint;
+  /** Rising numbers that nobody else is given. */
+  readonly sequences: readonly number[];
+}
+
 /** Which burn it is: of which request, and the how many-th there, counted from 0. */
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
 /** A burn without its bytes. */
 export type ListedBurn = Omit<BurnRecord, 'transaction'>;
 
-/** A part of a list. */
-export interface ListedBurns {
-  readonly items: readonly ListedBurn[];
-  /** What to give as `before` for those after them, `null` when there are none. */
-  readonly next: number | null;
-}
+const LISTED = columnsBut('burns', 'transaction', 'watchedSlot');
 
-const LISTED = (Object.keys(TABLES.burns.columns) as (keyof typeof TABLES.burns.columns)[]).filter(
-  (name): name is keyof ListedBurn => name !== 'transaction' && name !== 'watchedSlot',
-);
-
-// A literal, because a partial index serves only a condition that is written out.
-const PENDING = sql.lit('PENDING' as const);
-
-/** Burns that one call to list them looks at: about 10 ms. */
-const MAX_LOOKED_AT = 10_000;
-
-/** Digits in each half of an amount: the sums of the halves of 10^8 amounts are exact in 64 bits. */
-const HALF_DIGITS = 10;
-const HALF = 10n ** BigInt(HALF_DIGITS);
-
-/** One statement for many outcomes: each burn is found by its number, and changes only while it is pending. */
-const settleStatement = (outcomes: readonly BurnOutcome[]) => {
+/**
+ * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
+ * @param landed - counts in the same statement, as PostgreSQL can.
+ */
+const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly Landed[]) => {
   const rows = outcomes.map(
     ({ sequence, status, errorCode, errorMessage, dateSettled, feeLamports, watchedSlot }) =>
       sql`(cast(${sequence} as bigint), ${status}, ${errorCode}, ${errorMessage}, ${dateSettled}, ${feeLamports}, ${watchedSlot})`,
   );
-  return sql`with settled (sequence, status, error_code, error_message, date_settled, fee_lamports, watched_slot)
+  const counted = landed.length === 0 ? sql`` : sql`counted as (${countLanded(landed)}),`;
+  return sql`with ${counted} settled (sequence, status, error_code, error_message, date_settled, fee_lamports, watched_slot)
       as (values ${sql.join(rows)})
     update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
       date_settled = settled.date_settled, fee_lamports = settled.fee_lamports, watched_slot = settled.watched_slot,
@@ -92,34 +84,42 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
 export const burnRepository = (session: Session) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
+  const usage = usageRepository(session);
 
-  /** The oldest that is looked at, or `undefined` when nothing is older than what is. */
-  const oldestLookedAt = async ({ tokenId, before = Number.MAX_SAFE_INTEGER }: BurnFilter) =>
-    (
-      await burns
-        .select('sequence')
-        .where('tokenId', '=', tokenId)
-        .where('sequence', '<', before)
-        .orderBy('sequence', 'desc')
-        .offset(MAX_LOOKED_AT - 1)
-        .limit(1)
-        .executeTakeFirst()
-    )?.sequence;
+  /** In a file one process writes at a time. */
+  const nextInFile = async (count: number): Promise<readonly number[]> => {
+    const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
+    const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
+    return Array.from({ length: count }, (_, at) => last - count + 1 + at);
+  };
 
   return {
-    /** So many sequence numbers, rising, that nobody else is given. What is not used of them stays unused. */
-    async reserveSequences(count: number): Promise<readonly number[]> {
-      if (database === 'postgres') {
-        const { rows } = await sql<{
-          number: number;
-        }>`select nextval('burn_numbers') as number from generate_series(1, ${count})`.execute(db);
-        return rows.map(({ number }) => number);
-      }
+    /**
+     * What burns are accepted on, in one statement where the database can.
+     * @param count - of sequence numbers. What is not used of them stays unused.
+     */
+    async reserve(tokenId: string, today: UtcDay, count: number): Promise<Reserved> {
+      const numbers =
+        database === 'postgres'
+          ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
+          : sql`null`;
+      const used = amountsOn({ tokenId, kind: 'burn', day: sql`(select day from at)` });
       const { rows } = await sql<{
-        last: number;
-      }>`update burn_numbers set last = last + ${count} returning last`.execute(db);
-      const last = rows[0]?.last ?? Number.NaN;
-      return Array.from({ length: count }, (_, at) => last - count + 1 + at);
+        readonly day: UtcDay | null;
+        readonly numbers: readonly string[] | null;
+        readonly amount: bigint | null;
+      }>`with at (day) as (
+          select max(day) from (
+            select cast(${today} as text) as day
+            union all select max(day) from daily_usage where token_id = ${tokenId}) as days)
+        select day, ${numbers} as numbers, null as amount from at
+        union all select null, null, amount from (${used}) as used`.execute(db);
+      const found = rows.find(({ day }) => day !== null);
+      return {
+        day: found?.day ?? today,
+        used: rows.reduce((total, { amount }) => total + (amount ?? 0n), 0n),
+        sequences: found?.numbers?.map(Number) ?? (await nextInFile(count)),
+      };
     },
 
     /** Burns of a request, whose project is theirs. */
@@ -130,11 +130,7 @@ export const burnRepository = (session: Session) => {
       insertAll(
         session,
         'burns',
-        intents.map((intent) => ({
-          ...intent,
-          ...{ requestId, tokenId, status: 'PENDING', errorCode: null, errorMessage: null },
-          ...{ dateSettled: null, feeLamports: null, watchedSlot: null },
-        })),
+        intents.map((intent) => ({ ...intent, requestId, tokenId, status: 'PENDING' })),
       ),
 
     /**
@@ -164,13 +160,24 @@ export const burnRepository = (session: Session) => {
 
     /**
      * Only pending burns change; those that no fork can take back lose their bytes.
+     * @param landed - of them, which counts with the same write.
      * @throws `ERR_INTERNAL` where one is not pending.
      */
-    async settleMany(outcomes: readonly BurnOutcome[]): Promise<void> {
+    async settleMany(outcomes: readonly BurnOutcome[], landed: readonly Landed[] = []): Promise<void> {
       let affected = 0n;
-      for (const piece of piecesOf(outcomes))
-        affected += (await settleStatement(piece).execute(db)).numAffectedRows ?? 0n;
-      expectAffected(affected, outcomes.length, 'Not every burn to settle is pending; nothing was settled.');
+      let uncounted = landed;
+      if (database === 'sqlite') {
+        for (const { amount, ...counter } of landed) await usage.addLanded(counter, amount);
+        uncounted = [];
+      }
+      for (const piece of piecesOf(outcomes)) {
+        affected += (await settleStatement(piece, uncounted).execute(db)).numAffectedRows ?? 0n;
+        uncounted = [];
+      }
+      invariant(
+        affected === BigInt(outcomes.length),
+        'Not every burn to settle is pending; nothing was settled.',
+      );
     },
 
     /** In the order of their index, `from` to `to` (exclusive). */
@@ -191,8 +198,8 @@ export const burnRepository = (session: Session) => {
           'proofType',
           'status',
           sql<number>`count(*)`.as('count'),
-          sql<number>`sum(cast(substr(amount, 1, ${sql.lit(HALF_DIGITS)}) as bigint))`.as('high'),
-          sql<number>`sum(cast(substr(amount, ${sql.lit(HALF_DIGITS + 1)}) as bigint))`.as('low'),
+          sql<number>`${sql.raw(SUM.high)}`.as('high'),
+          sql<number>`${sql.raw(SUM.low)}`.as('low'),
           sql<number>`coalesce(sum(cast(fee_lamports as bigint)), 0)`.as('fees'),
         ])
         .where('sequence', '>=', from)
@@ -210,7 +217,7 @@ export const burnRepository = (session: Session) => {
         .execute();
       return rows.map(({ settledOn, proofType, status, count, high, low, fees }) => ({
         ...{ day: settledOn, type: proofType, isLanded: status === 'SUCCESS', count: Number(count) },
-        ...{ amount: BigInt(high) * HALF + BigInt(low), feeLamports: BigInt(fees) },
+        ...{ amount: SUM.whole({ high, low }), feeLamports: BigInt(fees) },
       }));
     },
 
@@ -229,14 +236,14 @@ export const burnRepository = (session: Session) => {
       return Number(row?.count ?? 0);
     },
 
-    /** Newest first. So that one call never takes long, only so many burns are looked at. */
-    async list(filter: BurnFilter): Promise<ListedBurns> {
+    /** Newest first. */
+    async list(filter: BurnFilter): Promise<Listed<ListedBurn>> {
       const { tokenId, types, status, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
         filter;
       // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, status, since, until].every((one) => one === undefined);
-      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(filter);
+      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, 'burns', filter);
       const rows = await burns
         .select(LISTED)
         .where('tokenId', '=', tokenId)
@@ -247,15 +254,7 @@ export const burnRepository = (session: Session) => {
             ...given(types, (some) => eb('proofType', 'in', some)),
             ...given(status, (one) => eb('status', '=', one)),
             ...given(txHash, (one) => eb('signature', '=', one)),
-            // The index holds a part of the hash.
-            ...given(proofHashes, (some) =>
-              eb(
-                sql<string>`substr(proof_hash, 1, 16)`,
-                'in',
-                some.map((one) => one.slice(0, 16)),
-              ),
-            ),
-            ...given(proofHashes, (some) => eb('proofHash', 'in', some as readonly Sha256[])),
+            ...given(proofHashes, isOfProof),
             ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
@@ -264,9 +263,13 @@ export const burnRepository = (session: Session) => {
         .orderBy('sequence', 'desc')
         .limit(limit + 1)
         .execute();
-      const items = rows.slice(0, limit);
-      const last = rows.length > limit ? items.at(-1)?.sequence : oldest;
-      return { items, next: last ?? null };
+      return pageOf(
+        rows,
+        filter,
+        ({ sequence }) => sequence,
+        (row) => row,
+        oldest,
+      );
     },
 
     /** Of the burn with a sequence number. */

@@ -4,7 +4,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'gapTransactions'] as const;
 
@@ -78,8 +78,7 @@ export const gapRepository = (session: Session) => {
       const before = await open(gap.tokenId);
       const sum = sumOf(before, lost);
       const gapId = before?.id ?? gap.id;
-      if (before === undefined)
-        await insertAll(session, 'gaps', [{ ...gap, ...sum, status: 'OPEN', dateAccepted: null }]);
+      if (before === undefined) await insertAll(session, 'gaps', [{ ...gap, ...sum, status: 'OPEN' }]);
       else await db.updateTable('gaps').set(sum).where('id', '=', gapId).execute();
       const from = before?.transactions ?? 0;
       await insertAll(
@@ -93,20 +92,21 @@ export const gapRepository = (session: Session) => {
     transactions: (gapId: string): Promise<readonly LostTransaction[]> =>
       db
         .selectFrom('gapTransactions')
-        .select(['signature', 'burned', 'airdropped', 'memo', 'dateLanded'])
+        .select(columnsBut('gapTransactions', 'gapId', 'position'))
         .where('gapId', '=', gapId)
         .orderBy('position')
         .execute(),
 
     /** Nothing waits for it any more. */
     async accept(id: string, dateAccepted: string): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('gaps')
-        .set({ status: 'ACCEPTED', dateAccepted })
-        .where('id', '=', id)
-        .where('status', '=', 'OPEN')
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no open gap ${id}.`);
+      await mustChange(
+        db
+          .updateTable('gaps')
+          .set({ status: 'ACCEPTED', dateAccepted })
+          .where('id', '=', id)
+          .where('status', '=', 'OPEN'),
+        `There is no open gap ${id}.`,
+      );
     },
 
     /** Up to which transaction of an account all was looked at. */

@@ -1,7 +1,8 @@
 /** Burns that have landed and are not final yet, and how what a fork has taken back becomes an intent again. */
+import { sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { WatchedLanding } from '../records.js';
-import { expectAffected, type Session } from '../session.js';
+import { mustChange, type Session } from '../session.js';
 
 export const landingRepository = ({ db, database }: Session) => ({
   /** All of them. */
@@ -20,28 +21,22 @@ export const landingRepository = ({ db, database }: Session) => ({
    * next to forget.
    */
   async forget(landings: readonly WatchedLanding[]): Promise<void> {
-    for (const piece of piecesOf(landings.map(({ sequence }) => sequence))) {
-      const found = db
-        .selectFrom('burns')
-        .select('sequence')
-        .where('sequence', 'in', piece)
-        .where('watchedSlot', 'is not', null);
-      await db
-        .updateTable('burns')
-        .set({ watchedSlot: null, transaction: null })
-        .where('sequence', 'in', database === 'postgres' ? found.forUpdate().skipLocked() : found)
-        .execute();
-    }
+    const free = database === 'postgres' ? sql`for update skip locked` : sql``;
+    for (const piece of piecesOf(landings.map(({ sequence }) => sequence)))
+      await sql`update burns set watched_slot = null, "transaction" = null where sequence in (
+        select sequence from burns where sequence in (${sql.join(piece)}) and watched_slot is not null ${free})`.execute(
+        db,
+      );
   },
 
   /** The burn, which has to be watched, is pending again. */
-  async reopenBurn(sequence: number): Promise<void> {
-    const { numUpdatedRows } = await db
-      .updateTable('burns')
-      .set({ status: 'PENDING', dateSettled: null, feeLamports: null, watchedSlot: null })
-      .where('sequence', '=', sequence)
-      .where('watchedSlot', 'is not', null)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no burn ${sequence} whose landing is watched.`);
-  },
+  reopenBurn: (sequence: number): Promise<void> =>
+    mustChange(
+      db
+        .updateTable('burns')
+        .set({ status: 'PENDING', dateSettled: null, feeLamports: null, watchedSlot: null })
+        .where('sequence', '=', sequence)
+        .where('watchedSlot', 'is not', null),
+      `There is no burn ${sequence} whose landing is watched.`,
+    ),
 });

@@ -1,10 +1,13 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
+import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row, Tables } from '../schema.js';
-import { expectAffected, given, insertAll, type Session } from '../session.js';
+import { columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
+import { isOfProof } from './pages.js';
 
-const PLANNED = ['type', 'payload', 'proofHash', 'actions', 'message', 'burn', 'airdrop'] as const;
+const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
+const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
 
 /** What pipelines are looked for by. */
 export interface PipelineFilter {
@@ -64,6 +67,9 @@ export interface MovedFilter {
   readonly types?: readonly string[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   readonly recipient?: string | undefined;
+  /** Of the transaction. */
+  readonly signature?: string | undefined;
+  readonly batchId?: string | undefined;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -71,10 +77,6 @@ export interface MovedFilter {
   readonly before?: ({ readonly date: string } & MovedPlace) | undefined;
   readonly limit: number;
 }
-
-/** The index holds a part of the hash. */
-const isOfProof = (hashes: readonly string[]) =>
-  sql<boolean>`(substr(proof_hash, 1, 16) in (${sql.join(hashes.map((one) => one.slice(0, 16)))}) and proof_hash in (${sql.join(hashes)}))`;
 
 /** Conditions on a pipeline of a query over `pipelines`. */
 export const pipelineConditions = (
@@ -100,18 +102,23 @@ export const pipelineRepository = (session: Session) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
+  /** Marks as landed only what has not landed yet. */
   const setLanded = async (
     batchId: string,
-    position: number,
+    positions: readonly number[],
     change: Pick<Row<'pipelines'>, 'signature' | 'dateLanded'>,
   ): Promise<void> => {
-    const { numUpdatedRows } = await db
-      .updateTable('pipelines')
-      .set(change)
-      .where('batchId', '=', batchId)
-      .where('position', '=', position)
-      .executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no pipeline ${position} of batch ${batchId}.`);
+    for (const piece of piecesOf(positions))
+      await mustChange(
+        db
+          .updateTable('pipelines')
+          .set(change)
+          .where('batchId', '=', batchId)
+          .where('position', 'in', piece)
+          .where('dateLanded', 'is', null),
+        `Of batch ${batchId} not all of ${piece} have not landed yet.`,
+        piece.length,
+      );
   };
 
   return {
@@ -123,7 +130,7 @@ export const pipelineRepository = (session: Session) => {
     ): Promise<void> {
       const rows = planned.map((pipeline, position) => ({
         ...pipeline,
-        ...{ batchId: batch.id, tokenId: batch.tokenId, position, signature: null, dateLanded: null },
+        ...{ batchId: batch.id, tokenId: batch.tokenId, position },
       }));
       await insertAll(session, 'pipelines', rows);
       const parts = actions.flatMap((of, position) =>
@@ -137,7 +144,7 @@ export const pipelineRepository = (session: Session) => {
 
     list: ({ batchId, txHash, hasLanded, at, notAt, from, limit, ...filter }: PipelinesQuery) =>
       ofBatch(batchId)
-        .select([...PLANNED, 'position', 'signature', 'dateLanded'])
+        .select(ROW)
         .where('position', '>=', from)
         .where((eb) =>
           eb.and([
@@ -154,13 +161,12 @@ export const pipelineRepository = (session: Session) => {
     /** Transactions of a bundle have executed the pipelines from `first` on. */
     async land(batchId: string, first: number, signatures: readonly string[], dateLanded: string) {
       for (const [offset, signature] of signatures.entries())
-        await setLanded(batchId, first + offset, { signature, dateLanded });
+        await setLanded(batchId, [first + offset], { signature, dateLanded });
     },
 
     /** Members have executed these; by which transactions is not known. */
-    async landElsewhere(batchId: string, positions: readonly number[], dateLanded: string): Promise<void> {
-      for (const position of positions) await setLanded(batchId, position, { signature: null, dateLanded });
-    },
+    landElsewhere: (batchId: string, positions: readonly number[], dateLanded: string): Promise<void> =>
+      setLanded(batchId, positions, { signature: null, dateLanded }),
 
     /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
@@ -168,41 +174,46 @@ export const pipelineRepository = (session: Session) => {
 
     /** Burns and airdrops, newest first: one row for each that has moved tokens. */
     async moved(filter: MovedFilter): Promise<readonly Moved[]> {
-      const { tokenId, kind, types, proofHashes, recipient, since, until, before, limit } = filter;
-      const behind = (date: string, id: string, position: string, number: string) =>
-        before === undefined
-          ? sql`true`
-          : sql`(${sql.ref(date)}, ${sql.ref(id)}, ${sql.ref(position)}, ${sql.raw(number)}) < (${before.date}, ${before.id}, ${before.position}, ${before.number})`;
-      const within = (date: string, typeName: string) =>
-        sql.join(
-          [
-            ...given(since, (one) => sql`${sql.ref(date)} >= ${one}`),
-            ...given(until, (one) => sql`${sql.ref(date)} < ${one}`),
-            ...given(types, (some) => sql`${sql.ref(typeName)} in (${sql.join(some)})`),
-            ...given(proofHashes, isOfProof),
-            sql`true`,
-          ],
-          sql` and `,
-        );
+      const { tokenId, kind, types, proofHashes, recipient, signature, batchId } = filter;
+      const { since, until, before, limit } = filter;
+      // A literal, because SQLite prefers the order to the index of a signature where it does not know how few are wanted.
+      const most = sql.lit(limit);
+      const and = (conditions: readonly RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
+      /** Conditions that burns and pipelines share, by the names of their columns. @param place - of id, position and number */
+      const both = (date: string, typeName: string, place: string) => [
+        sql`token_id = ${tokenId}`,
+        ...given(since, (one) => sql`${sql.raw(date)} >= ${one}`),
+        ...given(until, (one) => sql`${sql.raw(date)} < ${one}`),
+        ...given(types, (some) => sql`${sql.raw(typeName)} in (${sql.join(some)})`),
+        ...given(proofHashes, isOfProof),
+        ...given(signature, (one) => sql`signature = ${one}`),
+        ...given(
+          before,
+          (one) =>
+            sql`(${sql.raw(`${date}, ${place}`)}) < (${one.date}, ${one.id}, ${one.position}, ${one.number})`,
+        ),
+      ];
       const burns = sql`select 'BURN' as kind, date_settled as date_moved, amount, cast(null as text) as recipient, proof_type as type,
           proof_hash, signature, cast(null as text) as batch_id, request_id as id, "index" as position, 0 as number
-        from burns where token_id = ${tokenId} and status = 'SUCCESS' and date_settled is not null
-          and ${within('date_settled', 'proof_type')} and ${behind('date_settled', 'request_id', 'index', '0')}
-        order by date_settled desc, request_id desc, "index" desc limit ${limit}`;
+        from burns where status = 'SUCCESS' and date_settled is not null
+          and ${and(both('date_settled', 'proof_type', 'request_id, "index", 0'))}
+        order by date_settled desc, request_id desc, "index" desc limit ${most}`;
       const actions = sql`select a.kind, p.date_landed as date_moved, a.amount, a.recipient, p.type, p.proof_hash, p.signature, p.batch_id,
           p.batch_id as id, p.position, a.number
         from pipelines as p join pipeline_actions as a on a.batch_id = p.batch_id and a.position = p.position
-        where p.token_id = ${tokenId} and p.date_landed is not null and a.amount is not null
-          and ${kind === undefined ? sql`true` : sql`a.kind = ${kind}`}
-          and ${recipient === undefined ? sql`true` : sql`a.recipient = ${recipient}`}
-          and ${within('p.date_landed', 'p.type')} and ${behind('p.date_landed', 'p.batch_id', 'p.position', 'a.number')}
-        order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${limit}`;
-      const hasBurns = kind !== 'AIRDROP' && recipient === undefined;
-      const both = hasBurns
+        where p.date_landed is not null and a.amount is not null and ${and([
+          ...both('p.date_landed', 'p.type', 'p.batch_id, p.position, a.number'),
+          ...given(kind, (one) => sql`a.kind = ${one}`),
+          ...given(recipient, (one) => sql`a.recipient = ${one}`),
+          ...given(batchId, (one) => sql`p.batch_id = ${one}`),
+        ])}
+        order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${most}`;
+      const hasBurns = kind !== 'AIRDROP' && recipient === undefined && batchId === undefined;
+      const all = hasBurns
         ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
         : actions;
       const { rows } = await sql<Omit<Moved, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }>`
-        select * from (${both}) as moved order by date_moved desc, id desc, position desc, number desc limit ${limit}`.execute(
+        select * from (${all}) as moved order by date_moved desc, id desc, position desc, number desc limit ${most}`.execute(
         db,
       );
       return rows.map(({ dateMoved: date, id, position, number, ...row }) => ({

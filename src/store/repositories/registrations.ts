@@ -1,11 +1,11 @@
 /** Tokens, flywheels and keys: what a project is registered with. */
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
-import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, TokenRecord } from '../records.js';
-import { describe } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, RequestRecord, TokenRecord } from '../records.js';
+import { describe, type Tables } from '../schema.js';
+import { insertAll, mustChange, type Session } from '../session.js';
 
 export const tokenRepository = (session: Session, { db } = session) => ({
   insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
@@ -52,37 +52,57 @@ export const flywheelRepository = (session: Session) => {
         .execute(),
 
     async setPlace(id: string, place: FlywheelPlace): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('flywheels')
-        .set({ place })
-        .where('id', '=', id)
-        .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no flywheel ${id}.`);
+      await mustChange(
+        db.updateTable('flywheels').set({ place }).where('id', '=', id),
+        `There is no flywheel ${id}.`,
+      );
     },
   };
 };
 
-/** A key, and whose it is. */
+/** A key, whose it is, and what was asked with it before. */
 export interface KeyWithProject {
   readonly key: ApiKeyRecord;
   readonly token: TokenRecord | undefined;
   readonly flywheel: FlywheelRecord | undefined;
+  /** The request of its project that is known by an idempotency key. */
+  readonly earlier: RequestRecord | undefined;
 }
 
-/** The columns of a key and of its project; their names occur in several of the tables. */
-const PARTS = (['apiKeys', 'tokens', 'flywheels'] as const).flatMap((table) =>
+/** The columns of a key and of what hangs on it; their names occur in several of the tables. */
+const PARTS = (['apiKeys', 'tokens', 'flywheels', 'requests'] as const).flatMap((table) =>
   Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
 );
 
-function partsOf(row: Readonly<Record<string, unknown>>): KeyWithProject {
+/** One query for all that every call asks of its key. @param asked - the request to look for beside it */
+export const keyQuery = (
+  db: Kysely<Tables>,
+  hash: Sha256,
+  { operation, value }: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
+) =>
+  db
+    .selectFrom('apiKeys')
+    .leftJoin('tokens', 'tokens.id', 'apiKeys.tokenId')
+    .leftJoin('flywheels', 'flywheels.tokenId', 'apiKeys.tokenId')
+    .leftJoin('requests', (join) =>
+      join
+        .onRef('requests.tokenId', '=', 'apiKeys.tokenId')
+        .on('requests.operation', '=', operation ?? null)
+        .on('requests.value', '=', value ?? null),
+    )
+    .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
+    .where('apiKeys.hash', '=', hash);
+
+/** What {@link keyQuery} has found, if there is such a key. */
+export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | undefined {
   const found: Record<(typeof PARTS)[number]['table'], Record<string, unknown>> = {
-    ...{ apiKeys: {}, tokens: {}, flywheels: {} },
+    ...{ apiKeys: {}, tokens: {}, flywheels: {}, requests: {} },
   };
   for (const [at, { table, column, of }] of PARTS.entries())
-    found[table][column] = fromCell(of, row[`c${at}`]);
-  const { apiKeys: key, tokens: token, flywheels: flywheel } = found;
+    found[table][column] = fromCell(of, row[`c${at}`] ?? null);
   const orNone = (part: Record<string, unknown>) => (part['id'] === null ? undefined : part);
-  return { key, token: orNone(token), flywheel: orNone(flywheel) } as unknown as KeyWithProject;
+  const [key, token, flywheel, earlier] = Object.values(found).map(orNone);
+  return key && ({ key, token, flywheel, earlier } as unknown as KeyWithProject);
 }
 
 export const apiKeyRepository = (session: Session) => {
@@ -90,26 +110,13 @@ export const apiKeyRepository = (session: Session) => {
   const keys = db.selectFrom('apiKeys').selectAll();
   const updated = db.updateTable('apiKeys');
   const change = async (id: string, set: (update: typeof updated) => typeof updated): Promise<void> => {
-    const { numUpdatedRows } = await set(updated).where('id', '=', id).executeTakeFirst();
-    expectAffected(numUpdatedRows, 1, `There is no API key ${id}.`);
+    await mustChange(set(updated).where('id', '=', id), `There is no API key ${id}.`);
   };
   return {
     insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),
 
     byHash: (hash: Sha256): Promise<ApiKeyRecord | undefined> =>
       keys.where('hash', '=', hash).executeTakeFirst(),
-
-    /** The same with the project that it is for, as far as that is there. */
-    async withProject(hash: Sha256): Promise<KeyWithProject | undefined> {
-      const row = await db
-        .selectFrom('apiKeys')
-        .leftJoin('tokens', 'tokens.id', 'apiKeys.tokenId')
-        .leftJoin('flywheels', 'flywheels.tokenId', 'apiKeys.tokenId')
-        .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
-        .where('apiKeys.hash', '=', hash)
-        .executeTakeFirst();
-      return row && partsOf(row);
-    },
 
     get: (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst(),
 

@@ -1,30 +1,19 @@
 /** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention. */
-import { type Expression, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
 import type { Row } from '../schema.js';
-import { expectAffected, type Session } from '../session.js';
+import { changesOne, columnsBut, DONE, mustChange, PENDING, RUNNING, type Session } from '../session.js';
 
-export const REQUEST = [
-  ...['id', 'tokenId', 'keyId', 'operation', 'value', 'fingerprint', 'status', 'holder'],
-  ...['leaseUntilMs', 'reply', 'batchId', 'dateCreated'],
-] as const as readonly (keyof RequestRecord)[];
+export const REQUEST = columnsBut('requests', 'dayCount');
 
-// Literals, because a partial index serves only a condition that is written out.
-const RUNNING = sql.lit('running' as const);
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
-const DONE = sql.lit('done' as const);
-const PENDING = sql.lit('PENDING' as const);
 
-/** Burns of a request that are pending, or that a fork may still take back: for them it is kept. */
-const openBurns = ({ db }: Session, requestId: Expression<string>) =>
-  db
-    .selectFrom('burns')
-    .select('burns.sequence')
-    .where('burns.requestId', '=', requestId)
-    .where(({ or, eb }) => or([eb('burns.status', '=', PENDING), eb('burns.watchedSlot', 'is not', null)]));
+/** Has a request no burns that are pending, or that a fork may still take back? For them it is kept. */
+const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id
+  and (burns.status = ${PENDING} or burns.watched_slot is not null))`;
 
 /** Ids of the requests that came with an idempotency key, whatever they are about. */
 export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: string) =>
@@ -34,10 +23,6 @@ export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: str
     .where('requests.tokenId', '=', tokenId)
     .where('requests.operation', 'in', KEYED)
     .where('requests.value', '=', idempotencyKey);
-
-/** @returns whether the one request that it is about was there as it was expected. */
-const isOne = async (change: Promise<{ readonly numUpdatedRows: bigint }>): Promise<boolean> =>
-  (await change).numUpdatedRows === 1n;
 
 export const requestRepository = (session: Session) => {
   const { db } = session;
@@ -67,11 +52,7 @@ export const requestRepository = (session: Session) => {
     },
 
     find: (tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined> =>
-      requests
-        .where('tokenId', '=', tokenId)
-        .where('operation', '=', operation)
-        .where('value', '=', value)
-        .executeTakeFirst(),
+      requests.where(({ and }) => and({ tokenId, operation, value })).executeTakeFirst(),
 
     get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
 
@@ -82,26 +63,25 @@ export const requestRepository = (session: Session) => {
     claim: (
       { id, leaseUntilMs }: Pick<RequestRecord, 'id' | 'leaseUntilMs'>,
       lease: Pick<RequestRecord, 'holder' | 'leaseUntilMs'>,
-    ): Promise<boolean> =>
-      isOne(running(id, lease).where('leaseUntilMs', '=', leaseUntilMs).executeTakeFirst()),
+    ): Promise<boolean> => changesOne(running(id, lease).where('leaseUntilMs', '=', leaseUntilMs)),
 
     /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      isOne(running(id, { leaseUntilMs }).where('holder', '=', holder).executeTakeFirst()),
+      changesOne(running(id, { leaseUntilMs }).where('holder', '=', holder)),
 
     /** Gives a lease up, if it is still held so. @returns whether it was. */
     release: (id: string, holder: string): Promise<boolean> =>
-      isOne(running(id, { holder: null, leaseUntilMs: 0 }).where('holder', '=', holder).executeTakeFirst()),
+      changesOne(running(id, { holder: null, leaseUntilMs: 0 }).where('holder', '=', holder)),
 
-    async linkBatch(id: string, batchId: string): Promise<void> {
-      const { numUpdatedRows } = await update(id, { batchId }).executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no request ${id} to link to a batch.`);
-    },
+    linkBatch: (id: string, batchId: string): Promise<void> =>
+      mustChange(update(id, { batchId }), `There is no request ${id} to link to a batch.`),
 
-    async complete(id: string, reply: string): Promise<void> {
-      const { numUpdatedRows } = await running(id, { status: 'done', reply }).executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, `There is no running request ${id} to complete.`);
-    },
+    complete: (id: string, reply: string): Promise<void> =>
+      mustChange(running(id, { status: 'done', reply }), `There is no running request ${id} to complete.`),
+
+    /** The same, if the request is still held so. @returns whether it was. */
+    completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
+      changesOne(running(id, { status: 'done', reply }).where('holder', '=', holder)),
 
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
     reopen: async (id: string): Promise<void> =>
@@ -112,7 +92,7 @@ export const requestRepository = (session: Session) => {
       const { numDeletedRows } = await db
         .deleteFrom('requests')
         .where('id', '=', id)
-        .where(({ not, exists, ref }) => not(exists(openBurns(session, ref('requests.id')))))
+        .where(HAS_ENDED)
         .executeTakeFirst();
       if (numDeletedRows === 0n && (await requests.where('id', '=', id).executeTakeFirst()) !== undefined)
         throw new FlywheelError('ERR_INTERNAL', `Burns of request ${id} may still land.`);
@@ -145,7 +125,7 @@ export const requestRepository = (session: Session) => {
         .select('requests.id')
         .where('status', '=', DONE)
         .where('dayCount', '<', (await countDays()) - olderThanDays)
-        .where(({ not, exists, ref }) => not(exists(openBurns(session, ref('requests.id')))))
+        .where(HAS_ENDED)
         .limit(atMost);
       const { numDeletedRows } = await db.deleteFrom('requests').where('id', 'in', old).executeTakeFirst();
       return Number(numDeletedRows);

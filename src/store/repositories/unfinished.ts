@@ -1,7 +1,7 @@
 /** Work that was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
 import type { RequestRecord } from '../records.js';
-import type { Session } from '../session.js';
+import { PENDING, RUNNING, type Session } from '../session.js';
 import { REQUEST } from './requests.js';
 
 /** Who takes, and what. */
@@ -21,78 +21,34 @@ export interface TakenRequest {
   readonly from: string | null;
 }
 
-// Literals, because a partial index serves only a condition that is written out.
-const RUNNING = sql.lit('running' as const);
-const PENDING = sql.lit('PENDING' as const);
-const QUEUED = sql.lit('AVAILABLE_TO_QUEUE' as const);
-const FINALIZED = sql.lit('FINALIZED' as const);
-
-const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id);
-
 /** In the order in which it was begun; of one project, or of all. */
 export const unfinishedRepository = ({ db, database }: Session) => {
-  /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
-  const executions = db
-    .selectFrom('batches')
-    .select('id')
-    .where('status', '=', FINALIZED)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('bundles')
-          .select('bundles.id')
-          .whereRef('bundles.batchId', '=', 'batches.id')
-          .where('bundles.phase', 'in', ['OPERATOR_APPROVAL', 'EXECUTE'])
-          .where('bundles.status', 'in', ['PENDING', 'LANDED']),
-      ),
-    )
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('issuedVotes')
-            .select('issuedVotes.signature')
-            .whereRef('issuedVotes.batchId', '=', 'batches.id')
-            .where('issuedVotes.kind', '<>', 'approve'),
-        ),
-      ),
-    )
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('bundles')
-            .select('bundles.id')
-            .whereRef('bundles.batchId', '=', 'batches.id')
-            .where('bundles.phase', '=', 'CANCEL'),
-        ),
-      ),
-    );
-  const idsIn = async (found: typeof executions, tokenId: string | null): Promise<readonly string[]> =>
-    idsOf(
-      await found
-        .$if(tokenId !== null, (all) => all.where('tokenId', '=', tokenId as string))
-        .orderBy('ordinal')
-        .execute(),
-    );
   const batches = db.selectFrom('batches').select('id');
+  /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
+  const executions = batches.where('status', '=', 'FINALIZED').where(
+    sql<boolean>`exists (select 1 from bundles where bundles.batch_id = batches.id
+        and phase in ('OPERATOR_APPROVAL', 'EXECUTE') and bundles.status in ('PENDING', 'LANDED'))
+      and not exists (select 1 from bundles where bundles.batch_id = batches.id and phase = 'CANCEL')
+      and not exists (select 1 from issued_votes where issued_votes.batch_id = batches.id and kind <> 'approve')`,
+  );
+  const idsIn = async (found: typeof batches, tokenId: string | null): Promise<readonly string[]> => {
+    const own = tokenId === null ? found : found.where('tokenId', '=', tokenId);
+    return (await own.orderBy('ordinal').execute()).map(({ id }) => id);
+  };
 
   return {
     /** Ids of requests that have pending burns. */
     async burnRequests(tokenId: string | null = null): Promise<readonly string[]> {
-      const rows = await db
-        .selectFrom('burns')
-        .select('requestId')
-        .distinct()
-        .where('status', '=', PENDING)
-        .$if(tokenId !== null, (all) => all.where('tokenId', '=', tokenId as string))
-        .execute();
-      return rows.map(({ requestId }) => requestId);
+      const pending = db.selectFrom('burns').select('requestId').distinct().where('status', '=', PENDING);
+      const own = tokenId === null ? pending : pending.where('tokenId', '=', tokenId);
+      return (await own.execute()).map(({ requestId }) => requestId);
     },
 
     /**
      * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
      * is taking at this very time is passed over.
      */
-    async takeBurns(terms: TakeTerms): Promise<TakenRequest | undefined> {
-      const { lease, nowMs, except, tokenId = null } = terms;
+    async takeBurns({ lease, nowMs, except, tokenId = null }: TakeTerms): Promise<TakenRequest | undefined> {
       let free = db
         .selectFrom('requests')
         .select(['id', 'holder'])
@@ -101,13 +57,8 @@ export const unfinishedRepository = ({ db, database }: Session) => {
         .where(({ or, eb }) =>
           or([eb('leaseUntilMs', '<=', nowMs), eb('leaseUntilMs', '>', lease.leaseUntilMs)]),
         )
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('burns')
-              .select('sequence')
-              .whereRef('burns.requestId', '=', 'requests.id')
-              .where('burns.status', '=', PENDING),
-          ),
+        .where(
+          sql<boolean>`exists (select 1 from burns where burns.request_id = requests.id and burns.status = ${PENDING})`,
         )
         .orderBy('dateCreated')
         .orderBy('id')
@@ -118,18 +69,13 @@ export const unfinishedRepository = ({ db, database }: Session) => {
       const found = await free.executeTakeFirst();
       if (found === undefined) return undefined;
       // Its row is locked, or nobody else writes.
-      const request = await db
-        .updateTable('requests')
-        .set(lease)
-        .where('id', '=', found.id)
-        .returning(REQUEST)
-        .executeTakeFirstOrThrow();
-      return { request, from: found.holder };
+      const taken = db.updateTable('requests').set(lease).where('id', '=', found.id).returning(REQUEST);
+      return { request: await taken.executeTakeFirstOrThrow(), from: found.holder };
     },
 
     /** Ids of batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */
     setUps: (tokenId: string | null = null): Promise<readonly string[]> =>
-      idsIn(batches.where('status', '=', QUEUED).where('initResult', 'is', null), tokenId),
+      idsIn(batches.where('status', '=', 'AVAILABLE_TO_QUEUE').where('initResult', 'is', null), tokenId),
 
     /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
     executions: (tokenId: string | null = null): Promise<readonly string[]> => idsIn(executions, tokenId),

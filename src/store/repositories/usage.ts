@@ -1,8 +1,9 @@
 /** What counts against the daily caps: what has landed on a day, and all that may still land on it. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { expectAffected, insertAll, type Session } from '../session.js';
+import { insertAll, PENDING, type Session } from '../session.js';
 
 /** What of a batch may still land, and on which days it counts. */
 export type UsageHold = Row<'usageHolds'>;
@@ -13,37 +14,44 @@ export type UsageKind = UsageHold['kind'];
 /** What is counted, and on which day. */
 export type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
-// A literal, because a partial index serves only a condition that is written out.
-const PENDING = sql.lit('PENDING' as const);
+/** Amounts that count on a day: what has landed, pending burns of that day and of earlier ones, and the holds that cover it. */
+export const amountsOn = (
+  { tokenId, kind, day }: Pick<UsageCounter, 'tokenId' | 'kind'> & { readonly day: RawBuilder<UtcDay> },
+  exceptBatch = '',
+) => {
+  // A burn that is pending may land on the day it was asked for, and on any later one.
+  const pending = sql`union all select amount from burns
+    where token_id = ${tokenId} and status = ${PENDING} and day <= ${day}`;
+  return sql<{ amount: bigint }>`select landed as amount from daily_usage
+      where token_id = ${tokenId} and day = ${day} and kind = ${kind}
+    ${kind === 'burn' ? pending : sql``}
+    union all select amount from usage_holds
+      where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
+        and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}`;
+};
+
+/** Base units that have landed on a day. */
+export type Landed = UsageCounter & { readonly amount: bigint };
+
+/** Adds to counters in one statement, as PostgreSQL can. */
+export const countLanded = (landed: readonly Landed[]) => {
+  const rows = landed.map(
+    ({ tokenId, day, kind, amount }) => sql`(${tokenId}, ${day}, ${kind}, lpad(${`${amount}`}, 20, '0'))`,
+  );
+  return sql`insert into daily_usage (token_id, day, kind, landed) values ${sql.join(rows)}
+    on conflict (token_id, day, kind) do update
+    set landed = lpad((daily_usage.landed::numeric + excluded.landed::numeric)::text, 20, '0')`;
+};
 
 export const usageRepository = (session: Session) => {
   const { db, database } = session;
-  const landedOn = async ({ tokenId, day, kind }: UsageCounter): Promise<bigint | undefined> =>
-    (
-      await db
-        .selectFrom('dailyUsage')
-        .select('landed')
-        .where('tokenId', '=', tokenId)
-        .where('day', '=', day)
-        .where('kind', '=', kind)
-        .executeTakeFirst()
-    )?.landed;
-
   return {
     /**
      * Base units of a day: landed, pending burns of that day and of earlier ones, and the holds that cover it.
      * @param exceptBatch - whose holds are left out.
      */
     async used({ tokenId, day, kind }: UsageCounter, exceptBatch = ''): Promise<bigint> {
-      // A burn that is pending may land on the day it was asked for, and on any later one.
-      const pending = sql`union all select amount from burns
-        where token_id = ${tokenId} and status = ${PENDING} and day <= ${day}`;
-      const { rows } = await sql<{ amount: bigint }>`select landed as amount from daily_usage
-          where token_id = ${tokenId} and day = ${day} and kind = ${kind}
-        ${kind === 'burn' ? pending : sql``}
-        union all select amount from usage_holds
-          where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
-            and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}`.execute(db);
+      const { rows } = await amountsOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
       return rows.reduce((total, { amount }) => total + amount, 0n);
     },
 
@@ -59,37 +67,35 @@ export const usageRepository = (session: Session) => {
 
     /** @param amount - below zero for what a fork has taken back. */
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
-      const { tokenId, day, kind } = counter;
-      if (database === 'postgres') {
-        await sql`insert into daily_usage (token_id, day, kind, landed)
-          values (${tokenId}, ${day}, ${kind}, lpad(${amount.toString()}, 20, '0'))
-          on conflict (token_id, day, kind) do update
-          set landed = lpad((daily_usage.landed::numeric + ${amount.toString()}::numeric)::text, 20, '0')`.execute(
-          db,
-        );
+      if (database === 'postgres' && amount > 0n) {
+        await countLanded([{ ...counter, amount }]).execute(db);
         return;
       }
-      const before = await landedOn(counter);
-      if (before === undefined) {
-        await insertAll(session, 'dailyUsage', [{ ...counter, landed: amount }]);
-        return;
-      }
-      const { numUpdatedRows } = await db
-        .updateTable('dailyUsage')
-        .set({ landed: before + amount })
-        .where('tokenId', '=', tokenId)
-        .where('day', '=', day)
-        .where('kind', '=', kind)
+      const known = db.selectFrom('dailyUsage').select('landed');
+      const { landed: before = 0n } =
+        (await known.where(({ and }) => and({ ...counter })).executeTakeFirst()) ?? {};
+      const landed = before + amount;
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('dailyUsage')
+        .values({ ...counter, landed })
         // Only on top of what was read.
-        .where('landed', '=', before)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tokenId', 'day', 'kind'])
+            .doUpdateSet({ landed })
+            .where('dailyUsage.landed', '=', before),
+        )
         .executeTakeFirst();
-      expectAffected(numUpdatedRows, 1, 'The daily usage changed while it was being counted.');
+      invariant(numInsertedOrUpdatedRows === 1n, 'The daily usage changed while it was being counted.');
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */
     async setHold(hold: UsageHold): Promise<void> {
       const { batchId, kind } = hold;
-      await db.deleteFrom('usageHolds').where('batchId', '=', batchId).where('kind', '=', kind).execute();
+      await db
+        .deleteFrom('usageHolds')
+        .where(({ and }) => and({ batchId, kind }))
+        .execute();
       if (hold.amount > 0n) await insertAll(session, 'usageHolds', [hold]);
     },
 

@@ -13,9 +13,10 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteConnection } from '../../files/sqlite-connection.js';
 import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
 import { toCell } from '../columns.js';
+import { lockedTooLong } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
-import { lockedTooLong, toStoreError } from './errors.js';
+import { toStoreError } from './errors.js';
 
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;

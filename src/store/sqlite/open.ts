@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/directories.js';
 import { watchFile } from '../../files/read-file.js';
@@ -13,14 +14,16 @@ import {
   prepareSqliteFile,
   type SqliteConnection,
 } from '../../files/sqlite-connection.js';
-import { isBusy } from '../../files/sqlite-errors.js';
+import { fileReplaced, isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
+import { lockedTooLong, storeClosed } from '../errors.js';
 import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION } from '../migrations.js';
 import { Mutex } from '../mutex.js';
+import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
 import { asReadError, readerOver, writerOver } from './connection.js';
-import { lockedTooLong, storeClosed, storeName, storeReplaced, toStoreError } from './errors.js';
+import { storeName, toStoreError } from './errors.js';
 
 export interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */
@@ -118,29 +121,36 @@ interface Place {
   readonly check: () => void;
 }
 
-/** Reads beside the transactions of a writer, each of one state. */
-function readsOf(
-  { path, busyTimeoutMs, clock, check }: Place,
-  connection: SqliteConnection,
-): Transactions['read'] {
-  const db = readerOver(connection, path);
+/** Reads beside the transactions of a writer, each of one state; the connection is opened by the first. */
+function readsOf({ path, busyTimeoutMs, clock, check }: Place, connect: Connect) {
+  let connection: SqliteConnection | undefined;
+  let db: Kysely<Tables> | undefined;
   const turns = new Mutex(busyTimeoutMs, () =>
     lockedTooLong(path, busyTimeoutMs, 'another read of this process'),
   );
-  return async (work) => {
+  const open = (): Kysely<Tables> => {
+    try {
+      connection = connect({ use: 'reader', busyTimeoutMs, inspect: (own) => refuseForeign(own, path) });
+      refuseNewer(readVersion(connection), path);
+      return readerOver(connection, path);
+    } catch (error) {
+      throw toStoreError(error, path);
+    }
+  };
+  const read: Transactions['read'] = async (work) => {
     check();
+    db ??= open();
+    const reader = db.transaction();
     try {
       return await turns.run(() =>
-        db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
+        reader.execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
       );
     } catch (error) {
       throw asReadError(error);
     }
   };
+  return { read, close: (): void => void connection?.close() };
 }
-
-const connectReader = (connect: Connect, path: string, busyTimeoutMs: number): SqliteConnection =>
-  connect({ use: 'reader', busyTimeoutMs, inspect: (connection) => refuseForeign(connection, path) });
 
 /**
  * Opens the store, and makes it first when needed. Nothing but one small read is done for a store that is up to date.
@@ -170,19 +180,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     let isClosed = false;
     const check = (): void => {
       if (isClosed) throw storeClosed(path);
-      if (!isSameFile()) throw storeReplaced(path);
+      if (!isSameFile()) throw fileReplaced(storeName(path));
     };
-    let reader: SqliteConnection | undefined;
-    let read: Transactions['read'] | undefined;
-    const openReads = (): Transactions['read'] => {
-      check();
-      try {
-        reader = connectReader(connect, path, busyTimeoutMs);
-        return readsOf({ path, busyTimeoutMs, clock, check }, reader);
-      } catch (error) {
-        throw toStoreError(error, path);
-      }
-    };
+    const reads = readsOf({ path, busyTimeoutMs, clock, check }, connect);
     return createStore(
       {
         async write(work) {
@@ -191,16 +191,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
             db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
           );
         },
-        async read(work) {
-          read ??= openReads();
-          return read(work);
-        },
+        read: reads.read,
         latestMs: () => clock.nowMs(),
         async close(ended) {
           if (isClosed) return;
           isClosed = true;
           await ended;
-          reader?.close();
+          reads.close();
           foldLog(writer, path);
           writer.close();
         },
@@ -225,21 +222,19 @@ export async function lookIntoSqliteStore<Found>(
   const connect = await loadSqlite(storeName(path));
   try {
     prepareSqliteFile(storeName(path), false);
-    const reader = connectReader(connect, path, BUSY_TIMEOUT_MS);
-    try {
-      refuseNewer(readVersion(reader), path);
-      const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock, check: () => undefined };
-      const read = readsOf(place, reader);
-      const store = createStore(
-        { read, write: refuseToWrite, latestMs: () => systemClock.nowMs(), close: async () => undefined },
-        () => '',
-      );
-      return await store.read(look);
-    } finally {
-      reader.close();
-    }
   } catch (error) {
     throw toStoreError(error, path);
+  }
+  const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock, check: () => undefined };
+  const { read, close } = readsOf(place, connect);
+  const store = createStore(
+    { read, write: refuseToWrite, latestMs: () => systemClock.nowMs(), close: async () => close() },
+    () => '',
+  );
+  try {
+    return await store.read(look);
+  } finally {
+    await store.close();
   }
 }
 

@@ -43,6 +43,13 @@ const OF_FRESH: readonly TableName[] = ['auditLog', 'notedDays'];
 const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `The store ${what}; nothing was copied.`, more);
 
+const elseThere = (): FlywheelError =>
+  refuse('cannot go where something else is', {
+    hint: 'Copy into a database in which nothing is registered yet.',
+  });
+const notAgain = (table: string): FlywheelError =>
+  refuse(`was not found again as it is in ${table} after it was written`);
+
 /** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
 function asWritten(name: TableName, row: AnyRow, place: ProjectPlace | undefined): AnyRow {
   if (name === 'flywheels') return { ...row, ...place };
@@ -65,18 +72,12 @@ async function* rowsOf(tx: StoreTransaction, name: TableName, place?: ProjectPla
   for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, place));
 }
 
-/** Digest of a table, of which each page is handed on. */
-async function digestOf(
-  name: TableName,
-  pages: Pages,
-  take: (page: readonly AnyRow[]) => Promise<void> = async () => undefined,
-): Promise<TableDigest> {
+async function digestOf(name: TableName, pages: Pages): Promise<TableDigest> {
   const hash = createHash('sha256');
   let rows = 0;
   for await (const page of pages) {
     for (const row of page) hash.update(lineOf(name, row));
     rows += page.length;
-    await take(page);
   }
   return { name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 };
 }
@@ -92,19 +93,22 @@ async function missingActs(source: StoreTransaction, target: StoreTransaction): 
   return acts.length - found;
 }
 
-/** @returns the first table that stands otherwise in the target. */
-async function differing(
-  source: StoreTransaction,
-  target: StoreTransaction,
-  digests: readonly TableDigest[],
-): Promise<string | undefined> {
-  for (const [at, name] of COPIED.entries()) {
-    const [expected, isEqual] = [digests[at], name !== 'auditLog'];
-    const found = isEqual ? await digestOf(name, rowsOf(target, name)) : expected;
-    if (found?.sha256 !== expected?.sha256) return sqlName(name);
-    if (!isEqual && (await missingActs(source, target)) > 0) return sqlName(name);
+/** @returns the tables of the source, and the first that stands otherwise in the target. */
+async function compare(source: StoreTransaction, target: StoreTransaction, place?: ProjectPlace) {
+  const tables: TableDigest[] = [];
+  const wrong: string[] = [];
+  for (const name of COPIED) {
+    const own = await digestOf(name, rowsOf(source, name, place));
+    tables.push(own);
+    const isThere =
+      name === 'auditLog'
+        ? (await missingActs(source, target)) === 0
+        : (await digestOf(name, rowsOf(target, name))).sha256 === own.sha256;
+    if (!isThere) wrong.push(own.name);
   }
-  return undefined;
+  const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
+  if (here.genesis !== there.genesis) wrong.push('progress');
+  return { tables, wrong: wrong[0] };
 }
 
 async function isFresh(target: StoreTransaction): Promise<boolean> {
@@ -121,40 +125,27 @@ async function orRefused<Result>(what: string, work: () => Promise<Result>): Pro
   }
 }
 
-async function fill(
+async function fill(source: StoreTransaction, target: StoreTransaction, place?: ProjectPlace): Promise<void> {
+  await target.rows.clear('notedDays');
+  for (const name of COPIED)
+    for await (const page of rowsOf(source, name, place))
+      await orRefused(sqlName(name), () =>
+        target.rows.insert(name, name === 'auditLog' ? page.map(({ ordinal: _, ...row }) => row) : page),
+      );
+  await target.rows.takeOver((await source.lineages.progress()).genesis);
+}
+
+async function copyInto(
   source: StoreTransaction,
   target: StoreTransaction,
   { place, check = async () => undefined }: CopyTerms,
-): Promise<readonly TableDigest[]> {
-  await target.rows.clear('notedDays');
-  const tables: TableDigest[] = [];
-  for (const name of COPIED) {
-    const insert = (page: readonly AnyRow[]): Promise<void> =>
-      orRefused(sqlName(name), () =>
-        target.rows.insert(name, name === 'auditLog' ? page.map(({ ordinal: _, ...row }) => row) : page),
-      );
-    tables.push(await digestOf(name, rowsOf(source, name, place), insert));
-  }
-  await target.rows.takeOver((await source.lineages.progress()).genesis);
-  const wrong = await differing(source, target, tables);
-  if (wrong !== undefined) throw refuse(`was not found again as it is in ${wrong} after it was written`);
-  await check(target);
-  return tables;
-}
-
-async function compare(
-  source: StoreTransaction,
-  target: StoreTransaction,
-  { place }: CopyTerms,
-): Promise<readonly TableDigest[]> {
-  const tables: TableDigest[] = [];
-  for (const name of COPIED) tables.push(await digestOf(name, rowsOf(source, name, place)));
-  const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
-  if (here.genesis === there.genesis && (await differing(source, target, tables)) === undefined)
-    return tables;
-  throw refuse('cannot go where something else is', {
-    hint: 'Copy into a database in which nothing is registered yet.',
-  });
+): Promise<Copied> {
+  const wasThere = !(await isFresh(target));
+  if (!wasThere) await fill(source, target, place);
+  const { tables, wrong } = await compare(source, target, place);
+  if (wrong !== undefined) throw wasThere ? elseThere() : notAgain(wrong);
+  if (!wasThere) await check(target);
+  return { tables, wasThere };
 }
 
 /**
@@ -169,10 +160,5 @@ export const copyStore = (
 ): Promise<Copied> =>
   from.read((source) =>
     // What rows refer to is looked for when all of them are there.
-    orRefused('what its rows refer to', () =>
-      to.transaction(async (target) => {
-        if (await isFresh(target)) return { tables: await fill(source, target, terms), wasThere: false };
-        return { tables: await compare(source, target, terms), wasThere: true };
-      }),
-    ),
+    orRefused('what its rows refer to', () => to.transaction((target) => copyInto(source, target, terms))),
   );

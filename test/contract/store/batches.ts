@@ -3,10 +3,20 @@ import { describe, expect, it } from 'vitest';
 import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
 import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
 import type { MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
-import type { Store } from '../../../src/store/store.js';
+import type { Store, StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { aBatch, aBundle, aBurn, aRequest, aVote, INIT_RESULT, LATER, RESULT } from '../../support/store.js';
+import {
+  aBatch,
+  aBundle,
+  aBurn,
+  aRequest,
+  aVote,
+  CREATED,
+  INIT_RESULT,
+  LATER,
+  RESULT,
+} from '../../support/store.js';
 
 const anOutcome = (sequence: number, dateSettled: string): BurnOutcome => ({
   ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null },
@@ -212,7 +222,38 @@ export function batches(store: () => Store): void {
       expect(await places({ types: ['OTHER'] })).toStrictEqual([1, 2]);
       expect(await places({ proofHashes: [pipeline.proofHash] })).toContain(3);
       expect(await places({ since: '2026-01-03', until: '2026-01-05' })).toStrictEqual([1, 2, 3]);
+      expect(await places({ signature: 'first' })).toStrictEqual([3]);
+      expect(await places({ signature: aBurn(2).signature })).toStrictEqual([0]);
+      expect(await places({ signature: 'unknown' })).toStrictEqual([]);
+      expect(await places({ batchId: 'a' })).toStrictEqual([1, 2, 3]);
+      expect(await places({ batchId: 'a', kind: 'BURN' })).toStrictEqual([3]);
+      expect(await places({ batchId: 'a', signature: aBurn(2).signature })).toStrictEqual([]);
+      expect(await places({ recipient: 'recipient', batchId: 'b' })).toStrictEqual([]);
       expect(await moved({ tokenId: 'token-2' })).toStrictEqual([]);
+      expect(await moved({ tokenId: 'token-2', batchId: 'a' })).toStrictEqual([]);
+    });
+
+    it('marks as landed only what has not landed yet', async () => {
+      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
+      await store().transaction((tx) =>
+        tx.batches.insert(aRequest(), aBatch({ id: 'a', pipelines: [pipeline, pipeline] }), []),
+      );
+      const landed = async () =>
+        (await store().read((tx) => tx.pipelines.list({ batchId: 'a', from: 0, limit: 9 }))).map(
+          ({ signature, dateLanded }) => [signature, dateLanded],
+        );
+      const refused = (work: (tx: StoreTransaction) => Promise<void>) =>
+        expect(store().transaction(work)).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      await store().transaction((tx) => tx.pipelines.land('a', 0, ['first'], CREATED));
+      await refused((tx) => tx.pipelines.land('a', 0, ['again', 'second'], LATER));
+      await refused((tx) => tx.pipelines.landElsewhere('a', [1, 0], LATER));
+      await refused((tx) => tx.pipelines.land('a', 2, ['third'], LATER));
+      expect(await landed()).toStrictEqual([
+        ['first', CREATED],
+        [null, null],
+      ]);
+      await store().transaction((tx) => tx.pipelines.landElsewhere('a', [1], LATER));
+      expect((await landed())[1]).toStrictEqual([null, LATER]);
     });
 
     it('knows when one was cancelled and closed, and adds up the rent of all others', async () => {

@@ -3,23 +3,32 @@ import { describe, expect, it } from 'vitest';
 import type { BurnOutcome } from '../../../src/store/records.js';
 import type { BurnFilter, BurnSumsQuery } from '../../../src/store/repositories/burns.js';
 import type { Store } from '../../../src/store/store.js';
-import { aBurn, aRequest, CREATED, LATER, pending, settled, success } from '../../support/store.js';
+import {
+  aBurn,
+  aRequest,
+  CREATED,
+  LATER,
+  numbersOf,
+  pending,
+  settled,
+  success,
+} from '../../support/store.js';
 
 /** Burns, one by one and many at once. */
 export function burns(store: () => Store): void {
   describe('burns', () => {
     it('gives out rising numbers, none twice, also when a transaction is rolled back', async () => {
       const [first, second] = await store().transaction(async (tx) => [
-        await tx.burns.reserveSequences(3),
-        await tx.burns.reserveSequences(1),
+        await numbersOf(tx, 3),
+        await numbersOf(tx, 1),
       ]);
       await store()
         .transaction(async (tx) => {
-          await tx.burns.reserveSequences(10);
+          await numbersOf(tx, 10);
           throw new RangeError('no');
         })
         .catch(() => undefined);
-      const third = await store().transaction((tx) => tx.burns.reserveSequences(1));
+      const third = await store().transaction((tx) => numbersOf(tx, 1));
       expect([first, second]).toStrictEqual([[1, 2, 3], [4]]);
       // A database that many write at once leaves out those of the transaction that was rolled back.
       expect([5, 15]).toContain(third?.[0]);

@@ -8,6 +8,7 @@ import { constraints } from './constraints.js';
 import { landings } from './landings.js';
 import { registrations } from './registrations.js';
 import { requests } from './requests.js';
+import { rules } from './rules.js';
 import { transactions } from './transactions.js';
 import { unfinished } from './unfinished.js';
 import { usage } from './usage.js';
@@ -30,6 +31,7 @@ export function storeContract(database: string, openStore: OpenStore, isWhole = 
     usage(() => store);
     bundles(() => store);
     transactions(() => under);
+    rules(() => under);
     if (!isWhole) return;
     registrations(() => store);
     batches(() => store);

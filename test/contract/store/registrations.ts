@@ -4,7 +4,7 @@ import type { NewAuditEntry } from '../../../src/store/records.js';
 import type { AuditFilter } from '../../../src/store/repositories/audit.js';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { aFlywheel, anApiKey, aToken, CREATED, LATER } from '../../support/store.js';
+import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from '../../support/store.js';
 
 /** Tokens, flywheels and keys. */
 export function registrations(store: () => Store): void {
@@ -34,23 +34,33 @@ export function registrations(store: () => Store): void {
         await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: aFlywheel().multisig }));
         await tx.apiKeys.insert(lone);
       });
-      const [key, ofTokenOnly, unknown] = await store().read(async ({ apiKeys }) => [
-        await apiKeys.withProject(sha256('key-1')),
-        await apiKeys.withProject(sha256('key-2')),
-        await apiKeys.withProject(sha256('key-3')),
-      ]);
-      expect(key).toStrictEqual({ key: anApiKey(), token: aToken(), flywheel: aFlywheel() });
+      const [key, ofTokenOnly, unknown] = await Promise.all(
+        ['key-1', 'key-2', 'key-3'].map((one) => store().findKey(sha256(one))),
+      );
+      const nowMs = expect.any(Number);
+      const nothing = { earlier: undefined, nowMs };
+      expect(key).toStrictEqual({ key: anApiKey(), token: aToken(), flywheel: aFlywheel(), ...nothing });
       expect(ofTokenOnly).toMatchObject({ key: lone, token: { id: 'token-2' }, flywheel: undefined });
       expect(unknown).toBeUndefined();
     });
 
+    it('finds beside a key the request that is known by an idempotency key', async () => {
+      const request = aRequest();
+      const { operation, value } = request;
+      const earlier = async (asked: { operation: typeof operation; value: string }) =>
+        (await store().findKey(sha256('key-1'), asked))?.earlier;
+      expect(await earlier({ operation, value })).toMatchObject(request);
+      expect(await earlier({ operation, value: 'another' })).toBeUndefined();
+      expect(await earlier({ operation: 'initBatch', value })).toBeUndefined();
+    });
+
     it('tells of a key and its project as they stand at each time, whatever was told before', async () => {
       const hash = sha256('key-1');
-      const found = () => store().read((tx) => tx.apiKeys.withProject(hash));
+      const found = async () => ({ ...(await store().findKey(hash)), nowMs: 0 });
       const before = await found();
       const undone = store().transaction(async (tx) => {
         await tx.apiKeys.revoke('key-1', LATER);
-        expect((await tx.apiKeys.withProject(hash))?.key.dateRevoked).toBe(LATER);
+        expect((await tx.apiKeys.byHash(hash))?.dateRevoked).toBe(LATER);
         throw new Error('undone');
       });
       await expect(undone).rejects.toThrow('undone');
@@ -63,9 +73,9 @@ export function registrations(store: () => Store): void {
         maxBatchRent: null,
       };
       await store().transaction((tx) => tx.flywheels.setPlace('flywheel-1', place));
-      expect((await found())?.flywheel?.place).toStrictEqual(place);
+      expect((await found()).flywheel?.place).toStrictEqual(place);
       await store().transaction((tx) => tx.apiKeys.revoke('key-1', LATER));
-      expect((await found())?.key.dateRevoked).toBe(LATER);
+      expect((await found()).key?.dateRevoked).toBe(LATER);
     });
 
     it('knows nothing of what was not inserted', async () => {

@@ -66,6 +66,20 @@ export function requests(store: () => Store): void {
       expect(await renew('holder-2')).toBe(false);
     });
 
+    it('is ended while it runs, by whoever has it', async () => {
+      const end = (holder: string): Promise<boolean> =>
+        store().transaction((tx) => tx.requests.completeHeld('request-1', holder, `"${holder}"`));
+      await store().transaction((tx) => tx.requests.claim(aRequest(), SECOND));
+      expect([await end('holder-1'), await end('holder-2'), await end('holder-2')]).toEqual([
+        false,
+        true,
+        false,
+      ]);
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toMatchObject({
+        ...{ status: 'done', reply: '"holder-2"' },
+      });
+    });
+
     it('lists the running ones, oldest first, and forgets a removed one', async () => {
       const older = aRequest({ id: 'request-0', value: 'older', dateCreated: '2026-01-01T00:00:00.000Z' });
       await store().transaction((tx) => tx.requests.insert(older));

@@ -1,6 +1,6 @@
 /** Who sees what, when, and who waits for whom. */
 import { describe, expect, it } from 'vitest';
-import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
+import { aBurn, aRequest, numbersOf, type StoreUnderTest } from '../../support/store.js';
 
 /** Who sees what, when, and who waits for whom. */
 export function transactions(under: () => StoreUnderTest): void {
@@ -99,7 +99,7 @@ export function transactions(under: () => StoreUnderTest): void {
       const firsts = await Promise.all(
         [store, other, store, other, store, other].map((each) =>
           each.transaction(async (tx) => {
-            const [first = 0] = await tx.burns.reserveSequences(10);
+            const [first = 0] = await numbersOf(tx, 10);
             await new Promise(setImmediate);
             await tx.burns.insertMany(aRequest(), [aBurn(first)]);
             return first;

@@ -23,7 +23,8 @@ export function usage(store: () => Store): void {
         await tx.usage.addLanded(counter, 18_446_744_073_709_551_000n);
         await tx.usage.addLanded(counter, 615n);
         await tx.usage.addLanded({ ...counter, kind: 'airdrop' }, 3n);
-        await tx.usage.addLanded({ ...counter, day: AFTER }, 5n);
+        await tx.usage.addLanded({ ...counter, day: AFTER }, 7n);
+        await tx.usage.addLanded({ ...counter, day: AFTER }, -2n);
       });
       expect([
         await used(DAY),
@@ -70,6 +71,30 @@ export function usage(store: () => Store): void {
         { ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n },
       ]);
       expect(await used(YEARS_LATER)).toBe(0n);
+    });
+
+    it('accepts burns on a day, with what is used of it, and counts them with their end', async () => {
+      const reserved = (today: UtcDay) =>
+        store().transaction(async (tx) => {
+          const { day: on, used: before } = await tx.burns.reserve('token-1', today, 0);
+          return [on, before];
+        });
+      expect(await reserved(DAY)).toStrictEqual([DAY, 0n]);
+      await store().transaction((tx) => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]));
+      const { amount } = aBurn(1);
+      expect(await reserved(AFTER)).toStrictEqual([AFTER, 2n * amount]);
+      const landed = { tokenId: 'token-1', kind: 'burn', amount } as const;
+      await store().transaction((tx) =>
+        tx.burns.settleMany(
+          [success(1), success(2)],
+          [
+            { ...landed, day: DAY },
+            { ...landed, day: AFTER },
+          ],
+        ),
+      );
+      // No day before the latest on which something has landed.
+      expect([await reserved(DAY), await used(DAY)]).toStrictEqual([[AFTER, amount], amount]);
     });
 
     it('loses no count when many add at once', async () => {

@@ -16,6 +16,7 @@ import {
   DAY,
   INIT_RESULT,
   LATER,
+  numbersOf,
   type OpenStore,
   openTemporarySqliteStore,
   RESULT,
@@ -51,7 +52,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.apiKeys.revoke('key-0', LATER);
     await tx.requests.insert(aRequest({ id: 'request-2', value: 'ключ 🔑 "\\' }));
     await tx.requests.complete('request-2', '{"success":true}');
-    await tx.burns.reserveSequences(3);
+    await numbersOf(tx, 3);
     await tx.burns.insertMany(
       aRequest(),
       [1, 2, 3].map((sequence) => aBurn(sequence)),
@@ -150,7 +151,7 @@ describe('into PostgreSQL', () => {
       holder: null,
       leaseUntilMs: 0,
     });
-    expect(await store.transaction((tx) => tx.burns.reserveSequences(1))).toEqual([4]);
+    expect(await store.transaction((tx) => numbersOf(tx, 1))).toEqual([4]);
     await store.transaction((tx) =>
       tx.batches.insert(aRequest(), aBatch({ id: 'batch-5', batchIndex: 9n }), []),
     );

@@ -1,28 +1,50 @@
-/** How much is asked of a database for one burn under a cap: each statement, those that begin and end transactions included. */
+/**
+ * How much is asked of a database for one burn under a cap, over HTTP: each statement, those that begin and end transactions and
+ * that of the rate limit included.
+ */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
-import { openDatabaseStore } from '../../support/postgres.js';
-import type { StoreUnderTest } from '../../support/store.js';
+import { type RunningServer, startServer } from '../../support/http.js';
+import { ask } from '../../support/http-serve.js';
+import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-const MOST = 20;
+const MOST = 14;
 
-let database: StoreUnderTest;
+let database: DatabaseUnderTest;
 let test: TestEngine;
+let server: RunningServer;
+let rateCounts: ReturnType<typeof openPostgresRateCounts>;
 beforeAll(async () => {
   database = await openDatabaseStore();
   test = await openTestEngine({ dailyBurn: '1000' }, { store: database.store });
+  rateCounts = openPostgresRateCounts({ url: database.url });
+  const { engine } = test;
+  const authenticate = (credential: Parameters<typeof engine.authenticate>[0]) =>
+    engine.authenticate(credential);
+  server = await startServer({ service: engine, authenticate, rateCounts });
 });
 afterAll(async () => {
+  await server.closeGracefully(1_000);
+  await rateCounts.close();
   await test.destroy();
   await database.dispose();
 });
 
 it(`asks for no more than ${MOST} statements`, async () => {
-  await test.engine.burn(aBurnRequest(1), test.project.call());
+  const burn = async (idempotencyKey: string): Promise<number> =>
+    (
+      await ask(`${server.url}/v1/tokenomics/burn`, test.project.key.reveal(), {
+        ...{ body: aBurnRequest(1), idempotencyKey },
+      })
+    ).status;
+  expect(await burn('one')).toBe(200);
   const asked = vi.spyOn(pg.Client.prototype, 'query');
-  await test.engine.burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'one-more' }));
-  const statements = asked.mock.calls.map(([statement]) => String(statement));
+  expect(await burn('one-more')).toBe(200);
+  const statements = (asked.mock.calls as unknown[][]).map(([one]) =>
+    typeof one === 'string' ? one : (one as { text: string }).text,
+  );
   asked.mockRestore();
   expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(MOST);
 });

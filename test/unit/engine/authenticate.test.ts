@@ -1,6 +1,6 @@
 /** Who may do what: one answer for every key that is not good, and the scope that each operation asks for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sha256, sha256 } from '../../../src/values/digest.js';
+import { sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { replacing } from '../../support/doubles.js';
 import { engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
@@ -29,14 +29,10 @@ describe('authenticate', () => {
     ];
     const asked: string[] = [];
     const store = replacing(test.store, {
-      read: (work) =>
-        test.store.read((tx) => {
-          const withProject = (hash: Sha256) => {
-            asked.push(hash);
-            return tx.apiKeys.withProject(hash);
-          };
-          return work(replacing(tx, { apiKeys: replacing(tx.apiKeys, { withProject }) }));
-        }),
+      findKey: (hash, of) => {
+        asked.push(hash);
+        return test.store.findKey(hash, of);
+      },
     });
     const engine = engineBeside(test, { store });
     const answers = await Promise.all(

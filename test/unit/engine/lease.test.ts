@@ -82,6 +82,30 @@ describe('an engine that stood still until another took over', () => {
     expect((await test.engine.status()).burned).toBe('1');
   });
 
+  it('writes no outcome of its burn any more', async () => {
+    const { opened, reached, open, reach } = gate();
+    const { chain } = test;
+    const standing = chainOver(chain, {
+      submit: async (...sent) => {
+        const receipt = await chain.submit(...sent);
+        reach();
+        await opened;
+        return receipt;
+      },
+    });
+    const call = test.project.call({ idempotencyKey: 'key-1' });
+    const lost = engineBeside(test, { chain: standing }).burn(aBurnRequest(1), call);
+    await reached;
+    clock.timeMs += LEASE_MS + 1;
+    const { value } = await engineBeside(test).burn(aBurnRequest(1), call);
+    open();
+    await expect(lost).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
+    expect((await test.engine.burn(aBurnRequest(1), call)).value).toEqual(value);
+    expect(await test.store.read((tx) => tx.rules.burned(test.project.registration.tokenId))).toBe(
+      1_000_000n,
+    );
+  });
+
   it.each([1, 2, 3])('sends nothing of its batch any more, after %i writes of it', async (writes) => {
     const pipelines = [aPipeline([burnAction(5)])];
     const { value } = await test.engine.initBatch({ pipelines }, test.project.call());

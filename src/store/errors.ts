@@ -1,0 +1,29 @@
+/** What a store of either database can fail with. */
+import { FlywheelError } from '../errors/flywheel-error.js';
+
+/** @param place - the file, or the address of the database without what is secret in it. */
+export const storeUnavailable = (
+  place: string,
+  what: string,
+  options: { hint?: string; cause?: unknown } = {},
+): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${place} ${what}.`, options);
+
+/** The write lock was not to be had in time. */
+export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
+  storeUnavailable(place, `is locked by ${by}; gave up after ${(waitedMs / 1_000).toLocaleString('en')} s`, {
+    hint: 'Wait until the other work on it is done, or stop it, then run again.',
+    cause,
+  });
+
+export const storeClosed = (place: string): FlywheelError =>
+  storeUnavailable(place, 'is closed', { hint: 'Run again; the process was shutting down.' });
+
+/** The statement is at fault, or the record: nothing of the database or the way to it. */
+export const statementFailed = (isRefusedRow: boolean, cause: unknown): FlywheelError =>
+  new FlywheelError(
+    'ERR_INTERNAL',
+    isRefusedRow
+      ? 'The store refused a record that breaks one of its rules.'
+      : 'The store could not run a statement.',
+    { cause },
+  );

@@ -1,0 +1,171 @@
+/** What all rows have to keep and no constraint can state, for either database; each is looked through from end to end. */
+import { sql } from 'kysely';
+import type { Session } from '../session.js';
+import { HALF, SUM } from './sums.js';
+
+/** A rule, and how many rows break it. */
+export interface Broken {
+  readonly name: string;
+  /** What those rows are. */
+  readonly what: string;
+  readonly wrong: number;
+}
+
+interface Rule extends Omit<Broken, 'wrong'> {
+  /** Selects what breaks it. */
+  readonly rows: string;
+  /** Where the other database keeps it by itself. */
+  readonly only?: Session['database'];
+}
+
+/** Exact sums of `amount` as two numbers that compare in this order. */
+const sums = (by: string, rows: string): string => `
+  select ${by}, high + low / ${HALF} as high, low % ${HALF} as low from (
+    select ${by}, cast(${SUM.high} as bigint) as high, cast(${SUM.low} as bigint) as low
+    from (${rows}) as amounts group by ${by}) as halves`;
+
+const more = (by: string, one: string, other: string): string => {
+  const isSame = by.split(', ').map((name) => `one.${name} = other.${name}`);
+  return `select 1 from (${sums(by, one)}) as one left join (${sums(by, other)}) as other on ${isSame.join(' and ')}
+    where (one.high, one.low) > (coalesce(other.high, 0), coalesce(other.low, 0))`;
+};
+
+const COUNTED = 'select token_id, kind, landed as amount from daily_usage';
+/** On the day of its landing, but none before the day that it was accepted for. */
+const LANDED_ON =
+  'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
+const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'SUCCESS'`;
+
+/** All that counts as landed. @param pipelines - which of those that have landed */
+const landed = (pipelines: string): string => `
+  select token_id, 'burn' as kind, amount from burns where status = 'SUCCESS'
+  union all select token_id, 'burn', burn from pipelines where ${pipelines}
+  union all select token_id, 'airdrop', airdrop from pipelines where ${pipelines}
+  union all select token_id, 'burn', burned from gaps where status = 'ACCEPTED'
+  union all select token_id, 'airdrop', airdropped from gaps where status = 'ACCEPTED'`;
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'file',
+    what: 'damaged pages or rows',
+    only: 'sqlite',
+    rows: "select 1 from pragma_integrity_check where integrity_check <> 'ok'",
+  },
+  {
+    name: 'references',
+    what: 'rows that refer to nothing',
+    only: 'sqlite',
+    rows: 'select 1 from pragma_foreign_key_check',
+  },
+  {
+    name: 'caps',
+    what: 'days on which more has landed than their cap',
+    rows: `select 1 from daily_usage join flywheels on flywheels.token_id = daily_usage.token_id
+      where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end`,
+  },
+  {
+    name: 'days',
+    what: 'days that count less than the burns that landed on them',
+    rows: more(
+      'token_id, day',
+      BURNS,
+      "select token_id, day, landed as amount from daily_usage where kind = 'burn'",
+    ),
+  },
+  {
+    name: 'sums',
+    what: 'projects whose days count less than what has landed',
+    // What members have executed may have been counted before it was known to have landed.
+    rows: more('token_id, kind', landed('signature is not null'), COUNTED),
+  },
+  {
+    name: 'counters',
+    what: 'projects whose days count more than what has landed',
+    rows: more('token_id, kind', COUNTED, landed('date_landed is not null')),
+  },
+  ...(['burn', 'airdrop'] as const).map((kind): Rule => {
+    const actions = `select batch_id, position, amount from pipeline_actions where kind = '${kind.toUpperCase()}'`;
+    const pipelines = `select batch_id, position, ${kind} as amount from pipelines`;
+    const by = 'batch_id, position';
+    return {
+      name: `${kind} actions`,
+      what: `pipelines whose actions do not add up to what they ${kind}`,
+      rows: `${more(by, actions, pipelines)} union all ${more(by, pipelines, actions)}`,
+    };
+  }),
+  {
+    name: 'one project',
+    what: 'rows that belong to two projects',
+    // Keys, flywheels and holds are held to it by references; a request may be forgotten before what it has made.
+    rows: `select 1 from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id
+      union all select 1 from batches join requests on requests.id = batches.request_id where requests.token_id <> batches.token_id`,
+  },
+  {
+    name: 'signatures',
+    what: 'transactions that stand twice',
+    // A vote that was handed out and has come back stands among those of its batch as well.
+    rows: `select 1 from (
+        select signature from burns union all select signature from gap_transactions
+        union all select signature from (select signature from bundle_transactions union select signature from issued_votes) as own
+      ) as signed group by signature having count(*) > 1`,
+  },
+  {
+    name: 'landings',
+    what: 'pipelines that landed by a transaction which their batch has not',
+    rows: `select 1 from pipelines where signature is not null and not exists (
+      select 1 from bundle_transactions join bundles on bundles.id = bundle
+      where bundle_transactions.signature = pipelines.signature and bundles.batch_id = pipelines.batch_id
+        and phase = 'EXECUTE' and bundles.status = 'LANDED')`,
+  },
+  {
+    name: 'kept requests',
+    what: 'burns that may still land and whose request is forgotten',
+    rows: `select 1 from burns where (status = 'PENDING' or watched_slot is not null)
+      and not exists (select 1 from requests where requests.id = burns.request_id)`,
+  },
+  {
+    name: 'answers',
+    what: 'answered requests with pending burns',
+    rows: `select 1 from requests where status = 'done'
+      and exists (select 1 from burns where burns.request_id = requests.id and burns.status = 'PENDING')`,
+  },
+  {
+    name: 'executed',
+    what: 'executed batches with pipelines that have not landed',
+    rows: `select 1 from batches where status = 'EXECUTED'
+      and exists (select 1 from pipelines where pipelines.batch_id = batches.id and date_landed is null)`,
+  },
+  {
+    name: 'holds',
+    what: 'amounts that are held for batches of which nothing can land',
+    rows: `select 1 from usage_holds join batches on batches.id = batch_id
+      where status = 'EXECUTED' or date_closed is not null`,
+  },
+  {
+    name: 'gaps',
+    what: 'gaps that do not hold as many transactions as they say',
+    rows: `select 1 from gaps
+      where transactions <> (select count(*) from gap_transactions where gap_id = gaps.id)`,
+  },
+];
+
+export const ruleRepository = ({ db, database }: Session) => ({
+  /** Holds every row to every rule. */
+  async check(): Promise<readonly Broken[]> {
+    const found: Broken[] = [];
+    for (const { name, what, rows, only = database } of RULES) {
+      if (only !== database) continue;
+      const counted = sql<{ wrong: number }>`select count(*) as wrong from (${sql.raw(rows)}) as broken`;
+      found.push({ name, what, wrong: Number((await counted.execute(db)).rows[0]?.wrong) });
+    }
+    return found;
+  },
+
+  /** Base units of a project that have been burned. */
+  async burned(tokenId: string): Promise<bigint> {
+    const query = sums('token_id', "select token_id, landed as amount from daily_usage where kind = 'burn'");
+    const { rows } = await sql<{ high: number; low: number }>`
+      select high, low from (${sql.raw(query)}) as burned where token_id = ${tokenId}`.execute(db);
+    return SUM.whole(rows[0] ?? { high: 0, low: 0 });
+  },
+});

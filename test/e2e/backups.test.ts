@@ -1,0 +1,167 @@
+/** The commands of docs/backups.md as they are printed, beside a server that burns; and that what they copy is whole and goes on. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import Database from 'libsql';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { removeDirectories } from '../support/chain.js';
+import { clusterDirectory } from '../support/cluster-directory.js';
+import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
+import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
+import { type OwnDatabase, openDatabase } from '../support/postgres.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
+
+/** Blocks of commands, by the heading that they stand under. */
+const BLOCKS = (title: string): readonly string[] => {
+  const section = readFileSync('docs/backups.md', 'utf8').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block]) => block ?? '');
+};
+
+/** Of the PostgreSQL of the tests; an older program refuses a newer server. */
+const POSTGRES_VERSION = 18;
+const versionOf = (program: string): number =>
+  Number(/\d+/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[0] ?? 0);
+
+/** Where commands find programs: ours, and others that stand in for those that this machine has not. */
+function pathWith(): string {
+  const bin = emptyDirectory();
+  const hasPostgres = versionOf('pg_dump') >= POSTGRES_VERSION;
+  const missing = [
+    ...(versionOf('sqlite3') > 0 ? [] : ['sqlite3']),
+    ...(hasPostgres ? [] : ['pg_dump', 'pg_restore', 'createdb']),
+  ];
+  const program = (name: string, words: string): void => {
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' ${words} "$@"\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  program('flywheel', `'${resolve('bin/flywheel.js')}'`);
+  for (const name of missing) program(name, `'${resolve('test/support/backup-tools.mjs')}' ${name}`);
+  return bin + delimiter + process.env['PATH'];
+}
+
+/** Runs a block in an empty directory, or in one where others have run. @returns where */
+function run(block: string, env: Record<string, string>, cwd = emptyDirectory()): string {
+  const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', block], {
+    ...{ cwd, encoding: 'utf8' },
+    env: { PATH: pathWith(), HOME: cwd, ...env },
+  });
+  expect([status, stdout + stderr]).toEqual([0, expect.any(String)]);
+  return cwd;
+}
+
+describe('a data directory with its own ledger', () => {
+  const [copy = '', check = ''] = BLOCKS('A data directory with its own ledger');
+  let home: ServedHome;
+  beforeAll(async () => {
+    home = await initHome();
+  });
+
+  /** Burns one after the other until it is told to stop. @returns the keys under which they were */
+  function burning(url: string): () => Promise<readonly string[]> {
+    const keys: string[] = [];
+    let isOver = false;
+    const done = (async () => {
+      while (!isOver) {
+        const key = `key-${keys.length}`;
+        const answer = await burn(url, key);
+        expect(answer.status).toBe(200);
+        keys.push(key);
+      }
+    })();
+    return async () => {
+      isOver = true;
+      await done;
+      return keys;
+    };
+  }
+  const burn = (url: string, idempotencyKey: string) =>
+    ask(`${url}/v1/tokenomics/burn`, home.key, {
+      body: { type: 'PRODUCT_BUY', proof: { key: idempotencyKey }, burnAmount: 1, persistOnchain: false },
+      idempotencyKey,
+    });
+
+  it('is copied whole beside a server that burns, and goes on from there', async () => {
+    const server = await serve(home);
+    expect((await burn(server.url, 'before')).status).toBe(200);
+    const stop = burning(server.url);
+    const env = { FLYWHEEL_DATA_DIR: home.dataDir };
+    const cwd = run(copy, env);
+    await stop();
+    run(check, env, cwd);
+    await server.end('SIGTERM');
+    const again = await serve({ ...home, dataDir: join(cwd, 'backup') });
+    const [repeated, fresh] = [await burn(again.url, 'before'), await burn(again.url, 'after')];
+    expect([repeated.status, repeated.headers.get('idempotent-replayed'), fresh.status]).toEqual([
+      200,
+      'true',
+      200,
+    ]);
+    await again.end('SIGTERM');
+  }, 60_000);
+
+  it('has its damage told', async () => {
+    const dataDir = join(emptyDirectory(), 'data');
+    cpSync(home.dataDir, dataDir, { recursive: true });
+    const database = new Database(join(dataDir, 'store.db'));
+    database.exec("update daily_usage set landed = '00000000000000000001'");
+    database.close();
+    const { exit, stdout } = await flywheel(
+      { home: home.home, env: { FLYWHEEL_DATA_DIR: dataDir } },
+      ...['db', 'check'],
+    );
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
+    expect([exit, checks.filter(({ ok }) => !ok).map(({ name }) => name)]).toEqual([9, ['days', 'sums']]);
+  });
+});
+
+describe('what is on a cluster', () => {
+  let test: TestEngine;
+  let source: string;
+  let postgres: OwnDatabase;
+  beforeAll(async () => {
+    test = await openTestEngine();
+    const node = await startTestNode({
+      ...{ directory: test.dataDir, isDataDirectory: true },
+      ...{ pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 },
+    });
+    source = await clusterDirectory(test, [node.url]);
+    postgres = await openDatabase();
+  });
+  afterAll(async () => {
+    await postgres.stop();
+    await closeTestNodes();
+    await test.destroy();
+    removeDirectories();
+  });
+
+  it('is copied from a data directory', () => {
+    const [copy = ''] = BLOCKS('A data directory on a cluster');
+    const cwd = run(copy, { FLYWHEEL_DATA_DIR: source });
+    run('flywheel db check', { FLYWHEEL_DATA_DIR: join(cwd, 'backup') });
+  });
+
+  it('is dumped from a database, and restored into another one', async () => {
+    const { hostname, port, username, pathname } = new URL(postgres.url);
+    const restored = new URL(postgres.url);
+    restored.pathname = '/restored';
+    const cwd = emptyDirectory();
+    mkdirSync(join(cwd, 'machine'));
+    const machine = { FLYWHEEL_DATA_DIR: join(cwd, 'machine') };
+    run('flywheel db copy', { FLYWHEEL_DATA_DIR: source, FLYWHEEL_DATABASE_URL: postgres.url });
+    const [dump = ''] = BLOCKS('PostgreSQL');
+    const client = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
+    run(dump, { ...client, ...machine, FLYWHEEL_DATABASE_URL: restored.href }, cwd);
+    const digest = async (url: string): Promise<unknown> => {
+      const one = new pg.Client({ connectionString: url });
+      await one.connect();
+      const { rows } = await one.query(
+        'select (select json_agg(t order by id) from tokens t) as tokens, (select json_agg(f order by id) from flywheels f) as flywheels, (select json_agg(a order by ordinal) from audit_log a) as acts',
+      );
+      await one.end();
+      return rows;
+    };
+    expect(await digest(restored.href)).toEqual(await digest(postgres.url));
+  }, 60_000);
+});

@@ -1,0 +1,31 @@
+/** What is told of a file whose rows break what it has to keep by itself: the rules that a database has no need of. */
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import { rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+
+let directory: string;
+let path: string;
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  path = join(directory, 'store.db');
+  const store = await openSqliteStore({ path });
+  await register(store);
+  await store.close();
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+it.each([
+  ['file', "update tokens set decimals = 'many'"],
+  ['references', "update api_keys set token_id = 'nobody'"],
+])('tells that the %s is broken', async (rule, damage) => {
+  const broken = () =>
+    lookIntoSqliteStore(path, async ({ rules }) =>
+      (await rules.check()).flatMap(({ name, wrong }) => (wrong > 0 ? name : [])),
+    );
+  expect(await broken()).toEqual([]);
+  rawSqlite(path, damage, { foreignKeys: false, checks: false });
+  expect(await broken()).toContain(rule);
+});
