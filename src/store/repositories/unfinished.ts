@@ -84,8 +84,13 @@ export const unfinishedRepository = ({ db, database }: Session) => {
     isExecution: async (batchId: string): Promise<boolean> =>
       (await executions.where('id', '=', batchId).executeTakeFirst()) !== undefined,
 
-    /** Ids of executed batches that may have left something on chain. */
+    /** Ids of batches that are over and may have left something on chain. */
     closings: (tokenId: string | null = null): Promise<readonly string[]> =>
-      idsIn(batches.where('status', '=', 'EXECUTED').where('dateClosed', 'is', null), tokenId),
+      idsIn(
+        batches.where(
+          sql<boolean>`(status = 'EXECUTED' or date_cancelled is not null) and date_closed is null`,
+        ),
+        tokenId,
+      ),
   };
 };

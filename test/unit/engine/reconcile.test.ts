@@ -310,6 +310,17 @@ describe('what cannot be brought to its end', () => {
     expect((await test.engine.status()).usedToday.burn).toBe('4');
   });
 
+  it('closes a batch that was cancelled, and whose accounts could not be closed then', async () => {
+    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const batchId = value.batch.id;
+    // The vote comes first, then the closing.
+    await expect(dyingAtBundle(2, false).cancelBatch({ batchId }, test.project.call())).rejects.toThrow();
+    expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
+    const { meta } = await test.engine.getBatch({ batchId }, test.project.call());
+    expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
+    expect(await test.engine.reconcile()).toEqual(nothing);
+  });
+
   it('says once that the accounts of a batch stay open, and tries it again later and later', async () => {
     const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
     const batchId = value.batch.id;
