@@ -65,6 +65,8 @@ interface Entry {
   readonly response: z.ZodType;
   /** Codes beyond those that any request can get. */
   readonly errors: readonly ErrorCode[];
+  /** What becomes of an error that is not one of the contract (contract, section 1.3). @default `ERR_INTERNAL` */
+  readonly failure?: ErrorCode;
 }
 
 export type OperationId = keyof typeof TABLE;
@@ -202,6 +204,7 @@ const TABLE = {
     request: null,
     response: currentBatchSchema,
     errors: ['ERR_BATCH_CURRENT_FAILED'],
+    failure: 'ERR_BATCH_CURRENT_FAILED',
   },
   /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
   getBatch: {
@@ -237,6 +240,7 @@ const TABLE = {
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_INIT_FAILED',
     ],
+    failure: 'ERR_BATCH_INIT_FAILED',
   },
   /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
   executeBatch: {
@@ -260,6 +264,7 @@ const TABLE = {
       'ERR_DAILY_LIMIT_EXCEEDED',
       'ERR_BATCH_EXECUTE_FAILED',
     ],
+    failure: 'ERR_BATCH_EXECUTE_FAILED',
   },
   /** Batches of the key's token, newest first. */
   listBatches: {
@@ -350,6 +355,10 @@ export const OPERATION_LIST: readonly Operation[] = Object.values(OPERATIONS);
 export type KeyedOperationId = {
   [Id in OperationId]: (typeof TABLE)[Id]['idempotencyKey'] extends 'none' ? never : Id;
 }[OperationId];
+
+/** The code for an unforeseen failure of an operation, or of none. */
+export const failureOf = (id: OperationId | undefined): ErrorCode =>
+  (id && (OPERATIONS[id] as Operation).failure) ?? 'ERR_INTERNAL';
 
 /** Parameters in the path of an operation, in order. */
 export const pathParameters = ({ path }: Operation): readonly string[] =>

@@ -4,9 +4,8 @@
  */
 import type { Call, Reply } from '../contract/call.js';
 import { checkIdempotencyKey, isIdempotencyKey, normalKey } from '../contract/headers.js';
-import { type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
+import { failureOf, type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
 import type { AnswerOf } from '../contract/service.js';
-import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
@@ -40,8 +39,6 @@ export interface KeyedCall<Input> extends Admitted<Input> {
 
 /** What an operation does beyond what the contract's table says of it. */
 interface Plan<Id extends OperationId, Input, Given> {
-  /** What becomes of an error that is not one of the contract. @default `ERR_INTERNAL` */
-  readonly failure?: ErrorCode;
   /** Judges what came, and what of its caller has to be there; everything is thrown. */
   readonly parse: (
     input: unknown,
@@ -73,7 +70,7 @@ export const operation =
     plan: Plan<Id, Input, Admitted<Input>>,
   ): EngineOperation<Id> =>
   (deps, input, call) =>
-    withOwnError(plan.failure, call, async () => {
+    withOwnError(id, call, async () => {
       const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
       const parsed = plan.parse(input, { deps, principal });
       if (OPERATIONS[id].method === 'POST') await requireUsable(deps, principal);
@@ -84,7 +81,7 @@ export const operation =
 export const keyedOperation =
   <Id extends KeyedOperationId, Input>(id: Id, plan: KeyedPlan<Id, Input>): EngineOperation<Id> =>
   (deps, input, call) =>
-    withOwnError(plan.failure, call, () => callKeyed(id, plan, deps, input, call));
+    withOwnError(id, call, () => callKeyed(id, plan, deps, input, call));
 
 async function callKeyed<Id extends KeyedOperationId, Input>(
   id: Id,
@@ -133,7 +130,7 @@ async function requireUsable(deps: EngineDeps, { key: { tokenId } }: Principal):
 
 /** Errors of the contract pass; anything else becomes the operation's own internal error and keeps its cause. */
 async function withOwnError<Result>(
-  code: ErrorCode = 'ERR_INTERNAL',
+  id: OperationId,
   { signal }: Call,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -145,6 +142,6 @@ async function withOwnError<Result>(
       const message = 'Interrupted; what was under way is stored and can be carried on.';
       throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
     }
-    throw new FlywheelError(code, 'Something went wrong inside the service.', { cause });
+    throw new FlywheelError(failureOf(id), 'Something went wrong inside the service.', { cause });
   }
 }

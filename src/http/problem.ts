@@ -1,6 +1,6 @@
 /** Whatever went wrong → status, `{ error, message }` and headers; nothing of the inside leaks. */
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
-import type { OperationId } from '../contract/operations.js';
+import { failureOf, type OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
 
@@ -9,13 +9,6 @@ export interface Problem {
   readonly body: ProblemBody;
   readonly headers: Readonly<Record<string, string>>;
 }
-
-/** The code for an unforeseen failure of each operation (contract, section 1.3). */
-const FAILURE_CODES: Readonly<Partial<Record<OperationId | 'none', ErrorCode>>> = {
-  currentBatch: 'ERR_BATCH_CURRENT_FAILED',
-  initBatch: 'ERR_BATCH_INIT_FAILED',
-  executeBatch: 'ERR_BATCH_EXECUTE_FAILED',
-};
 
 /** Node's names for what was wrong with a request that it could not read, with the status that HTTP has for it. */
 const BROKEN: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -49,7 +42,7 @@ export function servedError(thrown: unknown, operation: OperationId | undefined)
   if (code === 'FST_ERR_BAD_URL') return as('ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.');
   if (error === undefined && statusCode >= 400 && statusCode < 500)
     return as('ERR_INVALID_REQUEST', 'The request is not valid HTTP.');
-  return as(FAILURE_CODES[operation ?? 'none'] ?? 'ERR_INTERNAL', 'The service failed inside.');
+  return as(failureOf(operation), 'The service failed inside.');
 }
 
 /** Seconds to wait where nothing says more. */

@@ -28,7 +28,6 @@ import { waitOutTimeLock } from './time-lock.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
-  failure: 'ERR_BATCH_EXECUTE_FAILED',
   saysUnused: false,
   parse: (input, { principal }) => ({
     ...parseInput(executeBatchRequestSchema, input),

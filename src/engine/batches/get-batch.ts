@@ -37,7 +37,6 @@ export const getBatch = operation('getBatch', {
 });
 
 export const currentBatch = operation('currentBatch', {
-  failure: 'ERR_BATCH_CURRENT_FAILED',
   parse: (_input, { principal }) => requireToken(principal),
   perform: async ({ deps, principal, input: token }) => {
     try {

@@ -46,7 +46,6 @@ import { setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
 export const initBatch = keyedOperation('initBatch', {
-  failure: 'ERR_BATCH_INIT_FAILED',
   saysUnused: true,
   parse: (input, { deps, principal }) => ({
     list: pipelineList(input, deps.limits),
