@@ -12,10 +12,10 @@ import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { openOf, settleBurns, writeOutcomes } from './burns/chunk.js';
+import { watchLandings } from './burns/taken-back.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
-import { watchLandings } from './landings/watch.js';
 import { type Caller, newLease, underLease } from './lease.js';
 import { requestHolding } from './requests/requests.js';
 

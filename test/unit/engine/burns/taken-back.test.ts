@@ -1,6 +1,6 @@
 /** Two engines that see the same burn taken back: the second finds it taken up, and touches nothing. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { reopenBurns } from '../../../../src/engine/landings/reopen-burns.js';
+import { reopenBurns } from '../../../../src/engine/burns/taken-back.js';
 import type { WatchedLanding } from '../../../../src/store/records.js';
 import { openTestEngine, type TestEngine } from '../../../support/engine.js';
 import {
