@@ -1,10 +1,10 @@
 /** Batches: their plan, their place in the state machine, what they have cost, and the votes that were asked for. */
-import { type ExpressionBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
-import type { Row, Tables } from '../schema.js';
+import type { Row } from '../schema.js';
 import { changesOne, columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
 import { type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
@@ -78,11 +78,11 @@ export const batchRepository = (session: Session) => {
       .where('bundleTransactions.signature', '=', signature);
 
   /** Of batches with a pipeline that meets one condition. */
-  const holding = (filter: PipelineFilter) => (eb: ExpressionBuilder<Tables, 'batches'>) => {
-    const some = eb.selectFrom('pipelines').where((inner) => inner.and(pipelineConditions(inner, filter)));
+  const holding = (filter: PipelineFilter) => {
+    const conditions = sql.join(pipelineConditions(filter), sql` and `);
     return filter.proofHashes === undefined
-      ? eb.exists(some.select('pipelines.position').whereRef('pipelines.batchId', '=', 'batches.id'))
-      : eb('id', 'in', some.select('pipelines.batchId'));
+      ? sql<boolean>`exists (select 1 from pipelines where pipelines.batch_id = batches.id and ${conditions})`
+      : sql<boolean>`batches.id in (select pipelines.batch_id from pipelines where ${conditions})`;
   };
 
   return {
@@ -138,7 +138,7 @@ export const batchRepository = (session: Session) => {
             ...given(since, (date) => eb('dateCreated', '>=', date)),
             ...given(until, (date) => eb('dateCreated', '<', date)),
             ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
-            ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one })(eb))),
+            ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
             ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
           ]),
         )

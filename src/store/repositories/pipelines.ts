@@ -1,8 +1,8 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
-import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
-import type { Row, Tables } from '../schema.js';
+import type { Row } from '../schema.js';
 import { columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
 import { isOfProof } from './pages.js';
 
@@ -78,25 +78,17 @@ export interface MovedFilter {
   readonly limit: number;
 }
 
+const hasAction = (condition: RawBuilder<unknown>) =>
+  sql<boolean>`exists (select 1 from pipeline_actions where pipeline_actions.batch_id = pipelines.batch_id
+    and pipeline_actions.position = pipelines.position and ${condition})`;
+
 /** Conditions on a pipeline of a query over `pipelines`. */
-export const pipelineConditions = (
-  eb: ExpressionBuilder<Tables, 'pipelines'>,
-  { type, proofHashes, action, toAddress }: PipelineFilter,
-) => {
-  const actions = eb
-    .selectFrom('pipelineActions')
-    .select('pipelineActions.number')
-    .whereRef('pipelineActions.batchId', '=', 'pipelines.batchId')
-    .whereRef('pipelineActions.position', '=', 'pipelines.position');
-  return [
-    ...given(type, (one) => eb('pipelines.type', '=', one)),
-    ...given(proofHashes, isOfProof),
-    ...given(action, (one) =>
-      eb.exists(actions.where('pipelineActions.kind', '=', one as PipelineAction['kind'])),
-    ),
-    ...given(toAddress, (one) => eb.exists(actions.where('pipelineActions.recipient', '=', one as never))),
-  ];
-};
+export const pipelineConditions = ({ type, proofHashes, action, toAddress }: PipelineFilter) => [
+  ...given(type, (one) => sql<boolean>`pipelines.type = ${one}`),
+  ...given(proofHashes, isOfProof),
+  ...given(action, (one) => hasAction(sql`kind = ${one}`)),
+  ...given(toAddress, (one) => hasAction(sql`recipient = ${one}`)),
+];
 
 export const pipelineRepository = (session: Session) => {
   const { db } = session;
@@ -152,7 +144,7 @@ export const pipelineRepository = (session: Session) => {
             ...given(hasLanded, (isOne) => eb('dateLanded', isOne ? 'is not' : 'is', null)),
             ...given(at, (one) => eb('position', '=', one)),
             ...given(notAt, (one) => eb('position', '<>', one)),
-            ...pipelineConditions(eb, filter),
+            ...pipelineConditions(filter),
           ]),
         )
         .limit(limit)

@@ -1,19 +1,18 @@
-/** What kysely's SQLite dialect is given: the synchronous connection, with failures and values as the store knows them. */
+/** What kysely is given for SQLite: the synchronous connection, with failures and values as the store knows them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  CompiledQuery,
-  type DatabaseConnection,
   Kysely,
+  SqliteAdapter,
   type SqliteDatabase,
-  SqliteDialect,
   SqliteDriver,
-  type SqliteStatement,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
 } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteConnection } from '../../files/sqlite-connection.js';
 import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
 import { toCell } from '../columns.js';
-import { lockedTooLong } from '../errors.js';
+import { lockedTooLong, storeUnavailable } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
 import { toStoreError } from './errors.js';
@@ -28,134 +27,106 @@ export interface SqliteTerms {
   readonly busyTimeoutMs: number;
 }
 
-/**
- * The connection as kysely uses it. After some failures, a full disk among them, SQLite rolls back by itself; a statement that came
- * then would last at once, outside of any transaction.
- */
-class StoreConnection implements SqliteDatabase {
-  readonly #connection: SqliteConnection;
-  readonly #file: string;
-  #isBegun = false;
-
-  constructor(connection: SqliteConnection, file: string) {
-    this.#connection = connection;
-    this.#file = file;
-  }
-
-  close(): void {
-    this.#connection.close();
-  }
-
-  prepare(sql: string): SqliteStatement {
-    if (/^(?:begin|commit|rollback)/.test(sql)) return this.#control(sql);
-    return this.#translated(() => {
-      if (this.#isBegun && !this.#connection.inTransaction) throw rolledBack();
-      const statement = this.#connection.prepare(sql);
-      const run = <Result>(work: (cells: unknown[]) => Result, parameters: readonly unknown[]): Result =>
-        this.#translated(() => work(parameters.map(toCell)));
-      return {
-        reader: statement.reader,
-        all: (parameters) => run((cells) => statement.all(cells), parameters),
-        run: (parameters) =>
-          run((cells) => {
-            const { changes, lastInsertRowid } = statement.run(cells);
-            return { changes, lastInsertRowid };
-          }, parameters),
-        iterate: doesNotStream,
-      };
-    });
-  }
-
-  /** Begins or ends a transaction. A statement that was prepared for it would stay in progress where the lock is not to be had. */
-  #control(sql: string): SqliteStatement {
-    const run = (): typeof NOTHING_CHANGED => {
-      const { inTransaction } = this.#connection;
-      // A rollback where SQLite has done so by itself.
-      if (sql === 'rollback' && !inTransaction) return NOTHING_CHANGED;
-      if (sql === 'commit' && !inTransaction) throw rolledBack();
-      this.#translated(() => this.#connection.exec(sql));
-      this.#isBegun = this.#connection.inTransaction;
-      return NOTHING_CHANGED;
-    };
-    return { reader: false, run, all: () => [], iterate: doesNotStream };
-  }
-
-  #translated<Result>(work: () => Result): Result {
-    try {
-      return work();
-    } catch (error) {
-      throw toStoreError(error, this.#file);
-    }
+function translated<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw toStoreError(error, file);
   }
 }
-
-const NOTHING_CHANGED = { changes: 0, lastInsertRowid: 0 };
 
 const doesNotStream = (): never => {
   throw new FlywheelError('ERR_INTERNAL', 'The store does not stream.');
 };
 
-const rolledBack = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_STORE_UNAVAILABLE',
-    'The store rolled the transaction back after an earlier failure.',
-  );
-
 /**
- * Takes the write lock when a transaction begins. The lock is asked for again and again rather than waited for inside SQLite, which
- * would stop the whole process.
+ * Statements of transactions. After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then
+ * would last at once, outside of any transaction.
  */
-class ImmediateDriver extends SqliteDriver {
-  readonly #terms: SqliteTerms;
+const statementsOf = (connection: SqliteConnection, file: string): SqliteDatabase => ({
+  close: () => void connection.close(),
+  prepare: (sql) =>
+    translated(file, () => {
+      requireTransaction(connection, file);
+      const statement = connection.prepare(sql);
+      return {
+        reader: statement.reader,
+        all: (parameters) => translated(file, () => statement.all(parameters.map(toCell))),
+        run: (parameters) =>
+          translated(file, () => {
+            const { changes, lastInsertRowid } = statement.run(parameters.map(toCell));
+            return { changes, lastInsertRowid };
+          }),
+        iterate: doesNotStream,
+      };
+    }),
+});
 
-  constructor(database: SqliteDatabase, terms: SqliteTerms) {
-    super({ database });
+function requireTransaction(connection: SqliteConnection, file: string): void {
+  if (!connection.inTransaction)
+    throw storeUnavailable(file, 'rolled the transaction back after an earlier failure');
+}
+
+/** Begins and ends transactions. A statement that was prepared for that would stay in progress where the lock is not to be had. */
+class StoreDriver extends SqliteDriver {
+  readonly #connection: SqliteConnection;
+  readonly #terms: SqliteTerms;
+  readonly #begin: string;
+
+  constructor(connection: SqliteConnection, terms: SqliteTerms, begin: string) {
+    super({ database: statementsOf(connection, terms.file) });
+    this.#connection = connection;
     this.#terms = terms;
+    this.#begin = begin;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  /** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
+  override async beginTransaction(): Promise<void> {
     const { file, busyTimeoutMs } = this.#terms;
     const startMs = performance.now();
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
       try {
-        await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+        this.#connection.exec(this.#begin);
         return;
       } catch (error) {
-        const isLocked = error instanceof FlywheelError && isBusy(error.cause);
-        if (!isLocked) throw error;
+        if (!isBusy(error)) throw toStoreError(error, file);
         if (performance.now() - startMs >= busyTimeoutMs)
-          throw lockedTooLong(file, busyTimeoutMs, 'another process', error.cause);
+          throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
       }
       await delay(pauseMs);
     }
   }
-}
 
-class WriterDialect extends SqliteDialect {
-  readonly #driver: SqliteDriver;
-
-  constructor(database: SqliteDatabase, terms: SqliteTerms) {
-    super({ database });
-    this.#driver = new ImmediateDriver(database, terms);
+  override async commitTransaction(): Promise<void> {
+    requireTransaction(this.#connection, this.#terms.file);
+    translated(this.#terms.file, () => this.#connection.exec('commit'));
   }
 
-  override createDriver(): SqliteDriver {
-    return this.#driver;
+  override async rollbackTransaction(): Promise<void> {
+    if (this.#connection.inTransaction) translated(this.#terms.file, () => this.#connection.exec('rollback'));
   }
 }
 
-export const writerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
-  new Kysely({
-    dialect: new WriterDialect(new StoreConnection(connection, terms.file), terms),
+function kyselyOver(connection: SqliteConnection, terms: SqliteTerms, begin: string): Kysely<Tables> {
+  const driver = new StoreDriver(connection, terms, begin);
+  return new Kysely({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new SqliteAdapter(),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
     plugins: [new RecordPlugin()],
   });
+}
+
+/** Each transaction takes the write lock when it begins. */
+export const writerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
+  kyselyOver(connection, terms, 'begin immediate');
 
 /** For snapshots: each begins with its first statement. */
-export const readerOver = (connection: SqliteConnection, file: string): Kysely<Tables> =>
-  new Kysely({
-    dialect: new SqliteDialect({ database: new StoreConnection(connection, file) }),
-    plugins: [new RecordPlugin()],
-  });
+export const readerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
+  kyselyOver(connection, terms, 'begin');
 
 /** An error of a read tells a write in the wrong place from a file that may not be written. */
 export function asReadError(error: unknown): unknown {

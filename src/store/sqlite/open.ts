@@ -132,7 +132,7 @@ function readsOf({ path, busyTimeoutMs, clock, check }: Place, connect: Connect)
     try {
       connection = connect({ use: 'reader', busyTimeoutMs, inspect: (own) => refuseForeign(own, path) });
       refuseNewer(readVersion(connection), path);
-      return readerOver(connection, path);
+      return readerOver(connection, { file: path, busyTimeoutMs });
     } catch (error) {
       throw toStoreError(error, path);
     }

@@ -123,6 +123,7 @@ it('reads no table from end to end', async () => {
   const prepare = vi.spyOn(Database.prototype, 'prepare');
   const store = await openSqliteStore({ path });
   await store.transaction(callEverything);
+  await store.findKey(sha256('key-1'), { operation: 'burn', value: 'value' });
   const statements = new Set(prepare.mock.calls.map(([statement]) => statement));
   prepare.mockRestore();
   const database = new Database(path);
