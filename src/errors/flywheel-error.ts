@@ -36,7 +36,7 @@ export interface FlywheelErrorOptions {
   readonly idempotencyKey?: string;
   /** Nothing of the request has left this machine. */
   readonly unsent?: boolean;
-  /** Nothing was ever done under the request's idempotency key, as the service says that knows it. */
+  /** Was nothing ever done under the request's idempotency key, or was something, as the service says that knows it? */
   readonly keyUnused?: boolean;
   /** Seconds to wait before the next try. */
   readonly retryAfterSeconds?: number;

@@ -2,9 +2,11 @@
  * A journal that is lost or older than its service, and a service that is older than the journal: nothing that has landed is sent
  * again without a word, and nothing is told as done that is on no ledger.
  */
-import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
+import { MOMENTS } from '../simulation/audit/tables.js';
+import { ask } from '../support/http-serve.js';
 import {
   anOperator,
   type Mode,
@@ -190,6 +192,89 @@ it('an operation that was never carried out does not burn what others have burne
   restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   expect((await operator.paste(resumeLineOf(dropped))).exit).toBe(2);
   expect(await burned()).toBe(3);
+});
+
+it('an operation that stopped half way does not burn what others have burned since', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', burns(0, 400));
+  const fault = { signal: 'SIGKILL', when: MOMENTS.burnedInPart } as const;
+  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  restore(operator.dataDir, JOURNAL, null);
+  expect((await burnFile(operator.write('b.json', burns(390, 400)))).exit).toBe(0);
+  const before = await burned();
+  expect(before).toBeLessThan(400);
+  // Whoever has lost the journal goes on with the same request.
+  expect((await burnFile(file)).exit).toBe(2);
+  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  for (const words of [
+    ['pending', 'resume'],
+    ['burn-batch', file, '--rest'],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, refused.stdout, problemOf(refused).message]).toEqual([
+      ...[2, '', expect.stringContaining('10 of 400 elements')],
+    ]);
+    expect(problemOf(refused).hint).toContain('pending forget');
+  }
+  expect(await burned()).toBe(before);
+  const [{ id } = { id: '' }] = await operator.pending();
+  expect((await operator.run('pending', 'forget', id, '--yes')).exit).toBe(0);
+  expect((await burnFile(operator.write('c.json', burns(before - 10, 390)))).exit).toBe(0);
+  expect(await burned()).toBe(400);
+});
+
+it('a rest that never arrived does not burn what others have burned since, and is begun anew', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const much = 2_000_000;
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, much)]);
+  expect((await burnFile(file)).exit).toBe(3);
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await burnFile(file, '--rest')).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  const fund = ['--to', 'burn-wallet', '--tokens', String(2 * much), '--data-dir', operator.dataDir];
+  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
+  expect((await burnFile(operator.write('b.json', burns(1, 2, much)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  expect((await operator.run('pending', 'resume', '--json')).exit).toBe(2);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * much);
+  expect(operator.open()).toEqual([]);
+});
+
+it('an init that arrived late gives no approval for what others have executed since', async () => {
+  operator = await anOperator('remote', template);
+  const { gate, key } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  const file = operator.write('a.json', pipelines(0, 3));
+  expect((await operator.run('batch', 'init', file)).exit).toBe(7);
+  const sent = gate.requests.findLast(({ method }) => method === 'POST');
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await runFile(operator.write('b.json', pipelines(2, 4)))).exit).toBe(0);
+  const late = { body: pipelines(0, 3), idempotencyKey: sent?.key ?? '' };
+  expect((await ask(`${gate.url}${sent?.path}`, key, late)).status).toBe(200);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  const out = join(operator.directory, 'approval.json');
+  for (const words of [
+    ['pending', 'resume'],
+    ['batch', 'init', file, '--out', out],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, refused.stdout, existsSync(out)]).toEqual([2, '', false]);
+    expect(problemOf(refused).message).toContain('1 of 3 elements');
+    expect(problemOf(refused).hint).toMatch(/`flywheel batch cancel [0-9a-f-]{36}/);
+  }
+  const [, id = ''] = /batch cancel (\S{36})/.exec(problemOf(await runFile(file)).hint ?? '') ?? [];
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4);
 });
 
 it('a batch that a service of an earlier state does not know is not told as executed', async () => {

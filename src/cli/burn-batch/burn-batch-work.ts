@@ -94,6 +94,8 @@ export class BurnBatchWork implements Work<Outcomes> {
 
   async perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Outcomes>> {
     this.#isLookedUp = isLookedUp;
+    this.#failed.clear();
+    this.#signatures.clear();
     if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
@@ -230,7 +232,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       outcomes[outcome.index] = own;
       on.hear(own);
     };
-    await this.#requireNotDone(entry, part);
+    await this.#requireNotDone(entry);
     on.send();
     const reply = await trying(entry, part.name, async () => {
       try {
@@ -258,15 +260,23 @@ export class BurnBatchWork implements Work<Outcomes> {
     entry.keep(part.name, outcomes);
   }
 
-  /** What the service does not know by the key of the request may have been done by another one. */
-  async #requireNotDone(entry: Entry, { key, indexes }: Part): Promise<void> {
+  /** What has no outcome yet may have been done by other requests. */
+  async #requireNotDone(entry: Entry): Promise<void> {
     if (this.#isLookedUp) return;
-    const own = stagesOf(entry.notes).flatMap((_, at) => outcomesOf(entry, at));
-    const landed = own.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    const stages = stagesOf(entry.notes);
+    const last = stages.length - 1;
+    const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage));
+    const stored = parts.flatMap((part) => storedOutcomes(entry, part) ?? []);
+    const landed = stored.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    const unanswered = parts.filter((part) => storedOutcomes(entry, part) === undefined);
     this.#isLookedUp = await requireNotDone(this.#session, entry, {
-      ...{ ask: this.#ask, key, elements: this.#elements },
+      ...{ ask: this.#ask, keys: unanswered.map(({ key }) => key), elements: this.#elements },
       own: pick(this.#elements, landed).map(({ digest }) => digest),
-      next: pick(this.#elements, indexes),
+      next: pick(
+        this.#elements,
+        unanswered.flatMap(({ indexes }) => indexes),
+      ),
+      isRest: last > 0 && unanswered[0]?.name === nameOf(last, 0),
     });
   }
 

@@ -43,7 +43,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
     if (body.once && !isLookedUp) {
       const elements = burnElements([body.request]);
       const ask = burnsDoneThere(session, [body.request]);
-      await requireNotDone(session, entry, { ask, key: entry.key, elements, next: elements });
+      await requireNotDone(session, entry, { ask, keys: [entry.key], elements, next: elements });
     }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];

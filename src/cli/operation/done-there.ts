@@ -2,8 +2,8 @@
  * What a service itself says of the elements of a file. The journal of a machine may be lost, or older than the service: what has
  * landed is looked for by the hash of its proof before a file that the journal does not know is sent.
  */
-import type { Batch, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
-import type { BurnRequest, BurnState } from '../../contract/schemas/burn.js';
+import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
+import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -18,22 +18,26 @@ import { burnElements, pipelineElements } from './elements.js';
 import { commandLine } from './resume-line.js';
 import { saysNothingWasDone } from './verdicts.js';
 
-/** What a service says of the elements of an operation that is to begin. */
-export type DoneThere =
-  /** It cannot be asked. */
-  | 'not offered'
-  /** It knows the very request by its key, and goes on with it or answers it as before. */
-  | 'same request'
-  | {
-      readonly landed: readonly Element[];
-      /** When the last of them did; `null`: none has. */
-      readonly date: string | null;
-      /** What may land yet. */
-      readonly open: readonly Element[];
-    };
+/** What a service says of the elements of an operation. */
+export interface DoneThere {
+  /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
+  readonly isKnown: boolean;
+  /** The batch of that request. */
+  readonly batchId?: string;
+  /** What has landed by such requests. */
+  readonly ownLanded: readonly Element[];
+  /** What has its outcome, or is just being done, by such requests; the others of it would be done by going on. */
+  readonly own: readonly Element[];
+  /** What has landed, by whichever request. */
+  readonly landed: readonly Element[];
+  /** When the last of them did; `null`: none has. */
+  readonly date: string | null;
+  /** What may land yet. */
+  readonly open: readonly Element[];
+}
 
-/** Asks a service. @param key - under which the request would go out; `null`: it is not asked for that. */
-export type AskDoneThere = (key: string | null) => Promise<DoneThere>;
+/** Asks a service; `null`: it cannot be asked. @param keys - those of the operation's own requests. */
+export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -53,69 +57,82 @@ async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
 
 /** Burns of a file, as their service has them. */
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
-  orNotOffered(async (key) => {
+  orNotOffered(async (keys) => {
     const { service, call } = await calling(session);
-    if (key !== null) {
-      const own = await service.listBurns({ idempotencyKey: key, limit: 1 }, call());
-      if (own.value.items.length > 0) return 'same request';
-    }
+    const list = (query: ListBurnsQuery) =>
+      allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
+    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(burns, ({ proof }) => proof);
-    const found: BurnState[] = [];
-    for (const hashes of pieces(named.hashes))
-      found.push(
-        ...(await allOf(
-          async (page) => (await service.listBurns({ proofHash: hashes, ...page }, call())).value,
-        )),
-      );
-    return there(
-      found.flatMap((burn) => {
-        const asked = named.get(burn.type, burn.hash);
-        if (asked === undefined || burn.status === 'FAILED') return [];
-        const date = burn.status === 'SUCCESS' ? (burn.dateBurned ?? burn.dateCreated) : null;
-        return { like: { ...asked, burnAmount: Number(burn.amount) }, date };
-      }),
-      burnElements,
-    );
+    const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    const like = (burn: BurnState): readonly BurnRequest[] => {
+      const asked = named.get(burn.type, burn.hash);
+      return asked === undefined ? [] : [{ ...asked, burnAmount: Number(burn.amount) }];
+    };
+    const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
+    return {
+      ...{ isKnown: own.length > 0, own: burnElements(own.flatMap(like)) },
+      ownLanded: burnElements(own.filter(landed).flatMap(like)),
+      ...there(
+        found.flatMap((burn) => {
+          if (burn.status === 'FAILED') return [];
+          const date = landed(burn) ? (burn.dateBurned ?? burn.dateCreated) : null;
+          return like(burn).map((one) => ({ like: one, date }));
+        }),
+        burnElements,
+      ),
+    };
   });
 
 /** Pipelines of a file, as their service has them in whichever batches. */
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
-  orNotOffered(async (key) => {
+  orNotOffered(async (keys) => {
     const { service, call } = await calling(session);
-    if (key !== null) {
-      const own = await service.listBatches({ idempotencyKey: key, limit: 1 }, call());
-      if (own.value.items.length > 0) return 'same request';
-    }
-    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
-    const found: { readonly batch: Batch; readonly state: PipelineState }[] = [];
-    for (const hashes of pieces(named.hashes)) {
-      const asked = { proofHash: hashes };
-      const batches = await allOf(
-        async (page) => (await service.listBatches({ ...asked, ...page }, call())).value,
-      );
-      for (const batch of batches) {
-        const { id: batchId } = batch;
-        const states = await allOf(
-          async (page) => (await service.batchPipelines({ batchId, ...asked, ...page }, call())).value,
-        );
-        found.push(...states.map((state) => ({ batch, state })));
-      }
-    }
-    return there(
-      found.flatMap(({ batch, state }) => {
-        const asked = named.get(state.type, state.proofHash);
-        const hasLanded = state.state === 'EXECUTED';
-        // What is left of a batch that failed can be executed by its members until it is cancelled.
-        if (asked === undefined || (!hasLanded && isOver(batch))) return [];
-        const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
-        return { like: { ...asked, actions: state.actions }, date };
-      }),
-      pipelineElements,
+    const list = (query: ListBatchesQuery) =>
+      allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
+    // What landed of a batch that was cancelled is found like that of any other, and nothing goes on with it.
+    const own = (await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }))).filter(
+      ({ dateCancelled }) => dateCancelled === undefined,
     );
+    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
+    const found = await eachOf(pieces(named.hashes), async (hashes) =>
+      eachOf(await list({ proofHash: hashes }), async (batch) => {
+        const asked = { batchId: batch.id, proofHash: hashes };
+        const states = await allOf(
+          async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
+        );
+        return states.flatMap((state) => {
+          const like = named.get(state.type, state.proofHash);
+          const hasLanded = state.state === 'EXECUTED';
+          // What is left of a batch that failed can be executed by its members until it is cancelled.
+          if (like === undefined || (!hasLanded && isOver(batch))) return [];
+          const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
+          return [{ batch, like: { ...like, actions: state.actions }, date }];
+        });
+      }),
+    );
+    const ownIds = new Set(own.map(({ id }) => id));
+    const ownLanded = pipelineElements(
+      found.flatMap(({ batch, like, date }) => (date !== null && ownIds.has(batch.id) ? [like] : [])),
+    );
+    const [batch] = own;
+    return {
+      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ...there(found, pipelineElements) },
+      ...(batch === undefined ? {} : { batchId: batch.id }),
+    };
   });
 
 const isOver = ({ status, dateCancelled }: Batch): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** What is found for each, one after the other. */
+async function eachOf<One, Found>(
+  all: readonly One[],
+  find: (one: One) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const one of all) found.push(...(await find(one)));
+  return found;
+}
 
 async function calling(session: Session) {
   const opened = await session.service();
@@ -150,7 +167,7 @@ const pieces = (hashes: readonly string[]): readonly string[] =>
 function there<Item>(
   found: readonly { readonly like: Item; readonly date: string | null }[],
   elementsOf: (items: readonly Item[]) => readonly Element[],
-): DoneThere {
+): Pick<DoneThere, 'landed' | 'date' | 'open'> {
   const dates = found.flatMap(({ date }) => date ?? []);
   const ordered = [
     ...found.filter(({ date }) => date !== null),
@@ -166,12 +183,12 @@ function there<Item>(
 
 const orNotOffered =
   (ask: AskDoneThere): AskDoneThere =>
-  async (key) => {
+  async (keys) => {
     try {
-      return await ask(key);
+      return await ask(keys);
     } catch (error) {
       if (!isNotOffered(error)) throw error;
-      return 'not offered';
+      return null;
     }
   };
 
@@ -193,7 +210,7 @@ async function compare(
   session: Session,
   journal: Journal,
   { kind, elements, own = [] }: Compared,
-  answer: Exclude<DoneThere, string>,
+  answer: DoneThere,
 ): Promise<void> {
   const noted = new Set([...journal.landed(elements), ...own]);
   const there = countBy([...answer.landed, ...answer.open]);
@@ -229,6 +246,16 @@ function countBy(elements: readonly Element[]): Map<Sha256, number> {
   return counts;
 }
 
+/** The first ones, as many as there are of each content. */
+function firstOf(elements: readonly Element[], counts: ReadonlyMap<Sha256, number>): readonly Element[] {
+  const left = new Map(counts);
+  return elements.filter(({ content }) => {
+    const more = left.get(content) ?? 0;
+    left.set(content, more - 1);
+    return more > 0;
+  });
+}
+
 /** Those of a file, beside the known ones, that a service has; and what it has of others about the same. */
 function unknownOf(
   elements: readonly Element[],
@@ -238,12 +265,10 @@ function unknownOf(
   const left = countBy(there);
   for (const [content, count] of countBy(elements.filter(({ digest }) => known.has(digest))))
     left.set(content, (left.get(content) ?? 0) - count);
-  const inFile = elements.filter(({ digest, content }) => {
-    const more = left.get(content) ?? 0;
-    if (known.has(digest) || more <= 0) return false;
-    left.set(content, more - 1);
-    return true;
-  });
+  const inFile = firstOf(
+    elements.filter(({ digest }) => !known.has(digest)),
+    left,
+  );
   const contents = new Set(elements.map(({ content }) => content));
   return [...inFile, ...there.filter(({ content, digest }) => !contents.has(content) && !known.has(digest))];
 }
@@ -260,9 +285,9 @@ export async function askWhatIsDone(
   ask: AskDoneThere | undefined,
 ): Promise<boolean> {
   if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return false;
-  const answer = await ask(journal.keyOf(kind, content, origin));
-  if (answer === 'not offered') session.output.tell(BY_NOTES);
-  if (typeof answer === 'string') return false;
+  const answer = await ask([journal.keyOf(kind, content, origin)]);
+  if (answer === null) session.output.tell(BY_NOTES);
+  if (answer === null || answer.isKnown) return false;
   await compare(session, journal, { kind, elements }, answer);
   return true;
 }
@@ -270,47 +295,78 @@ export async function askWhatIsDone(
 /** Of an operation that was begun before. */
 interface GoingOn extends Omit<Compared, 'kind'> {
   readonly ask: AskDoneThere;
-  /** Of the request that is to be sent next. */
-  readonly key: string;
-  /** What that would send. */
+  /** Of its requests that have no answer yet. */
+  readonly keys: readonly string[];
+  /** What these would send. */
   readonly next: readonly Element[];
+  /** They are all of a rest. */
+  readonly isRest?: boolean;
 }
 
 /**
  * Before a request of an operation goes out that was begun before: others may have done it meanwhile.
- * @returns whether all of it was looked up, as {@link askWhatIsDone}
+ * @returns whether it was looked up.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have done some of it
  */
 export async function requireNotDone(
   session: Session,
   entry: Entry,
-  { ask, key, next, ...compared }: GoingOn,
+  { ask, keys, next, own = [], elements, isRest = false }: GoingOn,
 ): Promise<boolean> {
   // Somebody has said that all of it is done once more.
   if (entry.notes['again'] === true) return true;
-  const answer = await ask(key);
-  if (typeof answer === 'string') return false;
+  const answer = await ask(keys);
+  if (answer === null) return false;
   const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind: entry.kind }, answer);
-  const done = entry.elsewhere(next.map(({ digest }) => digest)).filter(({ hasLanded }) => hasLanded);
+  const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
+  await compare(session, journal, { kind: entry.kind, elements, own: [...own, ...ownLanded] }, answer);
+  const settled = new Set(firstOf(next, countBy(answer.own)));
+  const done = journal.landed(next.filter((element) => !settled.has(element)));
   if (done.length === 0) return true;
+  const keyUnused = !answer.isKnown && (isRest || !entry.hasAnswers);
+  if (keyUnused && isRest) takeBack(entry);
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
-    // The service has never seen the request, so that nothing is lost with the operation.
-    { keyUnused: true, hint: 'The same command with --rest sends the others.' },
+    { keyUnused, hint: keyUnused ? othersHint(entry) : wayOut(session, entry, answer) },
   );
+}
+
+/** A rest that its service has never seen was not begun. */
+function takeBack(entry: Entry): void {
+  const { stages } = entry.notes;
+  entry.note({ stages: (stages as readonly unknown[]).slice(0, -1) });
+  entry.settle({ state: 'partial', landed: [] });
+  entry.markPrinted();
+}
+
+const othersHint = ({ kind }: Entry): string =>
+  kind === 'burn' ? 'Do it once more with --again.' : 'The same command with --rest sends the others.';
+
+/** How to end what its service has begun, and may go on with. */
+function wayOut(
+  { settings }: Session,
+  { kind, id, isNew, hasAnswers }: Entry,
+  { batchId }: DoneThere,
+): string {
+  if (batchId !== undefined)
+    return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then the same command with --rest sends the others.`;
+  const forget = isNew && !hasAnswers ? '' : `, then \`${commandLine(settings, 'pending', 'forget', id)}\`,`;
+  return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${forget} and put the others into a file of their own.`;
 }
 
 /**
  * Before a rest is put together: what others have done of the file since.
  * @throws as {@link compare}
  */
-export async function noteDone(session: Session, entry: Entry, compared: Omit<GoingOn, 'key' | 'next'>) {
+export async function noteDone(
+  session: Session,
+  entry: Pick<Entry, 'kind'>,
+  compared: Omit<GoingOn, 'keys' | 'next' | 'isRest'>,
+) {
   const { ask, ...rest } = compared;
-  const answer = await ask(null);
-  if (answer === 'not offered') session.output.tell(BY_NOTES);
-  if (typeof answer === 'string') return;
+  const answer = await ask([]);
+  if (answer === null) return session.output.tell(BY_NOTES);
   const journal = await (await session.service()).journal();
   await compare(session, journal, { ...rest, kind: entry.kind }, answer);
 }
@@ -346,8 +402,8 @@ export async function areThere(
   ask: AskDoneThere,
   elements: readonly Element[],
 ): Promise<'not offered' | 'there' | 'lost'> {
-  const answer = await ask(null);
-  if (typeof answer === 'string') return 'not offered';
+  const answer = await ask([]);
+  if (answer === null) return 'not offered';
   const there = countBy([...answer.landed, ...answer.open]);
   const isLost = [...countBy(elements)].some(([content, count]) => count > (there.get(content) ?? 0));
   return isLost ? 'lost' : 'there';

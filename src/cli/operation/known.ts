@@ -30,10 +30,10 @@ export async function takenByDryRun(
   if (journal === undefined) return null;
   if (request.again) return null;
   // A plan needs neither a key nor a service that answers.
-  const ask: AskDoneThere = (key) =>
-    doneThere(key).catch((error: unknown) => {
+  const ask: AskDoneThere = (keys) =>
+    doneThere(keys).catch((error: unknown) => {
       if (session.context.signal.aborted) throw error;
-      return 'not offered';
+      return null;
     });
   await askWhatIsDone(session, journal, request, ask);
   const known = journal.known(request.kind, request.content, request.origin);
