@@ -162,6 +162,41 @@ it('what was corrected in a file of its own is not burned in full by the rest of
   expect(await burned()).toBe(9);
 });
 
+it('what has landed with another amount is not burned once more, and a dry run says so', async () => {
+  operator = await anOperator('embedded', template);
+  expect((await burnFile(operator.write('a.json', burns(0, 1, 8)))).exit).toBe(0);
+  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '2', '--json'];
+  for (const journal of ['there', 'lost']) {
+    if (journal === 'lost') restore(operator.dataDir, JOURNAL, null);
+    const [real, dry] = [await operator.run(...once), await operator.run(...once, '--dry-run')];
+    expect([real.exit, real.stderr]).toEqual([2, dry.stderr]);
+    expect(problemOf(real).hint).toContain('--again');
+  }
+  expect(await burned()).toBe(8);
+  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(10);
+});
+
+it('a burn once that was never carried out is not burned when another has landed, and says what burns it', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '1', '--json'];
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await operator.run(...once)).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  for (const _time of [1, 2]) {
+    const refused = await operator.run(...once);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, 'Do it once more with --again.']);
+  }
+  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
 it('what others have burned since is no rest, with a journal or without', async () => {
   operator = await anOperator('embedded', template);
   const first = [{ ...burns(0, 1)[0], type: 'NOPE' }, ...burns(1, 2), ...burns(2, 3, TOO_MUCH)];

@@ -167,7 +167,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       pick(elements, [index]).some(({ digest }) => digests.has(digest)),
     );
     const changes = this.#allowChanged ? [] : entry.changed(elements, indexes);
-    if (changes.length > 0) throw changedElements(changes, 'burn');
+    if (changes.length > 0) throw changedElements(changes, { kind: 'burn-batch', noun: 'burn' });
     await this.#requireAllPossible(indexes);
     const stages = stagesOf(entry.notes);
     const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };

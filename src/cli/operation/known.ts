@@ -50,7 +50,7 @@ export async function takenByDryRun(
   const asked = overlaps.length === 0 ? whole : withoutOverlap(session, whole, overlaps, { noun, isRest });
   const taken = asked === null ? [] : asked.taken;
   const left = changes.filter(({ index }) => taken === null || taken.includes(index));
-  if (left.length > 0 && !request.allowChanged) throw changedElements(left, noun);
+  if (left.length > 0 && !request.allowChanged) throw changedElements(left, { kind: request.kind, noun });
   if (isRest && taken === null) throw noRest();
   return taken;
 }

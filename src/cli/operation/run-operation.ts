@@ -85,7 +85,7 @@ export async function runOperation<Result>(
       asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
       continue;
     }
-    if ('changes' in begun) throw changedElements(begun.changes, noun);
+    if ('changes' in begun) throw changedElements(begun.changes, { kind: now.kind, noun });
     requireToDo(begun, now, isRest);
     const wasDone = begun.state === 'done';
     const isGivenUp = await carryOut(session, begun, work, isLookedUp && begun.isNew).then(
