@@ -242,9 +242,9 @@ export class BurnBatchWork implements Work<Outcomes> {
         throw error;
       }
     });
-    if (opened.kind === 'remote' && reply.meta.requestId === undefined)
-      for (const { txHash } of reply.value.success.slice(0, 1))
-        await requireAnswersKey(this.#session, part.key, txHash);
+    const isNamed = reply.meta.requestId !== undefined;
+    for (const { txHash } of reply.value.success.slice(0, 1))
+      await requireAnswersKey(this.#session, { idempotencyKey: part.key, txHash }, isNamed);
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;

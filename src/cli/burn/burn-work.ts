@@ -79,8 +79,8 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
     await requireRefused(session, entry.key, error);
     throw error;
   });
-  if (opened.kind === 'remote' && reply.meta.requestId === undefined)
-    await requireAnswersKey(session, entry.key, reply.value.txHash);
+  const answered = { idempotencyKey: entry.key, txHash: reply.value.txHash };
+  await requireAnswersKey(session, answered, reply.meta.requestId !== undefined);
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

@@ -373,7 +373,7 @@ export async function noteDone(
 
 const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
 
-/** How long the outcome of what is done waits for the word of a service. */
+/** How long the outcome of what is done waits for another word of its service. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -386,16 +386,22 @@ export async function requireThere(
   ask: () => Promise<'not offered' | 'there' | 'lost'>,
 ): Promise<void> {
   const { signal } = session.context;
-  const impatient = new Promise<'not offered'>((resolve) => {
-    setTimeout(() => resolve('not offered'), PATIENCE_MS).unref();
-  });
-  const found = await Promise.race([ask(), impatient]).catch((error: unknown) => {
+  const found = await soon(ask()).catch((error: unknown) => {
     if (signal.aborted) throw error;
-    return 'not offered';
+    return null;
   });
   if (found === 'lost') throw notThere('what was done');
-  if (found === 'not offered') session.output.tell(BY_NOTES);
+  if (found !== 'there') session.output.tell(BY_NOTES);
 }
+
+/** What is said soon; else `null`. */
+const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
+  Promise.race([
+    said,
+    new Promise<null>((resolve) => {
+      setTimeout(() => resolve(null), PATIENCE_MS).unref();
+    }),
+  ]);
 
 /** Are all of these among what a service has done, or may do yet? */
 export async function areThere(
@@ -410,22 +416,29 @@ export async function areThere(
 }
 
 /**
- * An answer that does not name the request that it is for may be one to an earlier request.
- * @throws `ERR_OUTCOME_UNKNOWN` where the service has done something else under the key.
+ * An answer may be one to an earlier request, which something before the service has kept.
+ * @param isNamed - it names the request that it is for: then it is believed where the service cannot be asked.
+ * @throws `ERR_OUTCOME_UNKNOWN` where the service has not sent the transaction under the key.
  */
-export async function requireAnswersKey(session: Session, key: string, txHash: string): Promise<void> {
-  const { service, call } = await calling(session);
-  const items = await service.listBurns({ idempotencyKey: key, limit: 1 }, call()).then(
+export async function requireAnswersKey(
+  session: Session,
+  asked: { readonly idempotencyKey: string; readonly txHash: string },
+  isNamed: boolean,
+): Promise<void> {
+  const opened = await session.service();
+  if (opened.kind !== 'remote') return;
+  const said = opened.service.listBurns({ ...asked, limit: 1 }, callWith(session, opened)).then(
     ({ value }) => value.items,
     (error: unknown) => {
-      if (!isNotOffered(error)) throw error;
+      if (!isNamed && !isNotOffered(error)) throw error;
       return null;
     },
   );
-  if (items === null || items.some((burn) => burn.txHash === txHash)) return;
+  const items = await (isNamed ? soon(said) : said);
+  if (items === null || items.length > 0) return;
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The answer names transaction ${txHash}, and the service has not sent that for this request.`,
+    `The answer names transaction ${asked.txHash}, and the service has not sent that for this request.`,
   );
 }
 
