@@ -139,12 +139,27 @@ describe('an earlier answer', () => {
       content: Buffer.from('<html>Too many requests</html>'),
     };
     const lie = { how: '', reaches: true, withHeaders: true };
-    const ended = await lied('/burn', page, lie, burn({ page: true }));
-    expect(ended.exit).toBe(6);
-    expect(operator.open()).toHaveLength(1);
-    expect((await operator.paste(resumeLineOf(ended))).exit).toBe(0);
-    expect(operator.open()).toEqual([]);
+    await expectUnknown(await lied('/burn', page, lie, burn({ page: true })));
     expect((await burned()) - before).toBe(1);
+  });
+
+  it.each([
+    [413, 'ERR_PAYLOAD_TOO_LARGE', 'does not name the request'],
+    [404, 'ERR_FOO', 'has a code of its own'],
+  ])('that is a refusal by the proxy refuses nothing: %i %s %s', async (status, error, why) => {
+    const before = await burned();
+    const refusal = {
+      ...{ method: 'POST', path: '/', key: undefined, status },
+      headers: { 'content-type': 'application/json' },
+      content: Buffer.from(JSON.stringify({ error, message: 'No.' })),
+    };
+    const lie = { reaches: false, withHeaders: true, withItsId: error === 'ERR_FOO' };
+    const file = operator.write('refused.json', [
+      { type: 'WATCH_AD', proof: { file: why }, burnAmount: 1, persistOnchain: false },
+    ]);
+    await expectUnknown(await lied('/burn', refusal, lie, burn({ why })));
+    await expectUnknown(await lied('/burn-batch', refusal, lie, ['burn-batch', file]));
+    expect((await burned()) - before).toBe(2);
   });
 
   itLong.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {

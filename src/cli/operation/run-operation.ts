@@ -358,7 +358,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   if (error.code === 'ERR_STORE_BEHIND' && isKnown)
     return error.with({ hint: `${behindHint(session, error)} ${hint}` });
-  const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
+  const isTold = isKnown ? !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is said of the try only.
@@ -385,8 +385,9 @@ const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_DECLINED',
 ]);
 
-/** Codes of what stops in the middle: of a step that had several effects some may be there. */
-const BREAKS_OFF: ReadonlySet<string> = new Set(['ERR_STORE_UNAVAILABLE']);
+/** Does it stop in the middle, or leave open who says it? Of a step that had several effects some may be there. */
+const breaksOff = ({ code, options }: FlywheelError): boolean =>
+  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true;
 
 async function print<Result>(
   session: Session,
