@@ -139,8 +139,10 @@ it('what a service of an earlier state does not know is not told as done', async
   expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
   expect((await operator.run(...once)).exit).toBe(0);
   restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const told = await burnFile('b.json');
-  expect([told.exit, told.stdout]).toEqual([7, '']);
+  for (const more of [[], ['--dry-run']]) {
+    const told = await burnFile('b.json', ...more);
+    expect([told.exit, told.stdout]).toEqual([7, '']);
+  }
   expect((await operator.run(...once)).exit).toBe(7);
   // Nor is it left out of another file without a word.
   expect((await burnFile(operator.write('c.json', burns(1, 5)), '--rest')).exit).toBe(7);
@@ -152,6 +154,8 @@ it('what a service of an earlier state does not know is not told as done', async
 
 /** More than there is in the burn wallet. */
 const TOO_MUCH = 999_999_999;
+/** As much, until the burn wallet gets more. */
+const MUCH = 1_000_000;
 
 it('what was corrected in a file of its own is not burned in full by the rest of the first', async () => {
   operator = await anOperator('embedded', template);
@@ -263,21 +267,20 @@ it('a rest that never arrived does not burn what others have burned since, and i
   operator = await anOperator('remote', template);
   const { gate } = operator;
   if (gate === null) throw new TypeError('no gate');
-  const much = 2_000_000;
-  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, much)]);
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
   expect((await burnFile(file)).exit).toBe(3);
   gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
   expect((await burnFile(file, '--rest')).exit).toBe(7);
   gate.fate = () => 'pass';
   keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   restore(journalHome(operator), JOURNAL, null);
-  const fund = ['--to', 'burn-wallet', '--tokens', String(2 * much), '--data-dir', operator.dataDir];
+  const fund = ['--to', 'burn-wallet', '--tokens', String(2 * MUCH), '--data-dir', operator.dataDir];
   expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
-  expect((await burnFile(operator.write('b.json', burns(1, 2, much)))).exit).toBe(0);
+  expect((await burnFile(operator.write('b.json', burns(1, 2, MUCH)))).exit).toBe(0);
   restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   expect((await operator.run('pending', 'resume', '--json')).exit).toBe(2);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(1 + 2 * much);
+  expect(await burned()).toBe(1 + 2 * MUCH);
   expect(operator.open()).toEqual([]);
 });
 
@@ -347,7 +350,7 @@ it('with a lost journal --again does it again', async () => {
 
 it('a dry run says what the command would do with a file that is known', async () => {
   operator = await anOperator('embedded', template);
-  const first = [...burns(0, 1), ...burns(1, 2, TOO_MUCH)];
+  const first = [...burns(0, 1), ...burns(1, 2, MUCH)];
   expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
   expect((await burnFile(operator.write('b.json', burns(2, 3)))).exit).toBe(0);
   const elements = async (name: string, ...more: readonly string[]): Promise<unknown> =>
@@ -356,4 +359,47 @@ it('a dry run says what the command would do with a file that is known', async (
   expect(await elements('b.json')).toBe(0);
   expect(await elements('b.json', '--again')).toBe(1);
   expect((await burnFile(operator.write('c.json', burns(3, 4)), '--dry-run', '--rest')).exit).toBe(2);
+  // Others have burned meanwhile what had failed.
+  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  restore(operator.dataDir, JOURNAL, null);
+  const fund = ['--to', 'burn-wallet', '--tokens', '10', '--data-dir', operator.dataDir];
+  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
+  expect((await burnFile(operator.write('d.json', burns(1, 2, MUCH)))).exit).toBe(0);
+  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  expect(await elements('a.json', '--rest')).toBe(0);
+  expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[]}\n');
+});
+
+it('a dry run says what its service would answer of a file that is not known here', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const dry = async (...words: readonly string[]) => {
+    const ended = await operator.run(...words, '--dry-run', '--json');
+    return [ended.exit, JSON.parse(ended.stdout || '{}').elements ?? null, problemOf(ended).message ?? null];
+  };
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  expect((await runFile(operator.write('p.json', pipelines(0, 2)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, null);
+  expect(await dry('burn-batch', 'a.json')).toEqual([0, 0, null]);
+  const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
+  expect(JSON.parse(run.stdout).pipelines).toBe(0);
+  // What has not arrived, and is partly done by others.
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await burnFile(operator.write('b.json', burns(5, 7)))).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await burnFile(operator.write('c.json', burns(6, 8)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  // Nobody who could be asked: it goes by its own notes.
+  gate.fate = () => 'drop';
+  expect(await dry('burn-batch', 'b.json')).toEqual([0, 2, null]);
+  gate.fate = () => 'pass';
+  const refusal = await dry('burn-batch', 'b.json');
+  expect(refusal).toEqual([2, null, expect.stringContaining('1 of 2 elements')]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
+  const real = await burnFile('b.json');
+  expect([real.exit, problemOf(real).message]).toEqual([2, refusal[2]]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
 });

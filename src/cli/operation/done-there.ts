@@ -275,7 +275,7 @@ function unknownOf(
 
 /**
  * Before a file is begun of which the journal knows nothing.
- * @returns whether all of it was looked up: else the service knows its first request, or cannot be asked.
+ * @returns whether all of it was looked up; `known`: the service knows its first request.
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -283,11 +283,14 @@ export async function askWhatIsDone(
   journal: Journal,
   { kind, content, origin, elements, again }: OperationRequest,
   ask: AskDoneThere | undefined,
-): Promise<boolean> {
+): Promise<boolean | 'known'> {
   if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return false;
   const answer = await ask([journal.keyOf(kind, content, origin)]);
-  if (answer === null) session.output.tell(BY_NOTES);
-  if (answer === null || answer.isKnown) return false;
+  if (answer === null) {
+    session.output.tell(BY_NOTES);
+    return false;
+  }
+  if (answer.isKnown) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
 }
@@ -303,34 +306,72 @@ interface GoingOn extends Omit<Compared, 'kind'> {
   readonly isRest?: boolean;
 }
 
+/** What of the requests of an operation has no outcome yet, and which of that others have landed; `null`: nobody can be asked. */
+async function lookUp(
+  session: Session,
+  kind: OperationKind,
+  { ask, keys, next, own = [], elements }: GoingOn,
+) {
+  const answer = await ask(keys);
+  if (answer === null) return null;
+  const journal = await (await session.service()).journal();
+  const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
+  await compare(session, journal, { kind, elements, own: [...own, ...ownLanded] }, answer);
+  const settled = new Set(firstOf(next, countBy(answer.own)));
+  const left = next.filter((element) => !settled.has(element));
+  return { answer, left, done: new Set(journal.landed(left)) };
+}
+
 /**
  * Before a request of an operation goes out that was begun before: others may have done it meanwhile.
  * @returns whether it was looked up.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have done some of it
  */
-export async function requireNotDone(
-  session: Session,
-  entry: Entry,
-  { ask, keys, next, own = [], elements, isRest = false }: GoingOn,
-): Promise<boolean> {
+export async function requireNotDone(session: Session, entry: Entry, going: GoingOn): Promise<boolean> {
   // Somebody has said that all of it is done once more.
   if (entry.notes['again'] === true) return true;
-  const answer = await ask(keys);
-  if (answer === null) return false;
-  const journal = await (await session.service()).journal();
-  const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, journal, { kind: entry.kind, elements, own: [...own, ...ownLanded] }, answer);
-  const settled = new Set(firstOf(next, countBy(answer.own)));
-  const done = journal.landed(next.filter((element) => !settled.has(element)));
-  if (done.length === 0) return true;
-  const keyUnused = !answer.isKnown && (isRest || !entry.hasAnswers);
+  const found = await lookUp(session, entry.kind, going);
+  if (found === null || found.done.size === 0) return found !== null;
+  const { isRest = false } = going;
+  const keyUnused = !found.answer.isKnown && (isRest || !entry.hasAnswers);
+  const kept = entry.isNew && !entry.hasAnswers ? '' : entry.id;
   if (keyUnused && isRest) takeBack(entry);
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
-    { keyUnused, hint: keyUnused ? othersHint(entry) : wayOut(session, entry, answer) },
-  );
+  const hint = keyUnused ? othersHint(entry) : wayOut(session, entry.kind, kept, found.answer);
+  throw doneByOthers(`${found.done.size} of ${countText(going.next.length, 'element')}`, { keyUnused, hint });
 }
+
+/**
+ * What an operation would still send, for a dry run of it; `null`: nobody can be asked.
+ * @param leavesOut - what others have landed, where its service has seen none of its requests.
+ * @throws as {@link requireNotDone}
+ */
+export async function foreseeDone(
+  session: Session,
+  { kind, id, notes }: Pick<Entry, 'kind' | 'id' | 'notes'>,
+  { leavesOut, ...going }: GoingOn & { readonly leavesOut: boolean },
+): Promise<readonly Element[] | null> {
+  if (notes['again'] === true) return null;
+  const found = await lookUp(session, kind, going);
+  if (found === null) {
+    session.output.tell(BY_NOTES);
+    return null;
+  }
+  const { answer, left, done } = found;
+  const keyUnused = !answer.isKnown;
+  if (done.size === 0 || (leavesOut && keyUnused)) return left.filter(({ digest }) => !done.has(digest));
+  const hint = keyUnused ? othersHint({ kind }) : wayOut(session, kind, id, answer);
+  throw doneByOthers(`${done.size} of ${countText(going.next.length, 'element')}`, { keyUnused, hint });
+}
+
+const doneByOthers = (
+  what: string,
+  options: { readonly keyUnused: boolean; readonly hint: string },
+): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${what} that this operation would send have landed by another request. Nothing was sent.`,
+    options,
+  );
 
 /** A rest that its service has never seen was not begun. */
 function takeBack(entry: Entry): void {
@@ -340,18 +381,14 @@ function takeBack(entry: Entry): void {
   entry.markPrinted();
 }
 
-const othersHint = ({ kind }: Entry): string =>
+const othersHint = ({ kind }: Pick<Entry, 'kind'>): string =>
   kind === 'burn' ? 'Do it once more with --again.' : 'The same command with --rest sends the others.';
 
-/** How to end what its service has begun, and may go on with. */
-function wayOut(
-  { settings }: Session,
-  { kind, id, isNew, hasAnswers }: Entry,
-  { batchId }: DoneThere,
-): string {
+/** How to end what its service has begun, and may go on with. @param id - of the operation, where the journal keeps one. */
+function wayOut({ settings }: Session, kind: OperationKind, id: string, { batchId }: DoneThere): string {
   if (batchId !== undefined)
     return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then the same command with --rest sends the others.`;
-  const forget = isNew && !hasAnswers ? '' : `, then \`${commandLine(settings, 'pending', 'forget', id)}\`,`;
+  const forget = id === '' ? '' : `, then \`${commandLine(settings, 'pending', 'forget', id)}\`,`;
   return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${forget} and put the others into a file of their own.`;
 }
 

@@ -73,7 +73,7 @@ export async function runOperation<Result>(
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const isRest = work.rest === true;
-  const isLookedUp = await askWhatIsDone(session, journal, request, doneThere);
+  const isLookedUp = (await askWhatIsDone(session, journal, request, doneThere)) === true;
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     const begun = await take(
