@@ -139,8 +139,13 @@ function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number)
   if (isHttp && answer.status === 400 && TLS_WANTED.test(answer.text)) return failedAtTls(call);
   const { error, trusted } = decodeProblem(answer, call.reading);
   const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
+  const isOfService = trusted && error.options.foreignCode === undefined && isEchoed(call, answer);
+  const isDoubtful = answer.status < 500 && !isOfService;
   return {
-    error: waitMs === undefined ? error : error.with({ retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
+    error: error.with({
+      ...(isDoubtful ? { doubtful: true } : {}),
+      ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1_000) }),
+    }),
     retryable: isRetryable(error, trusted),
     meaning: meaningOf(error, answer.status, trusted),
     ...(waitMs === undefined ? {} : { waitMs }),

@@ -36,8 +36,10 @@ export interface FlywheelErrorOptions {
   readonly idempotencyKey?: string;
   /** Nothing of the request has left this machine. */
   readonly unsent?: boolean;
-  /** Nothing was ever done under the request's idempotency key, as the service says that knows it. */
+  /** Was nothing ever done under the request's idempotency key, or was something, as the service says that knows it? */
   readonly keyUnused?: boolean;
+  /** It may come from something before the service: its code is none of the API, or it does not name the request. */
+  readonly doubtful?: boolean;
   /** Seconds to wait before the next try. */
   readonly retryAfterSeconds?: number;
   /** A code this build does not know, as a remote service sent it. */

@@ -1,7 +1,7 @@
 /** A proxy that gives an earlier answer again, or that of another request: nothing is told for it, neither success nor failure. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
-import type { Gate, GateRequest, Passed } from '../support/gate.js';
+import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
@@ -36,13 +36,17 @@ const LIES = [
   { how: 'before the request is carried out, without its headers', reaches: false, withHeaders: false },
   { how: 'after the request is carried out, without its headers', reaches: true, withHeaders: false },
 ];
-type Lie = (typeof LIES)[number];
 const WHOLE = LIES.filter(({ withHeaders }) => withHeaders);
 /** For what takes long. */
 const SOME = sampleOf(LIES.slice(1, 3), 1);
 
 /** Runs a command while requests that end so are answered with what was answered before. */
-async function lied(end: string, replay: Passed, lie: Lie, words: readonly string[]): Promise<Spawned> {
+async function lied(
+  end: string,
+  replay: Passed,
+  lie: Omit<Replay, 'replay'>,
+  words: readonly string[],
+): Promise<Spawned> {
   gate.fate = (request) => (isPost(request, end) ? { ...lie, replay } : 'pass');
   const ended = await operator.run(...words, '--json');
   gate.fate = () => 'pass';
@@ -84,6 +88,23 @@ describe('an earlier answer', () => {
     },
   );
 
+  it('that bears the id of this one is not believed', async () => {
+    const before = await burned();
+    const lie = { how: '', reaches: false, withHeaders: true, withItsId: true };
+    const file = operator.write('cached.json', [
+      { type: 'WATCH_AD', proof: { cached: 2 }, burnAmount: 1, persistOnchain: false },
+    ]);
+    const once = burn({ cached: 1 }, '--once');
+    const more = burn({ cached: 1 }).map((word) => (word === '1' ? '2' : word));
+    expect((await operator.run(...once)).exit).toBe(0);
+    for (const words of [burn({ cached: 1 }), more, [...once, '--again']])
+      await expectUnknown(await lied('/burn', latest('/burn'), lie, words));
+    expect((await operator.run('burn-batch', file)).exit).toBe(0);
+    const again = ['burn-batch', file, '--again'];
+    await expectUnknown(await lied('/burn-batch', latest('/burn-batch'), lie, again));
+    expect((await burned()) - before).toBe(7);
+  });
+
   it.each(sampleOf(WHOLE.toReversed(), 1))('that refused another burn is not believed, $how', async (lie) => {
     const before = await burned();
     const tooMuch = burn({ tooMuch: lie.how }).map((word) => (word === '1' ? '999999999' : word));
@@ -118,12 +139,27 @@ describe('an earlier answer', () => {
       content: Buffer.from('<html>Too many requests</html>'),
     };
     const lie = { how: '', reaches: true, withHeaders: true };
-    const ended = await lied('/burn', page, lie, burn({ page: true }));
-    expect(ended.exit).toBe(6);
-    expect(operator.open()).toHaveLength(1);
-    expect((await operator.paste(resumeLineOf(ended))).exit).toBe(0);
-    expect(operator.open()).toEqual([]);
+    await expectUnknown(await lied('/burn', page, lie, burn({ page: true })));
     expect((await burned()) - before).toBe(1);
+  });
+
+  it.each([
+    [413, 'ERR_PAYLOAD_TOO_LARGE', 'does not name the request'],
+    [404, 'ERR_FOO', 'has a code of its own'],
+  ])('that is a refusal by the proxy refuses nothing: %i %s %s', async (status, error, why) => {
+    const before = await burned();
+    const refusal = {
+      ...{ method: 'POST', path: '/', key: undefined, status },
+      headers: { 'content-type': 'application/json' },
+      content: Buffer.from(JSON.stringify({ error, message: 'No.' })),
+    };
+    const lie = { reaches: false, withHeaders: true, withItsId: error === 'ERR_FOO' };
+    const file = operator.write('refused.json', [
+      { type: 'WATCH_AD', proof: { file: why }, burnAmount: 1, persistOnchain: false },
+    ]);
+    await expectUnknown(await lied('/burn', refusal, lie, burn({ why })));
+    await expectUnknown(await lied('/burn-batch', refusal, lie, ['burn-batch', file]));
+    expect((await burned()) - before).toBe(2);
   });
 
   itLong.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { MOMENTS } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
 import { ask } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
@@ -319,6 +320,32 @@ describe('a file of which members do parts with their own tools is done once', (
     expect((await rest(scene)).exit).toBe(0);
     expect(await scene.counts()).toEqual(EACH_ONCE);
   });
+
+  it.each(['with its journal', 'forgotten here'])(
+    'where they execute a part of what was set up in part, and it is cancelled, %s',
+    async (how) => {
+      const operator = await anOperator('embedded', template);
+      const members = await membersOf(operator, template);
+      scenes.push({ operator, members } as Scene);
+      const words = ['batch', 'init', operator.write('seven.json', SEVEN)];
+      const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
+      expect(await operator.runWith(fault, ...words)).toMatchObject({ signal: 'SIGKILL' });
+      const [{ id, batchIndex }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+      await members.activate(Number(batchIndex));
+      await members.vote(Number(batchIndex), 'approve');
+      expect(await members.execute(Number(batchIndex), 2)).toBe(2);
+      const sign = ['--keypair', operator.owner, '--yes', '--json'];
+      expect((await operator.run('batch', 'cancel', id, ...sign)).exit).toBe(0);
+      const [{ id: pending } = { id: '' }] = await operator.pending();
+      if (how === 'forgotten here')
+        expect((await operator.run('pending', 'forget', pending, '--yes')).exit).toBe(0);
+      const rest = await operator.run('batch', 'run', 'seven.json', '--rest', ...sign);
+      expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 5]);
+      const { pipelines } = JSON.parse((await operator.run('batch', 'show', id, '--json')).stdout);
+      const hashes = pipelines.map((one: { proofHash: string }) => one.proofHash);
+      expect(await members.executions(hashes)).toEqual(EACH_ONCE);
+    },
+  );
 
   it('where two terminals ask for the rest while a member executes it', async () => {
     const scene = await failed('embedded');

@@ -20,6 +20,8 @@ export interface Members {
   readonly url: string;
   /** Executes the next transactions of a batch as the owner. @returns how many have landed. */
   execute(batchIndex: number, count: number): Promise<number>;
+  /** Opens the vote on a batch that is not set up to its end. */
+  activate(batchIndex: number): Promise<void>;
   /** Owner and operator vote; who has voted so already is passed over. */
   vote(batchIndex: number, vote: Vote): Promise<void>;
   /** Closes the accounts of a batch that is over, or so many of its transactions only. */
@@ -72,6 +74,10 @@ export async function membersOf(
         if (!(await send(owner, instruction))) return done;
       }
       return count;
+    },
+    async activate(batchIndex) {
+      const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: operator.publicKey };
+      await send(operator, squads.instructions.proposalActivate(terms));
     },
     async vote(batchIndex, vote) {
       for (const member of [owner, operator]) {

@@ -2,9 +2,11 @@
  * A journal that is lost or older than its service, and a service that is older than the journal: nothing that has landed is sent
  * again without a word, and nothing is told as done that is on no ledger.
  */
-import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
+import { MOMENTS } from '../simulation/audit/tables.js';
+import { ask } from '../support/http-serve.js';
 import {
   anOperator,
   type Mode,
@@ -137,8 +139,10 @@ it('what a service of an earlier state does not know is not told as done', async
   expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
   expect((await operator.run(...once)).exit).toBe(0);
   restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const told = await burnFile('b.json');
-  expect([told.exit, told.stdout]).toEqual([7, '']);
+  for (const more of [[], ['--dry-run']]) {
+    const told = await burnFile('b.json', ...more);
+    expect([told.exit, told.stdout]).toEqual([7, '']);
+  }
   expect((await operator.run(...once)).exit).toBe(7);
   // Nor is it left out of another file without a word.
   expect((await burnFile(operator.write('c.json', burns(1, 5)), '--rest')).exit).toBe(7);
@@ -150,6 +154,8 @@ it('what a service of an earlier state does not know is not told as done', async
 
 /** More than there is in the burn wallet. */
 const TOO_MUCH = 999_999_999;
+/** As much, until the burn wallet gets more. */
+const MUCH = 1_000_000;
 
 it('what was corrected in a file of its own is not burned in full by the rest of the first', async () => {
   operator = await anOperator('embedded', template);
@@ -158,6 +164,41 @@ it('what was corrected in a file of its own is not burned in full by the rest of
   expect((await burnFile(operator.write('b.json', burns(0, 1, 8)))).exit).toBe(0);
   expect((await burnFile('a.json', '--rest')).exit).toBe(2);
   expect(await burned()).toBe(9);
+});
+
+it('what has landed with another amount is not burned once more, and a dry run says so', async () => {
+  operator = await anOperator('embedded', template);
+  expect((await burnFile(operator.write('a.json', burns(0, 1, 8)))).exit).toBe(0);
+  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '2', '--json'];
+  for (const journal of ['there', 'lost']) {
+    if (journal === 'lost') restore(operator.dataDir, JOURNAL, null);
+    const [real, dry] = [await operator.run(...once), await operator.run(...once, '--dry-run')];
+    expect([real.exit, real.stderr]).toEqual([2, dry.stderr]);
+    expect(problemOf(real).hint).toContain('--again');
+  }
+  expect(await burned()).toBe(8);
+  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(10);
+});
+
+it('a burn once that was never carried out is not burned when another has landed, and says what burns it', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '1', '--json'];
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await operator.run(...once)).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  for (const _time of [1, 2]) {
+    const refused = await operator.run(...once);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, 'Do it once more with --again.']);
+  }
+  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
 });
 
 it('what others have burned since is no rest, with a journal or without', async () => {
@@ -190,6 +231,88 @@ it('an operation that was never carried out does not burn what others have burne
   restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   expect((await operator.paste(resumeLineOf(dropped))).exit).toBe(2);
   expect(await burned()).toBe(3);
+});
+
+it('an operation that stopped half way does not burn what others have burned since', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', burns(0, 400));
+  const fault = { signal: 'SIGKILL', when: MOMENTS.burnedInPart } as const;
+  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  restore(operator.dataDir, JOURNAL, null);
+  expect((await burnFile(operator.write('b.json', burns(390, 400)))).exit).toBe(0);
+  const before = await burned();
+  expect(before).toBeLessThan(400);
+  // Whoever has lost the journal goes on with the same request.
+  expect((await burnFile(file)).exit).toBe(2);
+  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  for (const words of [
+    ['pending', 'resume'],
+    ['burn-batch', file, '--rest'],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, refused.stdout, problemOf(refused).message]).toEqual([
+      ...[2, '', expect.stringContaining('10 of 400 elements')],
+    ]);
+    expect(problemOf(refused).hint).toContain('pending forget');
+  }
+  expect(await burned()).toBe(before);
+  const [{ id } = { id: '' }] = await operator.pending();
+  expect((await operator.run('pending', 'forget', id, '--yes')).exit).toBe(0);
+  expect((await burnFile(operator.write('c.json', burns(before - 10, 390)))).exit).toBe(0);
+  expect(await burned()).toBe(400);
+});
+
+it('a rest that never arrived does not burn what others have burned since, and is begun anew', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
+  expect((await burnFile(file)).exit).toBe(3);
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await burnFile(file, '--rest')).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  const fund = ['--to', 'burn-wallet', '--tokens', String(2 * MUCH), '--data-dir', operator.dataDir];
+  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
+  expect((await burnFile(operator.write('b.json', burns(1, 2, MUCH)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  expect((await operator.run('pending', 'resume', '--json')).exit).toBe(2);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * MUCH);
+  expect(operator.open()).toEqual([]);
+});
+
+it('an init that arrived late gives no approval for what others have executed since', async () => {
+  operator = await anOperator('remote', template);
+  const { gate, key } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  const file = operator.write('a.json', pipelines(0, 3));
+  expect((await operator.run('batch', 'init', file)).exit).toBe(7);
+  const sent = gate.requests.findLast(({ method }) => method === 'POST');
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await runFile(operator.write('b.json', pipelines(2, 4)))).exit).toBe(0);
+  const late = { body: pipelines(0, 3), idempotencyKey: sent?.key ?? '' };
+  expect((await ask(`${gate.url}${sent?.path}`, key, late)).status).toBe(200);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  const out = join(operator.directory, 'approval.json');
+  for (const words of [
+    ['pending', 'resume'],
+    ['batch', 'init', file, '--out', out],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, refused.stdout, existsSync(out)]).toEqual([2, '', false]);
+    expect(problemOf(refused).message).toContain('1 of 3 elements');
+    expect(problemOf(refused).hint).toMatch(/`flywheel batch cancel [0-9a-f-]{36}/);
+  }
+  const [, id = ''] = /batch cancel (\S{36})/.exec(problemOf(await runFile(file)).hint ?? '') ?? [];
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4);
 });
 
 it('a batch that a service of an earlier state does not know is not told as executed', async () => {
@@ -227,7 +350,7 @@ it('with a lost journal --again does it again', async () => {
 
 it('a dry run says what the command would do with a file that is known', async () => {
   operator = await anOperator('embedded', template);
-  const first = [...burns(0, 1), ...burns(1, 2, TOO_MUCH)];
+  const first = [...burns(0, 1), ...burns(1, 2, MUCH)];
   expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
   expect((await burnFile(operator.write('b.json', burns(2, 3)))).exit).toBe(0);
   const elements = async (name: string, ...more: readonly string[]): Promise<unknown> =>
@@ -236,4 +359,47 @@ it('a dry run says what the command would do with a file that is known', async (
   expect(await elements('b.json')).toBe(0);
   expect(await elements('b.json', '--again')).toBe(1);
   expect((await burnFile(operator.write('c.json', burns(3, 4)), '--dry-run', '--rest')).exit).toBe(2);
+  // Others have burned meanwhile what had failed.
+  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  restore(operator.dataDir, JOURNAL, null);
+  const fund = ['--to', 'burn-wallet', '--tokens', '10', '--data-dir', operator.dataDir];
+  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
+  expect((await burnFile(operator.write('d.json', burns(1, 2, MUCH)))).exit).toBe(0);
+  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  expect(await elements('a.json', '--rest')).toBe(0);
+  expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[]}\n');
+});
+
+it('a dry run says what its service would answer of a file that is not known here', async () => {
+  operator = await anOperator('remote', template);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const dry = async (...words: readonly string[]) => {
+    const ended = await operator.run(...words, '--dry-run', '--json');
+    return [ended.exit, JSON.parse(ended.stdout || '{}').elements ?? null, problemOf(ended).message ?? null];
+  };
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  expect((await runFile(operator.write('p.json', pipelines(0, 2)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, null);
+  expect(await dry('burn-batch', 'a.json')).toEqual([0, 0, null]);
+  const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
+  expect(JSON.parse(run.stdout).pipelines).toBe(0);
+  // What has not arrived, and is partly done by others.
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await burnFile(operator.write('b.json', burns(5, 7)))).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await burnFile(operator.write('c.json', burns(6, 8)))).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  // Nobody who could be asked: it goes by its own notes.
+  gate.fate = () => 'drop';
+  expect(await dry('burn-batch', 'b.json')).toEqual([0, 2, null]);
+  gate.fate = () => 'pass';
+  const refusal = await dry('burn-batch', 'b.json');
+  expect(refusal).toEqual([2, null, expect.stringContaining('1 of 2 elements')]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
+  const real = await burnFile('b.json');
+  expect([real.exit, problemOf(real).message]).toEqual([2, refusal[2]]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
 });

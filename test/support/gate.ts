@@ -15,10 +15,11 @@ export interface Passed extends GateRequest {
   readonly content: Buffer;
 }
 
-/** What comes in place of an answer: an earlier one, with all its headers or none of them. */
+/** What comes in place of an answer: an earlier one, with all its headers or none of them, or as if it were to this request. */
 export interface Replay {
   readonly replay: Passed;
   readonly withHeaders: boolean;
+  readonly withItsId?: boolean;
   /** Whether the request is carried out all the same. */
   readonly reaches: boolean;
 }
@@ -84,9 +85,14 @@ function answerHere(response: ServerResponse, fate: { refuse: number } | { answe
   }
 }
 
-function answerAgain(response: ServerResponse, { replay, withHeaders }: Replay): void {
+function answerAgain(
+  { headers: asked }: IncomingMessage,
+  response: ServerResponse,
+  { replay, withHeaders, withItsId = false }: Replay,
+): void {
   const headers = withHeaders ? replay.headers : { 'content-type': 'application/json' };
-  response.writeHead(replay.status, headers).end(replay.content);
+  const id = withItsId ? { 'x-request-id': asked['x-request-id'] } : {};
+  response.writeHead(replay.status, { ...headers, ...id }).end(replay.content);
 }
 
 /** @param keys - API keys that requests are passed on with, in turn: no limit is met, and a rotated key repeats nothing. */
@@ -137,7 +143,7 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     else if (typeof fate === 'object' && 'replay' in fate) {
       const answer = fate.reaches ? await pass(message, body, body.length) : null;
       if (answer !== null) await bodyOf(answer);
-      answerAgain(response, fate);
+      answerAgain(message, response, fate);
     } else await follow(fate, message, body, response);
     open -= 1;
   });

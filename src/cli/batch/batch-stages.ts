@@ -28,6 +28,10 @@ export interface RunResult {
 export const batchStages = (notes: Notes): readonly BatchStage[] =>
   (notes['stages'] as readonly BatchStage[] | undefined) ?? [];
 
+/** The key of the first request of a stage. @param key - of the operation. */
+export const stageKey = (key: string, at: number): string =>
+  at === 0 ? key : derivedUuid(key, 'rest', String(at));
+
 /** The stage that an operation is in. */
 export class CurrentStage {
   readonly #entry: Entry;
@@ -44,7 +48,7 @@ export class CurrentStage {
 
   /** The idempotency key of its init. */
   get key(): string {
-    return this.at === 0 ? this.#entry.key : derivedUuid(this.#entry.key, 'rest', String(this.at));
+    return stageKey(this.#entry.key, this.at);
   }
 
   /** The idempotency key of an execute with this approval. */

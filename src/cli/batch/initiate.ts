@@ -63,7 +63,7 @@ export async function initiate(
     const elements = pipelineElements(request.pipelines);
     const next = stage.pipelines(elements);
     const ask = pipelinesDoneThere(session, request.pipelines);
-    await requireNotDone(session, entry, { ask, key: stage.key, elements, next });
+    await requireNotDone(session, entry, { ask, keys: [stage.key], elements, next, isRest: stage.at > 0 });
   }
   session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();

@@ -54,7 +54,7 @@ export async function beginRest(
   const digests = new Set(elements.map(({ digest }) => digest));
   const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
   const changes = allowChanged ? [] : entry.changed(all, left);
-  if (changes.length > 0) throw changedElements(changes, 'pipeline');
+  if (changes.length > 0) throw changedElements(changes, { kind: 'batch', noun: 'pipeline' });
   if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded)) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',

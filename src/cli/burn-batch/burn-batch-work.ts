@@ -94,6 +94,8 @@ export class BurnBatchWork implements Work<Outcomes> {
 
   async perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Outcomes>> {
     this.#isLookedUp = isLookedUp;
+    this.#failed.clear();
+    this.#signatures.clear();
     if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
@@ -165,7 +167,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       pick(elements, [index]).some(({ digest }) => digests.has(digest)),
     );
     const changes = this.#allowChanged ? [] : entry.changed(elements, indexes);
-    if (changes.length > 0) throw changedElements(changes, 'burn');
+    if (changes.length > 0) throw changedElements(changes, { kind: 'burn-batch', noun: 'burn' });
     await this.#requireAllPossible(indexes);
     const stages = stagesOf(entry.notes);
     const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };
@@ -230,7 +232,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       outcomes[outcome.index] = own;
       on.hear(own);
     };
-    await this.#requireNotDone(entry, part);
+    await this.#requireNotDone(entry);
     on.send();
     const reply = await trying(entry, part.name, async () => {
       try {
@@ -240,9 +242,9 @@ export class BurnBatchWork implements Work<Outcomes> {
         throw error;
       }
     });
-    if (opened.kind === 'remote' && reply.meta.requestId === undefined)
-      for (const { txHash } of reply.value.success.slice(0, 1))
-        await requireAnswersKey(this.#session, part.key, txHash);
+    const isNamed = reply.meta.requestId !== undefined;
+    for (const { txHash } of reply.value.success.slice(0, 1))
+      await requireAnswersKey(this.#session, { idempotencyKey: part.key, txHash }, isNamed);
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;
@@ -258,15 +260,23 @@ export class BurnBatchWork implements Work<Outcomes> {
     entry.keep(part.name, outcomes);
   }
 
-  /** What the service does not know by the key of the request may have been done by another one. */
-  async #requireNotDone(entry: Entry, { key, indexes }: Part): Promise<void> {
+  /** What has no outcome yet may have been done by other requests. */
+  async #requireNotDone(entry: Entry): Promise<void> {
     if (this.#isLookedUp) return;
-    const own = stagesOf(entry.notes).flatMap((_, at) => outcomesOf(entry, at));
-    const landed = own.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    const stages = stagesOf(entry.notes);
+    const last = stages.length - 1;
+    const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage));
+    const stored = parts.flatMap((part) => storedOutcomes(entry, part) ?? []);
+    const landed = stored.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    const unanswered = parts.filter((part) => storedOutcomes(entry, part) === undefined);
     this.#isLookedUp = await requireNotDone(this.#session, entry, {
-      ...{ ask: this.#ask, key, elements: this.#elements },
+      ...{ ask: this.#ask, keys: unanswered.map(({ key }) => key), elements: this.#elements },
       own: pick(this.#elements, landed).map(({ digest }) => digest),
-      next: pick(this.#elements, indexes),
+      next: pick(
+        this.#elements,
+        unanswered.flatMap(({ indexes }) => indexes),
+      ),
+      isRest: last > 0 && unanswered[0]?.name === nameOf(last, 0),
     });
   }
 

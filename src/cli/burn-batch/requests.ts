@@ -6,6 +6,7 @@ import type { ElementOutcome } from '../../contract/call.js';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { type BurnRequest, MAX_BURN_BATCH_ELEMENTS } from '../../contract/schemas/burn.js';
 import { derivedUuid } from '../../values/ids.js';
+import { stageKey } from '../batch/batch-stages.js';
 import type { Entry, Notes } from '../journal/journal.js';
 
 /** One sending of the file, or of its rest, as it is noted. */
@@ -62,7 +63,7 @@ export const nameOf = (stage: number, part: number): string => `${stage}/${part}
 
 /** The requests of a stage. */
 export function partsOf(entry: Pick<Entry, 'key'>, at: number, { indexes, cut }: Stage): readonly Part[] {
-  const key = at === 0 ? entry.key : derivedUuid(entry.key, 'rest', String(at));
+  const key = stageKey(entry.key, at);
   let end = 0;
   return cut.map((size, part) => {
     const start = end;

@@ -43,7 +43,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
     if (body.once && !isLookedUp) {
       const elements = burnElements([body.request]);
       const ask = burnsDoneThere(session, [body.request]);
-      await requireNotDone(session, entry, { ask, key: entry.key, elements, next: elements });
+      await requireNotDone(session, entry, { ask, keys: [entry.key], elements, next: elements });
     }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
@@ -79,8 +79,8 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
     await requireRefused(session, entry.key, error);
     throw error;
   });
-  if (opened.kind === 'remote' && reply.meta.requestId === undefined)
-    await requireAnswersKey(session, entry.key, reply.value.txHash);
+  const answered = { idempotencyKey: entry.key, txHash: reply.value.txHash };
+  await requireAnswersKey(session, answered, reply.meta.requestId !== undefined);
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

@@ -187,9 +187,9 @@ class SqliteJournal implements Journal {
     return others.find((row) => !row.busy) ?? others[0];
   }
 
-  #overlaps({ kind, origin, elements, taken, again }: OperationRequest): readonly Overlap[] {
-    // A burn without --once is a new one, whatever has landed.
-    if (kind === 'burn' && origin.from !== 'content') return [];
+  #overlaps(request: OperationRequest): readonly Overlap[] {
+    const { kind, elements, taken, again } = request;
+    if (isAlwaysNew(request)) return [];
     const stays = ({ operation }: Overlap): boolean =>
       operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
     const digests = takenOf(elements, taken).map(({ digest }) => digest);
@@ -208,8 +208,8 @@ class SqliteJournal implements Journal {
     if (same?.busy === true && same.kind === 'burn') return busy(same);
     const overlaps = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
     if (overlaps.length > 0) return { status: 'overlap', overlaps };
-    const changes =
-      kind === 'burn' || again || allowChanged ? [] : this.#table.elements.changes(elements, taken);
+    const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged;
+    const changes = isLookedFor ? this.#table.elements.changes(elements, taken) : [];
     if (changes.length > 0) return { status: 'changed', changes };
     const key =
       origin.from === 'user'
@@ -242,6 +242,10 @@ class SqliteJournal implements Journal {
     return this.#options.processes.self();
   }
 }
+
+/** A burn without --once is a new one, whatever has landed. */
+const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
+  kind === 'burn' && origin.from !== 'content';
 
 const busy = ({ holder, dateChanged }: Row): Begun => ({
   status: 'busy',

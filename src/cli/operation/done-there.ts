@@ -2,8 +2,8 @@
  * What a service itself says of the elements of a file. The journal of a machine may be lost, or older than the service: what has
  * landed is looked for by the hash of its proof before a file that the journal does not know is sent.
  */
-import type { Batch, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
-import type { BurnRequest, BurnState } from '../../contract/schemas/burn.js';
+import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
+import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -18,22 +18,26 @@ import { burnElements, pipelineElements } from './elements.js';
 import { commandLine } from './resume-line.js';
 import { saysNothingWasDone } from './verdicts.js';
 
-/** What a service says of the elements of an operation that is to begin. */
-export type DoneThere =
-  /** It cannot be asked. */
-  | 'not offered'
-  /** It knows the very request by its key, and goes on with it or answers it as before. */
-  | 'same request'
-  | {
-      readonly landed: readonly Element[];
-      /** When the last of them did; `null`: none has. */
-      readonly date: string | null;
-      /** What may land yet. */
-      readonly open: readonly Element[];
-    };
+/** What a service says of the elements of an operation. */
+export interface DoneThere {
+  /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
+  readonly isKnown: boolean;
+  /** The batch of that request. */
+  readonly batchId?: string;
+  /** What has landed by such requests. */
+  readonly ownLanded: readonly Element[];
+  /** What has its outcome, or is just being done, by such requests; the others of it would be done by going on. */
+  readonly own: readonly Element[];
+  /** What has landed, by whichever request. */
+  readonly landed: readonly Element[];
+  /** When the last of them did; `null`: none has. */
+  readonly date: string | null;
+  /** What may land yet. */
+  readonly open: readonly Element[];
+}
 
-/** Asks a service. @param key - under which the request would go out; `null`: it is not asked for that. */
-export type AskDoneThere = (key: string | null) => Promise<DoneThere>;
+/** Asks a service; `null`: it cannot be asked. @param keys - those of the operation's own requests. */
+export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
 
 interface Page<Item> {
   readonly items: readonly Item[];
@@ -53,69 +57,82 @@ async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
 
 /** Burns of a file, as their service has them. */
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
-  orNotOffered(async (key) => {
+  orNotOffered(async (keys) => {
     const { service, call } = await calling(session);
-    if (key !== null) {
-      const own = await service.listBurns({ idempotencyKey: key, limit: 1 }, call());
-      if (own.value.items.length > 0) return 'same request';
-    }
+    const list = (query: ListBurnsQuery) =>
+      allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
+    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(burns, ({ proof }) => proof);
-    const found: BurnState[] = [];
-    for (const hashes of pieces(named.hashes))
-      found.push(
-        ...(await allOf(
-          async (page) => (await service.listBurns({ proofHash: hashes, ...page }, call())).value,
-        )),
-      );
-    return there(
-      found.flatMap((burn) => {
-        const asked = named.get(burn.type, burn.hash);
-        if (asked === undefined || burn.status === 'FAILED') return [];
-        const date = burn.status === 'SUCCESS' ? (burn.dateBurned ?? burn.dateCreated) : null;
-        return { like: { ...asked, burnAmount: Number(burn.amount) }, date };
-      }),
-      burnElements,
-    );
+    const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    const like = (burn: BurnState): readonly BurnRequest[] => {
+      const asked = named.get(burn.type, burn.hash);
+      return asked === undefined ? [] : [{ ...asked, burnAmount: Number(burn.amount) }];
+    };
+    const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
+    return {
+      ...{ isKnown: own.length > 0, own: burnElements(own.flatMap(like)) },
+      ownLanded: burnElements(own.filter(landed).flatMap(like)),
+      ...there(
+        found.flatMap((burn) => {
+          if (burn.status === 'FAILED') return [];
+          const date = landed(burn) ? (burn.dateBurned ?? burn.dateCreated) : null;
+          return like(burn).map((one) => ({ like: one, date }));
+        }),
+        burnElements,
+      ),
+    };
   });
 
 /** Pipelines of a file, as their service has them in whichever batches. */
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
-  orNotOffered(async (key) => {
+  orNotOffered(async (keys) => {
     const { service, call } = await calling(session);
-    if (key !== null) {
-      const own = await service.listBatches({ idempotencyKey: key, limit: 1 }, call());
-      if (own.value.items.length > 0) return 'same request';
-    }
-    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
-    const found: { readonly batch: Batch; readonly state: PipelineState }[] = [];
-    for (const hashes of pieces(named.hashes)) {
-      const asked = { proofHash: hashes };
-      const batches = await allOf(
-        async (page) => (await service.listBatches({ ...asked, ...page }, call())).value,
-      );
-      for (const batch of batches) {
-        const { id: batchId } = batch;
-        const states = await allOf(
-          async (page) => (await service.batchPipelines({ batchId, ...asked, ...page }, call())).value,
-        );
-        found.push(...states.map((state) => ({ batch, state })));
-      }
-    }
-    return there(
-      found.flatMap(({ batch, state }) => {
-        const asked = named.get(state.type, state.proofHash);
-        const hasLanded = state.state === 'EXECUTED';
-        // What is left of a batch that failed can be executed by its members until it is cancelled.
-        if (asked === undefined || (!hasLanded && isOver(batch))) return [];
-        const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
-        return { like: { ...asked, actions: state.actions }, date };
-      }),
-      pipelineElements,
+    const list = (query: ListBatchesQuery) =>
+      allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
+    // What landed of a batch that was cancelled is found like that of any other, and nothing goes on with it.
+    const own = (await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }))).filter(
+      ({ dateCancelled }) => dateCancelled === undefined,
     );
+    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
+    const found = await eachOf(pieces(named.hashes), async (hashes) =>
+      eachOf(await list({ proofHash: hashes }), async (batch) => {
+        const asked = { batchId: batch.id, proofHash: hashes };
+        const states = await allOf(
+          async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
+        );
+        return states.flatMap((state) => {
+          const like = named.get(state.type, state.proofHash);
+          const hasLanded = state.state === 'EXECUTED';
+          // What is left of a batch that failed can be executed by its members until it is cancelled.
+          if (like === undefined || (!hasLanded && isOver(batch))) return [];
+          const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
+          return [{ batch, like: { ...like, actions: state.actions }, date }];
+        });
+      }),
+    );
+    const ownIds = new Set(own.map(({ id }) => id));
+    const ownLanded = pipelineElements(
+      found.flatMap(({ batch, like, date }) => (date !== null && ownIds.has(batch.id) ? [like] : [])),
+    );
+    const [batch] = own;
+    return {
+      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ...there(found, pipelineElements) },
+      ...(batch === undefined ? {} : { batchId: batch.id }),
+    };
   });
 
 const isOver = ({ status, dateCancelled }: Batch): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** What is found for each, one after the other. */
+async function eachOf<One, Found>(
+  all: readonly One[],
+  find: (one: One) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const one of all) found.push(...(await find(one)));
+  return found;
+}
 
 async function calling(session: Session) {
   const opened = await session.service();
@@ -150,7 +167,7 @@ const pieces = (hashes: readonly string[]): readonly string[] =>
 function there<Item>(
   found: readonly { readonly like: Item; readonly date: string | null }[],
   elementsOf: (items: readonly Item[]) => readonly Element[],
-): DoneThere {
+): Pick<DoneThere, 'landed' | 'date' | 'open'> {
   const dates = found.flatMap(({ date }) => date ?? []);
   const ordered = [
     ...found.filter(({ date }) => date !== null),
@@ -166,12 +183,12 @@ function there<Item>(
 
 const orNotOffered =
   (ask: AskDoneThere): AskDoneThere =>
-  async (key) => {
+  async (keys) => {
     try {
-      return await ask(key);
+      return await ask(keys);
     } catch (error) {
       if (!isNotOffered(error)) throw error;
-      return 'not offered';
+      return null;
     }
   };
 
@@ -193,7 +210,7 @@ async function compare(
   session: Session,
   journal: Journal,
   { kind, elements, own = [] }: Compared,
-  answer: Exclude<DoneThere, string>,
+  answer: DoneThere,
 ): Promise<void> {
   const noted = new Set([...journal.landed(elements), ...own]);
   const there = countBy([...answer.landed, ...answer.open]);
@@ -229,6 +246,16 @@ function countBy(elements: readonly Element[]): Map<Sha256, number> {
   return counts;
 }
 
+/** The first ones, as many as there are of each content. */
+function firstOf(elements: readonly Element[], counts: ReadonlyMap<Sha256, number>): readonly Element[] {
+  const left = new Map(counts);
+  return elements.filter(({ content }) => {
+    const more = left.get(content) ?? 0;
+    left.set(content, more - 1);
+    return more > 0;
+  });
+}
+
 /** Those of a file, beside the known ones, that a service has; and what it has of others about the same. */
 function unknownOf(
   elements: readonly Element[],
@@ -238,19 +265,17 @@ function unknownOf(
   const left = countBy(there);
   for (const [content, count] of countBy(elements.filter(({ digest }) => known.has(digest))))
     left.set(content, (left.get(content) ?? 0) - count);
-  const inFile = elements.filter(({ digest, content }) => {
-    const more = left.get(content) ?? 0;
-    if (known.has(digest) || more <= 0) return false;
-    left.set(content, more - 1);
-    return true;
-  });
+  const inFile = firstOf(
+    elements.filter(({ digest }) => !known.has(digest)),
+    left,
+  );
   const contents = new Set(elements.map(({ content }) => content));
   return [...inFile, ...there.filter(({ content, digest }) => !contents.has(content) && !known.has(digest))];
 }
 
 /**
  * Before a file is begun of which the journal knows nothing.
- * @returns whether all of it was looked up: else the service knows its first request, or cannot be asked.
+ * @returns whether all of it was looked up; `known`: the service knows its first request.
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -258,11 +283,14 @@ export async function askWhatIsDone(
   journal: Journal,
   { kind, content, origin, elements, again }: OperationRequest,
   ask: AskDoneThere | undefined,
-): Promise<boolean> {
+): Promise<boolean | 'known'> {
   if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return false;
-  const answer = await ask(journal.keyOf(kind, content, origin));
-  if (answer === 'not offered') session.output.tell(BY_NOTES);
-  if (typeof answer === 'string') return false;
+  const answer = await ask([journal.keyOf(kind, content, origin)]);
+  if (answer === null) {
+    session.output.tell(BY_NOTES);
+    return false;
+  }
+  if (answer.isKnown) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
 }
@@ -270,54 +298,119 @@ export async function askWhatIsDone(
 /** Of an operation that was begun before. */
 interface GoingOn extends Omit<Compared, 'kind'> {
   readonly ask: AskDoneThere;
-  /** Of the request that is to be sent next. */
-  readonly key: string;
-  /** What that would send. */
+  /** Of its requests that have no answer yet. */
+  readonly keys: readonly string[];
+  /** What these would send. */
   readonly next: readonly Element[];
+  /** They are all of a rest. */
+  readonly isRest?: boolean;
+}
+
+/** What of the requests of an operation has no outcome yet, and which of that others have landed; `null`: nobody can be asked. */
+async function lookUp(
+  session: Session,
+  kind: OperationKind,
+  { ask, keys, next, own = [], elements }: GoingOn,
+) {
+  const answer = await ask(keys);
+  if (answer === null) return null;
+  const journal = await (await session.service()).journal();
+  const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
+  await compare(session, journal, { kind, elements, own: [...own, ...ownLanded] }, answer);
+  const settled = new Set(firstOf(next, countBy(answer.own)));
+  const left = next.filter((element) => !settled.has(element));
+  return { answer, left, done: new Set(journal.landed(left)) };
 }
 
 /**
  * Before a request of an operation goes out that was begun before: others may have done it meanwhile.
- * @returns whether all of it was looked up, as {@link askWhatIsDone}
+ * @returns whether it was looked up.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have done some of it
  */
-export async function requireNotDone(
-  session: Session,
-  entry: Entry,
-  { ask, key, next, ...compared }: GoingOn,
-): Promise<boolean> {
+export async function requireNotDone(session: Session, entry: Entry, going: GoingOn): Promise<boolean> {
   // Somebody has said that all of it is done once more.
   if (entry.notes['again'] === true) return true;
-  const answer = await ask(key);
-  if (typeof answer === 'string') return false;
-  const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind: entry.kind }, answer);
-  const done = entry.elsewhere(next.map(({ digest }) => digest)).filter(({ hasLanded }) => hasLanded);
-  if (done.length === 0) return true;
-  throw new FlywheelError(
+  const found = await lookUp(session, entry.kind, going);
+  if (found === null || found.done.size === 0) return found !== null;
+  const { isRest = false } = going;
+  const keyUnused = !found.answer.isKnown && (isRest || !entry.hasAnswers);
+  const kept = entry.isNew && !entry.hasAnswers ? '' : entry.id;
+  if (keyUnused && isRest) takeBack(entry);
+  const hint = keyUnused ? othersHint(entry) : wayOut(session, entry.kind, kept, found.answer);
+  throw doneByOthers(`${found.done.size} of ${countText(going.next.length, 'element')}`, { keyUnused, hint });
+}
+
+/**
+ * What an operation would still send, for a dry run of it; `null`: nobody can be asked.
+ * @param leavesOut - what others have landed, where its service has seen none of its requests.
+ * @throws as {@link requireNotDone}
+ */
+export async function foreseeDone(
+  session: Session,
+  { kind, id, notes }: Pick<Entry, 'kind' | 'id' | 'notes'>,
+  { leavesOut, ...going }: GoingOn & { readonly leavesOut: boolean },
+): Promise<readonly Element[] | null> {
+  if (notes['again'] === true) return null;
+  const found = await lookUp(session, kind, going);
+  if (found === null) {
+    session.output.tell(BY_NOTES);
+    return null;
+  }
+  const { answer, left, done } = found;
+  const keyUnused = !answer.isKnown;
+  if (done.size === 0 || (leavesOut && keyUnused)) return left.filter(({ digest }) => !done.has(digest));
+  const hint = keyUnused ? othersHint({ kind }) : wayOut(session, kind, id, answer);
+  throw doneByOthers(`${done.size} of ${countText(going.next.length, 'element')}`, { keyUnused, hint });
+}
+
+const doneByOthers = (
+  what: string,
+  options: { readonly keyUnused: boolean; readonly hint: string },
+): FlywheelError =>
+  new FlywheelError(
     'ERR_INPUT_INVALID',
-    `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
-    // The service has never seen the request, so that nothing is lost with the operation.
-    { keyUnused: true, hint: 'The same command with --rest sends the others.' },
+    `${what} that this operation would send have landed by another request. Nothing was sent.`,
+    options,
   );
+
+/** A rest that its service has never seen was not begun. */
+function takeBack(entry: Entry): void {
+  const { stages } = entry.notes;
+  entry.note({ stages: (stages as readonly unknown[]).slice(0, -1) });
+  entry.settle({ state: 'partial', landed: [] });
+  entry.markPrinted();
+}
+
+const othersHint = ({ kind }: Pick<Entry, 'kind'>): string =>
+  kind === 'burn' ? 'Do it once more with --again.' : 'The same command with --rest sends the others.';
+
+/** How to end what its service has begun, and may go on with. @param id - of the operation, where the journal keeps one. */
+function wayOut({ settings }: Session, kind: OperationKind, id: string, { batchId }: DoneThere): string {
+  if (batchId !== undefined)
+    return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then the same command with --rest sends the others.`;
+  const forget = id === '' ? '' : `, then \`${commandLine(settings, 'pending', 'forget', id)}\`,`;
+  return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${forget} and put the others into a file of their own.`;
 }
 
 /**
  * Before a rest is put together: what others have done of the file since.
  * @throws as {@link compare}
  */
-export async function noteDone(session: Session, entry: Entry, compared: Omit<GoingOn, 'key' | 'next'>) {
+export async function noteDone(
+  session: Session,
+  entry: Pick<Entry, 'kind'>,
+  compared: Omit<GoingOn, 'keys' | 'next' | 'isRest'>,
+) {
   const { ask, ...rest } = compared;
-  const answer = await ask(null);
-  if (answer === 'not offered') session.output.tell(BY_NOTES);
-  if (typeof answer === 'string') return;
+  const answer = await ask([]);
+  if (answer === null) return session.output.tell(BY_NOTES);
   const journal = await (await session.service()).journal();
   await compare(session, journal, { ...rest, kind: entry.kind }, answer);
 }
 
 const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
 
-/** How long the outcome of what is done waits for the word of a service. */
+/** How long the outcome of what is done waits for another word of its service. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -330,46 +423,59 @@ export async function requireThere(
   ask: () => Promise<'not offered' | 'there' | 'lost'>,
 ): Promise<void> {
   const { signal } = session.context;
-  const impatient = new Promise<'not offered'>((resolve) => {
-    setTimeout(() => resolve('not offered'), PATIENCE_MS).unref();
-  });
-  const found = await Promise.race([ask(), impatient]).catch((error: unknown) => {
+  const found = await soon(ask()).catch((error: unknown) => {
     if (signal.aborted) throw error;
-    return 'not offered';
+    return null;
   });
   if (found === 'lost') throw notThere('what was done');
-  if (found === 'not offered') session.output.tell(BY_NOTES);
+  if (found !== 'there') session.output.tell(BY_NOTES);
 }
+
+/** What is said soon; else `null`. */
+const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
+  Promise.race([
+    said,
+    new Promise<null>((resolve) => {
+      setTimeout(() => resolve(null), PATIENCE_MS).unref();
+    }),
+  ]);
 
 /** Are all of these among what a service has done, or may do yet? */
 export async function areThere(
   ask: AskDoneThere,
   elements: readonly Element[],
 ): Promise<'not offered' | 'there' | 'lost'> {
-  const answer = await ask(null);
-  if (typeof answer === 'string') return 'not offered';
+  const answer = await ask([]);
+  if (answer === null) return 'not offered';
   const there = countBy([...answer.landed, ...answer.open]);
   const isLost = [...countBy(elements)].some(([content, count]) => count > (there.get(content) ?? 0));
   return isLost ? 'lost' : 'there';
 }
 
 /**
- * An answer that does not name the request that it is for may be one to an earlier request.
- * @throws `ERR_OUTCOME_UNKNOWN` where the service has done something else under the key.
+ * An answer may be one to an earlier request, which something before the service has kept.
+ * @param isNamed - it names the request that it is for: then it is believed where the service cannot be asked.
+ * @throws `ERR_OUTCOME_UNKNOWN` where the service has not sent the transaction under the key.
  */
-export async function requireAnswersKey(session: Session, key: string, txHash: string): Promise<void> {
-  const { service, call } = await calling(session);
-  const items = await service.listBurns({ idempotencyKey: key, limit: 1 }, call()).then(
+export async function requireAnswersKey(
+  session: Session,
+  asked: { readonly idempotencyKey: string; readonly txHash: string },
+  isNamed: boolean,
+): Promise<void> {
+  const opened = await session.service();
+  if (opened.kind !== 'remote') return;
+  const said = opened.service.listBurns({ ...asked, limit: 1 }, callWith(session, opened)).then(
     ({ value }) => value.items,
     (error: unknown) => {
-      if (!isNotOffered(error)) throw error;
+      if (!isNamed && !isNotOffered(error)) throw error;
       return null;
     },
   );
-  if (items === null || items.some((burn) => burn.txHash === txHash)) return;
+  const items = await (isNamed ? soon(said) : said);
+  if (items === null || items.length > 0) return;
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The answer names transaction ${txHash}, and the service has not sent that for this request.`,
+    `The answer names transaction ${asked.txHash}, and the service has not sent that for this request.`,
   );
 }
 

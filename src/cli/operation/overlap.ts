@@ -2,7 +2,14 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import type { ChangedElement, Element, Entry, OperationRequest, Overlap } from '../journal/journal.js';
+import type {
+  ChangedElement,
+  Element,
+  Entry,
+  OperationKind,
+  OperationRequest,
+  Overlap,
+} from '../journal/journal.js';
 import { agreedLine, resumeLine } from './resume-line.js';
 
 /**
@@ -39,7 +46,17 @@ export function withoutOverlap(
 const MAX_NAMED = 20;
 
 /** What is in this file has landed with another amount or recipient: sending it in full would do both. */
-export function changedElements(changes: readonly ChangedElement[], noun: string): FlywheelError {
+export function changedElements(
+  changes: readonly ChangedElement[],
+  { kind, noun }: { readonly kind: OperationKind; readonly noun: string },
+): FlywheelError {
+  const [first] = changes;
+  if (kind === 'burn' && first !== undefined)
+    return new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `A burn of this type and proof has landed with another amount, on ${first.date.slice(0, 10)}. Nothing was sent.`,
+      { hint: 'Burn this amount as well with --again.' },
+    );
   const named = changes
     .slice(0, MAX_NAMED)
     .map(({ index, date }) => `[${index}] on ${date.slice(0, 10)}`)

@@ -73,7 +73,7 @@ export async function runOperation<Result>(
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const isRest = work.rest === true;
-  const isLookedUp = await askWhatIsDone(session, journal, request, doneThere);
+  const isLookedUp = (await askWhatIsDone(session, journal, request, doneThere)) === true;
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     const begun = await take(
@@ -85,20 +85,26 @@ export async function runOperation<Result>(
       asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
       continue;
     }
-    if ('changes' in begun) throw changedElements(begun.changes, noun);
-    if (begun.state === 'cancelled') throw wasCancelled(begun);
-    if (begun.isNew && isRest && now.taken === null) {
-      begun.remove();
-      throw noRest();
-    }
+    if ('changes' in begun) throw changedElements(begun.changes, { kind: now.kind, noun });
+    requireToDo(begun, now, isRest);
     const wasDone = begun.state === 'done';
-    await carryOut(session, begun, work, isLookedUp && begun.isNew).catch((error: unknown) =>
-      explain(now, error),
+    const isGivenUp = await carryOut(session, begun, work, isLookedUp && begun.isNew).then(
+      () => false,
+      (error: unknown) => explain(now, error, isRest),
     );
+    if (isGivenUp) continue;
     if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
     return true;
   }
   return false;
+}
+
+/** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
+function requireToDo(begun: Entry, { taken }: OperationRequest, isRest: boolean): void {
+  if (begun.state === 'cancelled') throw wasCancelled(begun);
+  if (!begun.isNew || !isRest || taken !== null) return;
+  begun.remove();
+  throw noRest();
 }
 
 /** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
@@ -129,8 +135,12 @@ function prints(
   return work.isRepeat?.(state) ?? isOver(state);
 }
 
-/** A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of. */
-function explain({ origin }: OperationRequest, error: unknown): never {
+/**
+ * A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of.
+ * @returns true for what was given up because others have done some of it: that is noted, and what is left is another operation.
+ */
+function explain({ origin }: OperationRequest, error: unknown, isRest: boolean): true {
+  if (isRest && isFlywheelError(error, 'ERR_INPUT_INVALID') && error.options.keyUnused === true) return true;
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') throw error;
   throw error.with({
     hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
@@ -337,11 +347,18 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   }
   // The holder's name does no harm: this process is about to end.
   attempt(() => entry.release());
+  return unsettled(session, entry, error, isUnbegun);
+}
+
+/** What stays open in the journal. */
+function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbegun: boolean): FlywheelError {
+  // It says what has become of it, and what to do.
+  if (error.options.keyUnused === false) return error;
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   if (error.code === 'ERR_STORE_BEHIND' && isKnown)
     return error.with({ hint: `${behindHint(session, error)} ${hint}` });
-  const isTold = isKnown ? !BREAKS_OFF.has(error.code) : TELLS_ITSELF.has(error.code);
+  const isTold = isKnown ? !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is said of the try only.
@@ -368,8 +385,9 @@ const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_DECLINED',
 ]);
 
-/** Codes of what stops in the middle: of a step that had several effects some may be there. */
-const BREAKS_OFF: ReadonlySet<string> = new Set(['ERR_STORE_UNAVAILABLE']);
+/** Does it stop in the middle, or leave open who says it? Of a step that had several effects some may be there. */
+const breaksOff = ({ code, options }: FlywheelError): boolean =>
+  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true;
 
 async function print<Result>(
   session: Session,

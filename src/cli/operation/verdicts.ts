@@ -22,7 +22,7 @@ const REFUSED_HERE: ReadonlySet<string> = new Set([
 export function saysNothingWasDone(error: FlywheelError): boolean {
   const { code, status, options } = error;
   if (options.unsent === true) return true;
-  if (STILL_RUNNING.has(code)) return false;
+  if (STILL_RUNNING.has(code) || options.doubtful === true) return false;
   if (ERRORS[code].status === null) return REFUSED_HERE.has(code);
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
@@ -48,4 +48,4 @@ const OWN_FAILURES: Readonly<Partial<Record<OperationKind, ReadonlySet<string>>>
 
 /** Is it certain that nothing was ever done under the key, by this request or an earlier one? */
 export const saysNothingWasEverDone = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
-  options.keyUnused === true || OWN_FAILURES[kind]?.has(code) === true;
+  options.doubtful !== true && (options.keyUnused === true || OWN_FAILURES[kind]?.has(code) === true);

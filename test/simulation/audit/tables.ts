@@ -256,6 +256,7 @@ export class JournalTables extends Tables {
 
 /** Queries of the store that find something from a moment on. */
 export const MOMENTS = {
+  burnedInPart: "select 1 from burns where status = 'SUCCESS'",
   setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
   approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
