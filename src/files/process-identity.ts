@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 /** Place of the start time among the fields after the command name in `/proc/<pid>/stat` (proc_pid_stat(5), field 22). */
 const START_TIME_FIELD = 19;
 
-/** Clock ticks from boot to the start of a process, or `undefined` where the system does not tell. */
+/** Clock ticks from boot to the start of a process; `undefined` for one that is dead, or where the system does not tell. */
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME_FIELD];
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // Dead, and its parent has not taken note of that yet.
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[START_TIME_FIELD];
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import { MOMENTS } from '../simulation/audit/tables.js';
+import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { ask } from '../support/http-serve.js';
 import {
   anOperator,
@@ -402,4 +402,16 @@ it('a dry run says what its service would answer of a file that is not known her
   const real = await burnFile('b.json');
   expect([real.exit, problemOf(real).message]).toEqual([2, refusal[2]]);
   expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
+});
+
+it('a burn of unknown outcome is not sent again when its service may have forgotten its key', async () => {
+  operator = await anOperator('embedded', template);
+  const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"once":2}', '--amount', '1', '--yes', '--json'];
+  await operator.runWith({ signal: 'SIGKILL', when: MOMENTS.answered }, ...words);
+  expect(await burned()).toBe(1);
+  const store = new StoreTables(join(operator.dataDir, FILES.store), false);
+  store.forgetRequests();
+  store.close();
+  const resumed = await operator.runWith({ clockAheadMs: 35 * 86_400_000 }, 'pending', 'resume', '--json');
+  expect([resumed.exit === 0, await burned()]).toEqual([false, 1]);
 });

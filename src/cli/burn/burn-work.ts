@@ -1,5 +1,7 @@
 /** One burn as an operation. */
+
 import type { BurnsForesight } from '../../contract/foresight.js';
+import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -29,6 +31,7 @@ export interface BurnBody {
 }
 
 const ANSWER = 'burn';
+const MS_PER_DAY = 86_400_000;
 
 /** The work of a burn. */
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
@@ -40,7 +43,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
       );
       return { result: stored };
     }
-    if (body.once && !isLookedUp) {
+    if ((body.once && !isLookedUp) || mayBeForgotten(session, entry)) {
       const elements = burnElements([body.request]);
       const ask = burnsDoneThere(session, [body.request]);
       await requireNotDone(session, entry, { ask, keys: [entry.key], elements, next: elements });
@@ -60,6 +63,10 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
   },
   summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
 });
+
+/** After so long the service may not know the key any more, and would burn again. */
+const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
+  !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
 
 /** What the burn left, where no network has to be asked for it; that it cannot be read says nothing of the burn. */
 async function leftNow(session: Session): Promise<BurnsForesight | null> {

@@ -172,6 +172,11 @@ export interface Usage {
 }
 
 export class StoreTables extends Tables {
+  /** As after thirty days of use: what was asked for is not known any more. */
+  forgetRequests(): void {
+    this.run("DELETE FROM requests WHERE status = 'done'");
+  }
+
   batches(): readonly StoredBatch[] {
     return this.rows(
       `SELECT id, batch_index, (SELECT group_concat(proof_hash, ' ') FROM (SELECT proof_hash FROM pipelines WHERE batch_id = id ORDER BY position)),
@@ -258,6 +263,7 @@ export class JournalTables extends Tables {
 export const MOMENTS = {
   burnedInPart: "select 1 from burns where status = 'SUCCESS'",
   setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
+  answered: "select 1 from requests where status = 'done'",
   approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
 
