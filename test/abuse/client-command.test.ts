@@ -160,7 +160,7 @@ describe('flywheel', () => {
     expect(JSON.parse(stdout).waitSeconds).toEqual({ value: 7, source: 'flag' });
   });
 
-  it('keeps the key of a request whose answer contradicts it, and settles one that was refused', async () => {
+  it('keeps the key of a request whose answer contradicts it, or whose refusal does not name it', async () => {
     const burned = { ...(EXAMPLES.burn.response as object), result: 'FAILURE' };
     const body = JSON.stringify(burned);
     const contradicting = await hostile(
@@ -178,7 +178,7 @@ describe('flywheel', () => {
       ),
     );
     const refused = await flywheel(remote(`http://127.0.0.1:${refusing.port}`), ...BURN);
-    expect([refused.exit, errorOf(refused)['error']]).toEqual([5, 'ERR_INVALID_REQUEST']);
+    expect([refused.exit, errorOf(refused)['error']]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
   });
 
   itLong('warns once of a service that hashes in its own way, in words or as JSON', async () => {

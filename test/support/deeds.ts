@@ -82,7 +82,7 @@ export async function failedInPart(
 /** Has the set-up of the batch of a file killed once its first bundle has landed. @returns its id. */
 export async function halfSetUp(operator: Operator, name: string): Promise<string> {
   const file = operator.write(`${name}.json`, pipelinesOf(name));
-  const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
+  const fault = { signal: 'SIGKILL', when: MOMENTS.opened } as const;
   expect(await operator.runWith(fault, 'batch', 'init', file)).toMatchObject({ signal: 'SIGKILL' });
   const [batch] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
   expect(batch).toMatchObject({ status: 'AVAILABLE_TO_QUEUE' });

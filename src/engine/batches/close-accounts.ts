@@ -5,7 +5,7 @@ import type { EngineDeps } from '../deps.js';
 import type { Lease } from '../lease.js';
 import { Advance, type Next } from './advance.js';
 import { type BatchContext, closeTransactions } from './batch-context.js';
-import { type BatchState, readBatchState } from './on-chain.js';
+import { type BatchState, readWhole } from './on-chain.js';
 
 /** A final batch that may have left something on chain. */
 export const needsClosing = ({ status, dateClosed }: BatchHead): boolean =>
@@ -47,7 +47,7 @@ export async function closeAccounts(
     return { phase: 'CLOSE', first, end: first + transactions.length, instructions };
   };
   const end = await advance.run<BatchState>({
-    read: (commitment) => readBatchState(deps.chain, flywheel, batch, commitment),
+    read: (commitment) => readWhole(deps.chain, flywheel, batch, commitment),
     isReached: (state) => state.batch === null,
     next,
   });

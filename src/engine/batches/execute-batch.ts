@@ -22,7 +22,7 @@ import { closeAccounts, needsClosing } from './close-accounts.js';
 import { foreignOf, resultOf } from './execute-result.js';
 import { findBatch } from './get-batch.js';
 import { countForeign, holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
-import { type BatchState, countExecuted, isEnded, kindOf, readBatchState } from './on-chain.js';
+import { type BatchState, countExecuted, isEnded, kindOf, readWhole } from './on-chain.js';
 import { executeTransactions } from './plan-batch.js';
 import { waitOutTimeLock } from './time-lock.js';
 
@@ -124,7 +124,7 @@ class Execution {
     const known = batch.executeResult;
     if (known !== null) {
       await advance.settleAll();
-      const state = await readBatchState(deps.chain, flywheel, batch, 'finalized');
+      const state = await readWhole(deps.chain, flywheel, batch, 'finalized');
       const position = await countExecuted(deps.chain, flywheel, batch, state);
       return position === known.totalSuccessful
         ? batch
@@ -199,7 +199,7 @@ class Executed implements Goal<BatchState> {
 
   readonly read = (commitment?: Commitment): Promise<BatchState> => {
     const { deps, context, batch } = this.#input;
-    return readBatchState(deps.chain, context.flywheel, batch, commitment);
+    return readWhole(deps.chain, context.flywheel, batch, commitment);
   };
 
   readonly isReached = isEnded;

@@ -45,6 +45,21 @@ export const readBatchState = (
 ): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
 /**
+ * {@link readBatchState} of a batch whose set-up is complete.
+ * @throws `ERR_UNAVAILABLE` from a node that is behind, and knows nothing of it yet.
+ */
+export async function readWhole(
+  chain: ChainReader,
+  flywheel: FlywheelRecord,
+  batch: BatchRecord,
+  commitment?: Commitment,
+): Promise<BatchState> {
+  const state = await readBatchState(chain, flywheel, batch, commitment);
+  if (state.multisig.transactionIndex >= batch.batchIndex) return state;
+  throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet; try again.`);
+}
+
+/**
  * Reads the accounts at the batch's index, all as of one point in time. Whether they are this batch's own is not decided here: until
  * its set-up has landed, another batch may have taken the index.
  * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.

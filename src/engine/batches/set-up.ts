@@ -95,11 +95,13 @@ class SetUp implements Goal<BatchState> {
 
   readonly next = async (state: BatchState): Promise<Next> => {
     if (!this.#advance.hasLanded('SETUP', 0)) return this.#opening(state);
-    const { batch, proposal } = state;
-    if (batch === null || proposal === null)
-      return this.#advance.openOf('SETUP', 0) !== undefined
-        ? this.#steps(0, 1)
-        : { stop: 'Its accounts were closed on chain.' };
+    const { batch, proposal, multisig } = state;
+    if (batch === null || proposal === null) {
+      // A node that is behind, or a fork that has taken it back.
+      const isComing =
+        multisig.transactionIndex < this.#batchIndex || this.#advance.openOf('SETUP', 0) !== undefined;
+      return isComing ? this.#steps(0, 1) : { stop: 'Its accounts were closed on chain.' };
+    }
     if (proposal.status.kind !== 'Draft')
       return {
         stop: `Its proposal is ${proposal.status.kind} on chain with ${batch.size} of its transactions.`,

@@ -262,7 +262,8 @@ export class JournalTables extends Tables {
 /** Queries of the store that find something from a moment on. */
 export const MOMENTS = {
   burnedInPart: "select 1 from burns where status = 'SUCCESS'",
-  setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
+  opened: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
+  setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED' and first > 0",
   answered: "select 1 from requests where status = 'done'",
   approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
