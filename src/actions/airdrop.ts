@@ -38,9 +38,9 @@ const schema = z.strictObject({
   toAddress: addressSchema,
   amount: amountSchema,
 });
-export type AirdropSource = z.infer<typeof schema>;
+type AirdropSource = z.infer<typeof schema>;
 
-export interface AirdropContent {
+interface AirdropContent {
   readonly action: 'AIRDROP';
   /** The wallet, not its token account. */
   readonly toAddress: Address;
@@ -48,7 +48,7 @@ export interface AirdropContent {
   readonly amount: bigint;
 }
 
-export interface CreateTokenAccountOperation {
+interface CreateTokenAccountOperation {
   readonly kind: 'createTokenAccount';
   readonly tokenProgram: Address;
   readonly payer: Address;
@@ -58,7 +58,7 @@ export interface CreateTokenAccountOperation {
   readonly mint: Address;
 }
 
-export interface TransferOperation extends TokenAmount {
+interface TransferOperation extends TokenAmount {
   readonly kind: 'transfer';
   readonly from: Address;
   readonly to: Address;

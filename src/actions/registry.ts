@@ -37,7 +37,7 @@ export type SourceAction = z.infer<ActionSchema>;
 export type PipelineAction = ReturnType<(typeof ACTIONS)[ActionName]['content']>;
 
 /** An instruction that a batch may hold, decoded. */
-export type KnownOperation = Exclude<
+type KnownOperation = Exclude<
   ReturnType<(typeof ACTIONS)[ActionName]['operations'][number]['decode']>,
   UnknownOperation
 >;

@@ -52,7 +52,7 @@ export function pastStateOf({
 }
 
 /** What running a batch costs, in lamports. */
-export interface BatchCosts {
+interface BatchCosts {
   /** Rent that the vault pays for new token accounts; `null`: it was not tried out. */
   readonly vaultRent: bigint | null;
   /** Fee for the signatures of what is left to execute, paid by the member who does; a priority fee comes on top. */

@@ -8,7 +8,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 
 /** What {@link buildApproval} needs. */
-export interface BuildApprovalInput {
+interface BuildApprovalInput {
   /** The member who approves. */
   readonly owner: Address;
   readonly multisig: Address;

@@ -33,7 +33,7 @@ import { ensure, refuse } from './refuse.js';
 export const MAX_PRIORITY_FEE_LAMPORTS = 10_000_000n;
 
 /** What the voter knows beforehand, from the pinned flywheel and the batch. */
-export interface ExpectedVote {
+interface ExpectedVote {
   readonly kind: VoteKind;
   readonly multisig: Address;
   readonly batchIndex: bigint;

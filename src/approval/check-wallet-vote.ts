@@ -13,7 +13,7 @@ import { checkVote } from './check-vote.js';
 import { ensure, refuse } from './refuse.js';
 
 /** What the wallet was given to sign. */
-export interface GivenVote {
+interface GivenVote {
   readonly multisig: Address;
   readonly batchIndex: bigint;
   /** Pays, and votes; the only signer. */

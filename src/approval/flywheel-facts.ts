@@ -36,7 +36,7 @@ const rightsOf = (permissions: number): string =>
     .join(', ') || 'no rights';
 
 /** The part of a multisig that says who may do what. */
-export type MultisigRules = Pick<
+type MultisigRules = Pick<
   Multisig,
   'threshold' | 'timeLockSeconds' | 'configAuthority' | 'rentCollector' | 'members'
 >;

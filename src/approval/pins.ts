@@ -19,7 +19,7 @@ export interface Pins {
 }
 
 /** One fact that has changed. */
-export interface Drift {
+interface Drift {
   readonly fact: string;
   readonly before: string;
   readonly now: string;

@@ -10,7 +10,7 @@ import { expectedChanges } from './simulate.js';
 export type Balances = 'agree' | 'differ' | 'not kept';
 
 /** What was moved by the transactions that ran. */
-export interface MovedTokens {
+interface MovedTokens {
   readonly balances: Balances;
   /** Every account that has not changed as the executed pipelines say, with its transaction. */
   readonly differences: readonly string[];

@@ -8,7 +8,7 @@ const EPOCH_OFFSET = 16;
 const TIME_OFFSET = 32;
 
 /** What programs see of the time. */
-export interface ChainClock {
+interface ChainClock {
   readonly slot: bigint;
   readonly epoch: bigint;
   /** Seconds. */

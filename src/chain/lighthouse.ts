@@ -31,7 +31,7 @@ const INSTRUCTIONS: readonly (readonly [string, Reads])[] = [
 ];
 
 /** An instruction of Lighthouse: what it is called, and whether it only reads exactly the accounts that it is given. */
-export interface LighthouseInstruction {
+interface LighthouseInstruction {
   readonly name: string;
   readonly onlyAsserts: boolean;
 }

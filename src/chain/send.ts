@@ -10,7 +10,7 @@ import { decodeTransaction } from './transaction/wire.js';
 const RESEND_MS = 2_000;
 
 /** What sending takes from outside. */
-export interface SenderDeps {
+interface SenderDeps {
   readonly clock: Clock;
   /** @throws `ERR_INTERRUPTED` */
   readonly sleep: (ms: number) => Promise<void>;

@@ -10,7 +10,7 @@ const TRANSFER = 2;
 const ALLOCATE = 8;
 
 /** What {@link createAccount} makes. */
-export interface CreateAccountInput {
+interface CreateAccountInput {
   readonly from: Address;
   /** Must sign: only a key's holder can open an account at it. */
   readonly account: Address;

@@ -8,7 +8,7 @@ import type { Completed } from './help/complete.js';
 import type { Output } from './output/output.js';
 
 /** What commander does not write of a command's help. */
-export interface HelpTexts {
+interface HelpTexts {
   /** Sentences below the summary. */
   readonly details?: readonly string[];
   /** The JSON that it prints, as a shape. */
@@ -22,7 +22,7 @@ export interface HelpTexts {
 }
 
 /** Everything that one command is. */
-export interface CommandDefinition<Args extends unknown[], Options extends OptionValues> extends HelpTexts {
+interface CommandDefinition<Args extends unknown[], Options extends OptionValues> extends HelpTexts {
   /** Declares arguments and options; what `run` gets is inferred from it. */
   readonly configure: (command: Command) => Command<Args, Options>;
   readonly run: (session: Session, args: Args, options: Options) => Promise<ExitCode | undefined>;

@@ -11,7 +11,7 @@ interface Page<Item> {
 }
 
 /** Where a page begins, and how many items it may hold. */
-export interface PageQuery {
+interface PageQuery {
   readonly limit: number;
   readonly cursor?: string;
 }

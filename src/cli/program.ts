@@ -36,7 +36,7 @@ export interface Request {
   readonly globals: GlobalFlags;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly version: string;
   /** Columns for help. */
   readonly width: number;
@@ -48,7 +48,7 @@ export interface ProgramOptions {
 }
 
 /** The tree, of which a part is loaded when it is needed. */
-export interface CommandTree {
+interface CommandTree {
   readonly root: Command;
   /** Gives a command of the tree its own words, and names those that may follow. */
   load(command: CommandUnknownOpts): Promise<void>;

@@ -133,7 +133,7 @@ export const tlsBehindHttp = (host: string): ConnectionProblem => ({
 });
 
 /** Why a connection ended on which the request was already under way. */
-export interface BrokenConnection {
+interface BrokenConnection {
   readonly reason: string;
   readonly hint?: string;
   readonly retryable: boolean;

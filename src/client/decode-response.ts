@@ -144,7 +144,7 @@ function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } 
   return isRefusal && headers[IDEMPOTENCY_KEY_UNUSED_HEADER] === 'true' ? { keyUnused: true } : {};
 }
 
-export interface DecodedProblem {
+interface DecodedProblem {
   readonly error: FlywheelError;
   /** Is it the service that speaks, in the shape of the contract, and not something in between? */
   readonly trusted: boolean;

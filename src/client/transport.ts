@@ -19,7 +19,7 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly requestTimeoutMs: number;
   readonly proxy: ProxySettings;
   /** Certificates in PEM that are trusted besides the built-in ones. */

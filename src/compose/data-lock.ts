@@ -15,7 +15,7 @@ const SET_UP_REFUSAL =
   'another flywheel process sets the data directory up or wipes it, or its lock cannot be used';
 
 /** A lock that is held until it is closed for the first time. */
-export interface DataLock {
+interface DataLock {
   close(): void;
 }
 

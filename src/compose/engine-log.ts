@@ -3,7 +3,7 @@ import type { EngineEvent } from '../engine/events.js';
 import { isoTime } from '../values/time.js';
 import type { ServeOptions } from './server.js';
 
-export interface EngineLogTerms {
+interface EngineLogTerms {
   readonly level: ServeOptions['logLevel'];
   readonly stream: { write(line: string): unknown };
 }

@@ -11,7 +11,7 @@ export interface Reconciling {
   close(): Promise<void>;
 }
 
-export interface ReconcilingOptions {
+interface ReconcilingOptions {
   readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
   /** Where a chain takes its time nobody waits for the first look. @default false */
   readonly inBackground?: boolean;

@@ -200,7 +200,7 @@ async function storeOnCluster(opened: Opened, dataDir: string, { cluster }: Clus
 }
 
 /** A configuration, or what `local init` has of one before the ledger is made. */
-export type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
+type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
   readonly genesis: string | null;
 };
 

@@ -36,7 +36,7 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 /** What is chosen for a node; the rest comes with the data directory. */
-export type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'> & NodePace;
+type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'> & NodePace;
 
 type NodePace = Pick<LedgerBankOptions, 'clock' | 'slotMs'>;
 

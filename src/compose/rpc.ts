@@ -20,7 +20,7 @@ export interface OwnRpc extends RpcChain {
 }
 
 /** Which cluster is meant, and for how long it is worked on. */
-export interface RpcTerms {
+interface RpcTerms {
   /** Genesis hash that every node must have. @default whichever the nodes have */
   readonly genesis?: string;
   /** Does the work go on after a signal, until it is closed? @default false */

@@ -6,7 +6,7 @@ import { knownHashes } from './proof-hashes.js';
 import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';
 
 /** What of an answer belongs to which element. */
-export interface Attribution {
+interface Attribution {
   /** In the order of the request; some are missing where there is a problem. */
   readonly outcomes: readonly ElementOutcome[];
   /** Why the answer cannot be that to the request. */

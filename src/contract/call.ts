@@ -12,7 +12,7 @@ export type ElementOutcome =
 export type Waiting = WaitingForChain | WaitingForService;
 
 /** The batch as it is; `null` where there is none yet. */
-export interface WaitingForService {
+interface WaitingForService {
   readonly status: BatchStatus | null;
 }
 

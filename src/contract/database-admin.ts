@@ -11,14 +11,14 @@ export interface DatabaseMigration {
   readonly applied: readonly string[];
 }
 
-export interface DatabaseProject {
+interface DatabaseProject {
   readonly name: string | null;
   readonly symbol: string;
   readonly mintAddress: string;
 }
 
 /** Who works on something, as far as the leases say. */
-export interface DatabaseHolder {
+interface DatabaseHolder {
   readonly instance: string;
   readonly requests: number;
   readonly batches: number;

@@ -5,7 +5,7 @@ import { FILE_SCHEMAS } from './schemas/files.js';
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
 /** A file that has a schema. */
-export type FileKind = keyof typeof FILE_SCHEMAS;
+type FileKind = keyof typeof FILE_SCHEMAS;
 
 export const FILE_KINDS = Object.keys(FILE_SCHEMAS) as readonly FileKind[];
 

@@ -50,7 +50,7 @@ export interface OpenApiDocument {
   readonly components: Json;
 }
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly apiKeyHeader: string;
   /** Base address; may be a path alone. */
   readonly serverUrl: string;

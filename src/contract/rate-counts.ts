@@ -1,7 +1,7 @@
 /** Where requests are counted for the rate limits: in the memory of one server, or in the database of several. */
 
 /** One request to be counted. */
-export interface RateTake {
+interface RateTake {
   readonly key: string;
   /** Time in which one point comes back. */
   readonly intervalUs: number;
@@ -9,7 +9,7 @@ export interface RateTake {
   readonly periodUs: number;
 }
 
-export interface RateTaken {
+interface RateTaken {
   readonly allowed: boolean;
   /** How long from now all points will be there again, this request counted if it is allowed; at most the period. */
   readonly wholeAfterUs: number;

@@ -48,7 +48,7 @@ export function capExceededMessage(
 }
 
 /** What is asked of the caps of one day. */
-export interface CapRequest {
+interface CapRequest {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord | undefined;
   readonly day: UtcDay;

@@ -55,7 +55,7 @@ export interface Lease {
 }
 
 /** What has a lease in the store. */
-export interface Leased {
+interface Leased {
   /** A name of its own for each time that it is taken; `null`: nobody. */
   readonly holder: string | null;
   readonly leaseUntilMs: number;

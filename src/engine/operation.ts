@@ -23,7 +23,7 @@ import {
 } from './requests/requests.js';
 
 /** A call that may be carried out: who calls, and what for. */
-export interface Admitted<Input> {
+interface Admitted<Input> {
   readonly deps: EngineDeps;
   readonly principal: Principal;
   readonly input: Input;

@@ -17,7 +17,7 @@ import {
 import type { Address } from '../values/address.js';
 
 /** What a place in a block is worth, as of one time. */
-export interface Priority {
+interface Priority {
   readonly microLamports: bigint;
   /** Lamports that one transaction pays beyond its signatures at most. */
   readonly maxLamports: bigint;
@@ -31,7 +31,7 @@ export interface SigningTerms extends RecentBlockhash {
 }
 
 /** A transaction like those that will be signed. */
-export interface Sample {
+interface Sample {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
 }

@@ -4,7 +4,7 @@ import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { EngineDeps } from './deps.js';
 
-export interface WalletState {
+interface WalletState {
   /** Name of the project, or the symbol of its token. */
   readonly project: string;
   readonly wallet: 'operator' | 'burn wallet';

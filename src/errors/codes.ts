@@ -7,9 +7,9 @@
 import { EXIT, type ExitCode } from './exit-codes.js';
 
 /** May the same request be sent again as it is? `with-key`: only if it carries an idempotency key. */
-export type RetryRule = 'never' | 'always' | 'with-key';
+type RetryRule = 'never' | 'always' | 'with-key';
 
-export interface ErrorRule {
+interface ErrorRule {
   /** HTTP status, or `null` for what never crosses the wire. */
   readonly status: number | null;
   readonly exit: ExitCode;

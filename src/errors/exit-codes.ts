@@ -19,7 +19,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** An exit number, for people who write scripts. */
-export interface ExitCodeRow {
+interface ExitCodeRow {
   readonly code: ExitCode;
   readonly meaning: string;
   /** What a script should do then. */

@@ -5,7 +5,7 @@ import { base58Decode } from '../values/base58.js';
 export const keypairText = (keypair: Uint8Array): string => `${JSON.stringify([...keypair])}\n`;
 
 /** The bytes that a text holds, of whatever number, or why it holds none; the reason quotes nothing of it. */
-export type ParsedKeypair = { readonly bytes: Uint8Array } | { readonly problem: string };
+type ParsedKeypair = { readonly bytes: Uint8Array } | { readonly problem: string };
 
 /** Reads the text of a keypair file. */
 export function parseKeypairText(text: string): ParsedKeypair {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /** A package, as installed. */
-export interface NativePackage {
+interface NativePackage {
   readonly name: string;
   readonly version: string;
 }

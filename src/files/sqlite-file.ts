@@ -24,7 +24,7 @@ export interface Statement {
 }
 
 /** Which file, and how it is used. */
-export interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
+interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
   /** Once it is set up, is it used by {@link SqliteFile.write} alone? Each is a little quicker then. */

@@ -23,7 +23,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { makeDirectory } from './directories.js';
 import { fileProblem } from './read-file.js';
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Permission bits; @default 0o644 */
   readonly mode?: number;
   /** Refuse to replace a file that is there. */

@@ -41,7 +41,7 @@ export interface MetricsSource {
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface HttpServerDeps {
   readonly service: Service;
@@ -80,7 +80,7 @@ const HTTP_LIMITS = {
   /** For how long a shutdown keeps idle connections, on which a request may be on its way. */
   drainIdleMs: 500,
 };
-export type HttpLimits = Readonly<typeof HTTP_LIMITS>;
+type HttpLimits = Readonly<typeof HTTP_LIMITS>;
 
 export interface HttpServerOptions {
   /** @default `x-service-api-key` */

@@ -29,7 +29,7 @@ import type { Requests } from './requests.js';
 import type { Shutdown } from './shutdown.js';
 
 /** What the handlers of one server share. */
-export interface ServeContext {
+interface ServeContext {
   readonly deps: HttpServerDeps;
   readonly settings: HttpSettings;
   readonly metrics: Metrics;

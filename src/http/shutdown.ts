@@ -18,7 +18,7 @@ const CLOSE_MS = 1_000;
 /** Without a new connection for so long, none waits to be accepted. After 100 times as long it is not waited for. */
 const QUIET_MS = 10;
 
-export interface ShutdownDeps {
+interface ShutdownDeps {
   readonly server: Server;
   readonly requests: Requests;
   /** Connections accepted so far. */

@@ -14,7 +14,7 @@ const STOP_MS = 1_000;
 const REST_MS = 200;
 
 /** What came of a question. */
-export type ProcessAnswer =
+type ProcessAnswer =
   | { readonly kind: 'line'; readonly line: string }
   /** It has ended without an error, as it may when it has answered before. */
   | { readonly kind: 'ended' }

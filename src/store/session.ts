@@ -48,7 +48,7 @@ export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
 
 type Optional<Record> = { [Key in keyof Record]: null extends Record[Key] ? Key : never }[keyof Record];
 /** A row to be inserted: what may be `null` is where it is left out. */
-export type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
+type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
   Partial<Pick<Row<Name>, Optional<Row<Name>>>>;
 
 /** Inserts any number of rows; what a record has beside the columns of the table is left out. */

@@ -68,13 +68,13 @@ export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesO
 }
 
 /** What belongs to one project. */
-export interface OfProject {
+interface OfProject {
   /** `null`: rows of several, each taken by itself and only where nobody else has it. */
   readonly tokenId: string | null;
 }
 
 /** How far the store has come, and what it knows of its ledger. */
-export type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'revision' | 'ledgerMark'>;
+type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'revision' | 'ledgerMark'>;
 
 export interface Store {
   /** That of the last transaction of this process. */

@@ -1,7 +1,7 @@
 /** A JSON string literal that is read in pieces, because it is long or has escapes. */
 
 /** `done`: to its closing quote. `cut`: the text ends first. `bad`: an escape or a character that JSON does not allow. */
-export type LongStringState = 'more' | 'done' | 'cut' | 'bad';
+type LongStringState = 'more' | 'done' | 'cut' | 'bad';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -7,7 +7,7 @@ import type { JsonValue } from './canonical-json.js';
 import { type StrictJsonOptions, StrictJsonReader } from './json-reader.js';
 
 /** What JSON text holds. */
-export interface StrictJson {
+interface StrictJson {
   /** An `InexactNumber` stands in it for every number that a double cannot carry, such as 18446744073709551615. */
   readonly value: JsonValue;
 }

@@ -40,7 +40,7 @@ interface Wallet {
 }
 
 /** The window of a browser, as far as it is used. */
-export interface PageWindow {
+interface PageWindow {
   readonly document: {
     getElementById(id: string): PageElement;
     createElement(tag: string): PageElement;

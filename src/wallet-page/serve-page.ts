@@ -24,7 +24,7 @@ export type Taken<Result> =
   | { readonly state: 'again'; readonly text: string };
 
 /** What the page is for. */
-export interface WalletPage<Result> {
+interface WalletPage<Result> {
   readonly facts: PageFacts;
   /** The transaction to sign, made again for each try; an error is shown, and the page stays. */
   prepare(): Promise<Uint8Array>;

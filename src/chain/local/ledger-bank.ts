@@ -23,7 +23,7 @@ export interface TouchedAccount {
 }
 
 /** What running a transaction did, and to what. */
-export interface BankRun extends Omit<Execution, 'changes'> {
+interface BankRun extends Omit<Execution, 'changes'> {
   /** In the order of the message: static keys, writable looked-up, readonly looked-up. */
   readonly accounts: readonly TouchedAccount[];
 }

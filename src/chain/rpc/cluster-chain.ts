@@ -46,7 +46,7 @@ const POLL_MS = 500;
 const FINALIZED_FOR_MS = 5_000;
 
 /** The nodes, and how many of them have to agree. */
-export interface ClusterChainParts {
+interface ClusterChainParts {
   readonly pool: NodePool;
   readonly reader: RpcReader;
   readonly quorum: number;

@@ -40,7 +40,7 @@ export interface Voice<Value> {
 }
 
 /** How a question is put. */
-export interface AskTerms {
+interface AskTerms {
   /** Different nodes that have to answer. @default 1 */
   readonly voices?: number;
   /** The state must not be older than this slot. */

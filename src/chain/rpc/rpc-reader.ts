@@ -125,7 +125,7 @@ const inSlots =
     differ(left.value, right.value);
 
 /** When a look-up has to be over, and the slot that it must have seen. */
-export interface LookUpTerms {
+interface LookUpTerms {
   readonly minContextSlot?: number;
   readonly deadlineMs?: number;
 }

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../values/cano
 import type { NodeAnswer, NodeSilence, RpcNode } from './exchange.js';
 
 /** What went wrong, by what can be done about it. */
-export type TroubleKind =
+type TroubleKind =
   | 'limited'
   | 'not allowed'
   | 'behind'
@@ -15,7 +15,7 @@ export type TroubleKind =
   | 'refused';
 
 /** An error as a node states it. */
-export interface RpcErrorBody {
+interface RpcErrorBody {
   readonly code: number;
   readonly message: string;
   readonly data: JsonValue;

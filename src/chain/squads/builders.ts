@@ -13,7 +13,7 @@ import { type ArgumentsOf, squadsInstruction } from './instructions.js';
 import { type InnerMessage, staticAccounts } from './message.js';
 
 /** What {@link multisigCreateV2} sets up. */
-export interface MultisigCreateInput extends Omit<ArgumentsOf<'multisigCreateV2'>, 'memo'> {
+interface MultisigCreateInput extends Omit<ArgumentsOf<'multisigCreateV2'>, 'memo'> {
   /** Signs once, so that nobody else can take the multisig's address. */
   readonly createKey: Address;
   /** Pays rent and creation fee. */
@@ -150,7 +150,7 @@ export const batchExecuteTransaction = (
   );
 
 /** What the closing instructions need; nobody's signature. */
-export interface CloseInput extends BatchRef {
+interface CloseInput extends BatchRef {
   /** The multisig's rent collector. */
   readonly rentCollector: Address;
 }

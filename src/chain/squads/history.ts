@@ -114,7 +114,7 @@ function actOf({ accounts, data }: Instruction, signature: Signature): Act | und
 }
 
 /** One transaction of a batch, as it was put there. */
-export interface PastBatchTransaction {
+interface PastBatchTransaction {
   /** Place in the batch, from 1. */
   readonly number: number;
   readonly address: Address;
@@ -127,7 +127,7 @@ export interface PastBatchTransaction {
 }
 
 /** The votes of the past, by kind. */
-export interface PastVotes {
+interface PastVotes {
   readonly approved: readonly Address[];
   readonly rejected: readonly Address[];
   readonly cancelled: readonly Address[];

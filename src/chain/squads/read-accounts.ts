@@ -38,7 +38,7 @@ export interface FoundAt<Value> extends Found<Value> {
   readonly bump: number;
 }
 
-export interface BatchAccounts {
+interface BatchAccounts {
   readonly multisig: Found<Multisig>;
   readonly batch: FoundAt<Batch>;
   readonly proposal: FoundAt<Proposal>;

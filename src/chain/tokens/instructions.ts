@@ -47,7 +47,7 @@ function amountData(number: number, { amount, decimals }: TokenInput): Uint8Arra
 }
 
 /** What {@link burnChecked} burns. */
-export interface BurnInput extends TokenInput {
+interface BurnInput extends TokenInput {
   readonly account: Address;
   /** Owner of the account; signs. */
   readonly owner: Address;
@@ -61,7 +61,7 @@ export const burnChecked = (input: BurnInput): Instruction => ({
 });
 
 /** What {@link transferChecked} moves. */
-export interface TransferInput extends TokenInput {
+interface TransferInput extends TokenInput {
   readonly from: Address;
   /** A token account, not a wallet. */
   readonly to: Address;
@@ -82,7 +82,7 @@ export const transferChecked = (input: TransferInput): Instruction => ({
 });
 
 /** What {@link mintToChecked} mints. */
-export interface MintToInput extends TokenInput {
+interface MintToInput extends TokenInput {
   readonly to: Address;
   /** The mint authority; signs. */
   readonly authority: Address;
@@ -99,7 +99,7 @@ const optionalKey = (key: Address | null): Uint8Array =>
   key === null ? Uint8Array.of(0) : Buffer.concat([Uint8Array.of(1), readBuffer(addressBytes(key))]);
 
 /** What {@link initializeMint2} sets up. */
-export interface InitializeMintInput {
+interface InitializeMintInput {
   readonly mint: Address;
   readonly decimals: number;
   readonly mintAuthority: Address;
@@ -119,7 +119,7 @@ export const initializeMint2 = (input: InitializeMintInput): Instruction => ({
 });
 
 /** What {@link setAuthority} changes. */
-export interface SetAuthorityInput {
+interface SetAuthorityInput {
   /** A mint or a token account. */
   readonly account: Address;
   readonly currentAuthority: Address;
@@ -140,7 +140,7 @@ export const setAuthority = (input: SetAuthorityInput): Instruction => ({
 });
 
 /** What {@link createAssociatedTokenAccountIdempotent} opens. */
-export interface CreateTokenAccountInput {
+interface CreateTokenAccountInput {
   /** Pays the rent; signs. */
   readonly payer: Address;
   readonly owner: Address;

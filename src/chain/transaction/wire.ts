@@ -246,7 +246,7 @@ const NOT_WRITABLE = 1;
 const READONLY = NOT_SIGNER | NOT_WRITABLE;
 
 /** The accounts of a message, and the numbers that its header is made of. */
-export interface MessageKeys {
+interface MessageKeys {
   readonly keys: readonly Address[];
   readonly indexOf: ReadonlyMap<Address, number>;
   readonly signers: number;

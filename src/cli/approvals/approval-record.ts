@@ -50,7 +50,7 @@ CREATE TABLE reservations (
 /** Makes sure that the file holds the tables. @throws `ERR_STORE_UNAVAILABLE` */
 const prepareApprovals = (file: SqliteFile): void => prepareFile(file, APPROVALS, TABLES);
 
-export interface ApprovalRecordOptions {
+interface ApprovalRecordOptions {
   /** Made when missing, for the user alone. */
   readonly directory: string;
   readonly processes: Processes;
@@ -58,7 +58,7 @@ export interface ApprovalRecordOptions {
 }
 
 /** Which token of which flywheel; approvals of all profiles that name it count together. */
-export interface RecordedFlywheel {
+interface RecordedFlywheel {
   readonly multisig: Address;
   readonly mint: Address;
 }
@@ -75,7 +75,7 @@ export interface RecordedBatch extends RecordedFlywheel {
 }
 
 /** What other batches have used of a day. */
-export interface UsedOfDay {
+interface UsedOfDay {
   readonly day: UtcDay;
   /** Base units that were approved, or are being asked for. */
   readonly used: bigint;
@@ -103,7 +103,7 @@ export interface Known {
 }
 
 /** A batch counts from when it is reserved until it is released, or for good once it is signed. */
-export interface Reservation {
+interface Reservation {
   /** As of when it was reserved. */
   readonly known: Known;
   /** The signature is about to be handed out. */

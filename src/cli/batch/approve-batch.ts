@@ -25,7 +25,7 @@ import type { Expectation } from './expectation.js';
 import { pinsForApproval, requireChain, requireOwner } from './pins.js';
 import { checkApproval, type Review, reviewBatch, unitOf } from './review.js';
 
-export interface ApproveInput {
+interface ApproveInput {
   readonly approval: IssuedApproval;
   /** Asked for only when it comes to signing. */
   readonly signer: () => Promise<KeypairSigner>;

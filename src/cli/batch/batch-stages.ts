@@ -8,7 +8,7 @@ import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
 
 /** As it is noted. */
-export interface BatchStage {
+interface BatchStage {
   /** Indexes of its pipelines in the file; `null`: all of them. */
   readonly indexes: readonly number[] | null;
   /** The batch, once it is set up. */

@@ -40,7 +40,7 @@ async function readProgress(
 }
 
 /** What somebody else than the service knows of a batch. */
-export interface KnownBatch {
+interface KnownBatch {
   /** Its accounts were on chain. */
   readonly wasSetUp?: boolean;
   /** Transactions that it was set up with. */

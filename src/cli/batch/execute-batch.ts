@@ -22,7 +22,7 @@ import { writeRest } from './rest-file.js';
 import { settleBatch } from './settle-batch.js';
 
 /** The approval that an execution goes by. */
-export interface ApprovalTerms {
+interface ApprovalTerms {
   /** Signed before, base64; `undefined`: none yet. */
   readonly signedTx: string | undefined;
   /** Checks, asks and signs; `null` where the command has no keypair. */

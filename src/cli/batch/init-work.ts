@@ -15,7 +15,7 @@ import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
 
 /** How init was asked for. */
-export interface InitOptions {
+interface InitOptions {
   readonly rest: boolean;
   readonly allowChanged: boolean;
   /** The approval file; `null`: among those of the flywheel. */

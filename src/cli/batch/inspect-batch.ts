@@ -33,7 +33,7 @@ export interface Inspection {
 }
 
 /** What is inspected: a batch, with its approval where there is a file of it. */
-export interface Inspected {
+interface Inspected {
   readonly batch: BatchName;
   readonly approval: IssuedApproval | null;
 }

@@ -7,7 +7,7 @@ import type { Address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
 import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 
-export interface Prospects {
+interface Prospects {
   /** Whose keypair will sign; `null` where that is not known yet. */
   readonly owner: Address | null;
   /** Somebody can be asked whether the flywheel is as it should be. */

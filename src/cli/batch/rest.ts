@@ -10,7 +10,7 @@ import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch, isOver } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 
-export interface RestTerms {
+interface RestTerms {
   /** Send also what has landed with another amount or recipient. */
   readonly allowChanged: boolean;
   /** Makes sure that nothing of a batch can land any more. */

@@ -44,14 +44,14 @@ export interface Verified {
   readonly differences: readonly string[];
 }
 
-export interface Verification {
+interface Verification {
   readonly value: Verified;
   readonly view: (style: Style) => readonly string[];
   /** Why it is not verified, if it is not. */
   readonly failure: FlywheelError | undefined;
 }
 
-export interface VerifyInput {
+interface VerifyInput {
   readonly batchId: string | null;
   readonly batchIndex: bigint;
   readonly flywheel: Flywheel;

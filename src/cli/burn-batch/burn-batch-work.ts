@@ -51,7 +51,7 @@ export interface BurnBatchBody {
 }
 
 /** How a burn-batch is carried out. */
-export interface BurnBatchOptions {
+interface BurnBatchOptions {
   /** Send what has not landed. */
   readonly rest: boolean;
   /** Send nothing if any element would fail. */

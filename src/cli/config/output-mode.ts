@@ -5,7 +5,7 @@ import type { MessageForm, OutputMode } from '../../compose/settings.js';
 export const OUTPUT_MODES = ['human', 'json', 'ndjson', 'csv'] as const satisfies readonly OutputMode[];
 
 /** The options that decide. */
-export interface OutputFlags {
+interface OutputFlags {
   readonly json?: boolean;
   readonly output?: string;
 }

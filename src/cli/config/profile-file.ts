@@ -34,7 +34,7 @@ export interface Profile extends StoredSending {
 }
 
 /** What a file of pins holds. */
-export interface PinsFile {
+interface PinsFile {
   readonly pinned: PinnedFlywheel;
   readonly limits: Limits | null;
 }

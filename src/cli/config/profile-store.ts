@@ -85,7 +85,7 @@ export async function pendingOf(configDir: string, name: string): Promise<number
 }
 
 /** What becomes of a profile. */
-export interface ProfileChange {
+interface ProfileChange {
   /** Fields by what the profile was, which no other process changes in between. */
   readonly changes: (before: Profile) => Profile;
   /** Its API key; `null` leaves the one there is. */

@@ -16,7 +16,7 @@ import type { DemoFiles } from './files.js';
 import { runCommand } from './run-command.js';
 
 /** What the demo did. */
-export interface DemoReport {
+interface DemoReport {
   readonly folder: string;
   readonly dataDir: string;
   /** Commands that can be run again, in order. */

@@ -4,7 +4,7 @@ import { formatTokenAmount, sameDecimal } from '../../values/token-amount.js';
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
 
 /** The number, or what is wrong with the text. */
-export type ReadAmount = { readonly value: number } | { readonly problem: string };
+type ReadAmount = { readonly value: number } | { readonly problem: string };
 
 /** Decimal text as a JSON number; refused when the number would read back as another decimal. */
 export function readAmountText(text: string): ReadAmount {

@@ -10,7 +10,7 @@ import type { Columns, InputFormat } from '../options/input-format.js';
 import { inInput, inputError, inputName, MAX_INPUT_BYTES, type NamedText } from './read-input.js';
 
 /** How an input is said to be written. */
-export interface InputTerms {
+interface InputTerms {
   readonly format?: InputFormat;
   readonly column?: Columns;
 }

@@ -27,7 +27,7 @@ import { OperationsTable, type Row } from './operations-table.js';
 import { prepareJournal } from './schema.js';
 import { SqliteEntry } from './sqlite-entry.js';
 
-export interface JournalOptions {
+interface JournalOptions {
   /** Made when missing, for the user alone. */
   readonly directory: string;
   readonly target: Target;

@@ -19,7 +19,7 @@ import { commandLine } from './resume-line.js';
 import { saysNothingWasDone } from './verdicts.js';
 
 /** What a service says of the elements of an operation. */
-export interface DoneThere {
+interface DoneThere {
   /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
   readonly isKnown: boolean;
   /** The batch of that request. */

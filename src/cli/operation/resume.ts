@@ -11,7 +11,7 @@ import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 import { carryOut, takeOperation, type Work } from './run-operation.js';
 
 /** An operation that is over and whose outcome was told is kept without what was asked for, or not at all. */
-export type Resumed = 'resumed' | 'told before' | 'not there';
+type Resumed = 'resumed' | 'told before' | 'not there';
 
 /**
  * Carries on with an operation, when no other process is at it any more.

@@ -9,7 +9,7 @@ import { inputError, readOptionText } from '../input/read-input.js';
 const NONE = 'none';
 
 /** What the options change; `null` takes a limit away. */
-export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
+type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
 
 /** Declares the options; each takes `none` as well. */
 export const limitOptions = <Args extends unknown[], Options extends OptionValues>(
@@ -30,7 +30,7 @@ const FLAGS = {
 } as const;
 
 /** What was typed. */
-export type LimitOptions = { readonly [Name in keyof typeof FLAGS | 'recipients']?: string | undefined };
+type LimitOptions = { readonly [Name in keyof typeof FLAGS | 'recipients']?: string | undefined };
 
 function numberChanges(options: LimitOptions): LimitChanges {
   const given = NUMBER_LIMITS.flatMap((name) => {

@@ -20,7 +20,7 @@ interface ParsedRate {
 }
 
 /** What is set, for all keys and for some. */
-export interface RateOptions {
+interface RateOptions {
   readonly rates: Rates;
   /** By the id of the key. */
   readonly keyRates: Readonly<Record<string, Rates>>;

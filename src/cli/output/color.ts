@@ -1,7 +1,7 @@
 /** Decides once per stream whether there is colour, and gives views the few styles they use. */
 
 /** Colour level of a stream as chalk counts: none, 16 colours, 256, all. */
-export type ColorLevel = 0 | 1 | 2 | 3;
+type ColorLevel = 0 | 1 | 2 | 3;
 
 /** What a view may do to text. */
 export interface Style {

@@ -45,7 +45,7 @@ export interface Output {
   readonly progress: Progress;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly mode: OutputMode;
   readonly messages: MessageForm;
   readonly quiet: boolean;

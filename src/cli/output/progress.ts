@@ -19,7 +19,7 @@ export interface Progress {
 }
 
 /** How it is shown. */
-export interface ProgressTerms {
+interface ProgressTerms {
   readonly wanted: boolean;
   /** A line now and then, where nothing should move. */
   readonly plain: boolean;

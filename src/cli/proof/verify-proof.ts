@@ -15,7 +15,7 @@ import { balanceDifferences, expectedOf, type Moved, movedBy, movedDifferences }
 import { type ProofMemo, proofMemos } from './landed-memo.js';
 import { type Landed, readMoved, type Told } from './moved-tokens.js';
 
-export interface ProofQuestion {
+interface ProofQuestion {
   readonly tx: string;
   readonly hash: Sha256;
   /** `null`: nobody has said what was to be moved. */
@@ -52,7 +52,7 @@ interface ProofVerified {
   readonly balances: 'agree' | 'not kept';
 }
 
-export interface ProofVerification {
+interface ProofVerification {
   readonly value: ProofVerified;
   readonly view: (style: Style) => readonly string[];
 }

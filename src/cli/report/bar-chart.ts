@@ -3,7 +3,7 @@ import { scaleBand, scaleLinear } from 'd3-scale';
 import { visibleLine } from '../../values/text.js';
 
 /** One piece of a bar: how much of what. */
-export interface Piece {
+interface Piece {
   readonly series: number;
   readonly value: number;
   /** Said where the pointer rests on it. */

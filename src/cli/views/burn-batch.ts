@@ -12,7 +12,7 @@ import { countText, grouped, tokensText } from './unit.js';
 /** Errors that are listed; the file of `--failed-out` has all. */
 export const MAX_LISTED = 50;
 
-export interface BurnBatchSummary {
+interface BurnBatchSummary {
   readonly totals: Totals;
   readonly symbol: string | null;
   /** The first of them. */

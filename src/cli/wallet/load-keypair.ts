@@ -18,7 +18,7 @@ import {
 } from './read-private-file.js';
 
 /** What reading one takes. */
-export type KeypairContext = PrivateFileContext & Pick<CliContext, 'io'>;
+type KeypairContext = PrivateFileContext & Pick<CliContext, 'io'>;
 
 /** Longest keypair file in bytes that is looked at. */
 const MAX_KEYPAIR_FILE_BYTES = 4_096;

@@ -33,7 +33,7 @@ export function isStream(context: PrivateFileContext, location: string): boolean
 }
 
 /** What is read, and how it is called where it is refused. */
-export interface PrivateFile {
+interface PrivateFile {
   readonly location: string;
   readonly what: string;
   /** More is refused. */

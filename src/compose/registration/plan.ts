@@ -22,7 +22,7 @@ import { multisigWarnings, requireUsableMultisig, THRESHOLD } from './check-mult
 import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './state.js';
 
 /** The cluster, as far as a plan needs it. */
-export interface PlanChain {
+interface PlanChain {
   readonly reader: ChainReader;
   readonly genesisHash: string;
   /** What a transaction pays beyond its signatures at most. */

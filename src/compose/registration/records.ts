@@ -17,7 +17,7 @@ import { checkCaps } from './plan.js';
 import type { Places, StateOnChain } from './state.js';
 
 /** What is stored. */
-export interface ToStore {
+interface ToStore {
   readonly wanted: ClusterRegistration;
   readonly plan: Pick<RegistrationPlan, 'name' | 'symbol' | 'cluster'>;
   readonly places: Places;

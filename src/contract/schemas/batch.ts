@@ -224,7 +224,6 @@ export const batchPageSchema = z
     id: 'BatchPage',
     description: 'A page may hold fewer items than its limit, even none, and have another after it.',
   });
-export type BatchPage = z.infer<typeof batchPageSchema>;
 
 /** What may have become of a pipeline. */
 export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED'] as const;
@@ -270,7 +269,6 @@ export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
 /** A fresh approval of a batch that waits for one, in the form of init's answer. */
 export const issueApprovalRequestSchema = z.strictObject({ batchId: z.string('expected a UUID') });
-export type IssueApprovalRequest = z.infer<typeof issueApprovalRequestSchema>;
 
 export const cancelBatchRequestSchema = z.strictObject({
   batchId: z.string('expected a UUID'),
@@ -291,4 +289,3 @@ export const cancelBatchResultSchema = z
     batch: batchSchema.optional(),
   })
   .meta({ id: 'CancelBatchResult' });
-export type CancelBatchResult = z.infer<typeof cancelBatchResultSchema>;

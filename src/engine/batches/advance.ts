@@ -73,7 +73,7 @@ export interface End<State> {
 }
 
 /** A transaction that another has signed. */
-export interface SignedElsewhere {
+interface SignedElsewhere {
   readonly signature: string;
   readonly bytes: Uint8Array;
   readonly lastValidBlockHeight: bigint;
@@ -584,7 +584,7 @@ export class Advance {
   }
 }
 
-export interface AdvanceInput {
+interface AdvanceInput {
   readonly batch: BatchRecord;
   readonly operator: Signer;
   readonly lease: Lease;

@@ -60,7 +60,7 @@ export interface PlannedBatch {
 }
 
 /** What a batch asks for. */
-export interface FundsNeeded extends PlannedBatch {
+interface FundsNeeded extends PlannedBatch {
   /** Base units that leave the vault. */
   readonly tokens: bigint;
   /** What has to be left to the operator, in lamports. */
@@ -117,7 +117,7 @@ export async function missingFunds(
 const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0) ? minimum : rent(0));
 
 /** What the operator held, and when it was looked at. */
-export interface OperatorFunds {
+interface OperatorFunds {
   readonly lamports: bigint;
   /** What has to be left to it. */
   readonly keptLamports: bigint;

@@ -9,7 +9,7 @@ import type { Address } from '../../values/address.js';
 import type { BatchContext } from './batch-context.js';
 
 /** The vote that is next: what it is, and who has to give it. */
-export type NextVote =
+type NextVote =
   | { readonly by: 'operator'; readonly instructions: (batchIndex: bigint) => readonly Instruction[] }
   | { readonly by: 'owner'; readonly kind: VoteKind };
 

@@ -80,7 +80,7 @@ export const isSignedByAll = (bytes: Uint8Array): boolean =>
   decodeApproval(bytes).signatures.every((signature) => [...signature].some((byte) => byte !== 0));
 
 /** What a vote is held against. */
-export interface VoteExpected {
+interface VoteExpected {
   readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly kind: VoteKind;

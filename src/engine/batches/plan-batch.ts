@@ -39,7 +39,7 @@ import { withBudget } from '../signing-terms.js';
 import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
 
 /** A pipeline to lay out. */
-export interface PlanSource extends SourcePipeline {
+interface PlanSource extends SourcePipeline {
   /** When `actions` are only the first: how many there are. */
   readonly actionCount?: number;
 }
@@ -173,13 +173,13 @@ export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePl
 }
 
 /** A batch on chain: its flywheel and its index. */
-export interface BatchPlace {
+interface BatchPlace {
   readonly flywheel: Pick<Flywheel, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
   readonly batchIndex: bigint;
 }
 
 /** One transaction of a batch; numbers count from 1. */
-export interface TransactionPlace extends BatchPlace {
+interface TransactionPlace extends BatchPlace {
   readonly number: number;
   /** The vault message in argument form. */
   readonly message: Uint8Array;

@@ -20,7 +20,7 @@ import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
 
-export interface SetUpInput {
+interface SetUpInput {
   readonly deps: EngineDeps;
   readonly context: BatchContext;
   readonly batch: BatchRecord;

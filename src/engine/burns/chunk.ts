@@ -46,7 +46,7 @@ export const openOf = (burns: readonly BurnRecord[]): readonly OpenBurn[] =>
     });
 
 /** What intents are written on the strength of. */
-export interface IntentBasis {
+interface IntentBasis {
   readonly balance: BurnWalletBalance;
   readonly recent: SigningTerms;
   /** Is nothing on its way whose end might make room? Else nothing is refused yet. */
@@ -94,7 +94,7 @@ async function select(
 type SignedElements = ReadonlyMap<number, readonly [BurnTerms, SignedBurn]>;
 
 /** Elements that were signed before their intents can be written, and those that were refused. */
-export interface SignedAhead {
+interface SignedAhead {
   readonly signed: SignedElements;
   readonly refusals: ReadonlyMap<number, Refusal>;
 }

@@ -62,7 +62,7 @@ export function createGapAdmin(deps: EngineDeps): GapAdmin {
 }
 
 /** Who accepts, and what he has seen. */
-export interface Acceptance {
+interface Acceptance {
   readonly tokenId: string;
   /** Transactions that were shown. */
   readonly transactions: number;

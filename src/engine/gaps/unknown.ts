@@ -34,7 +34,7 @@ interface News {
 }
 
 /** How far a look at the accounts of a project has come, and what of it was taken from the flywheel. */
-export interface UnknownOf {
+interface UnknownOf {
   /** Of each account with news the newest transaction up to which all were looked at. */
   readonly marks: readonly { readonly account: Address; readonly signature: string }[];
   /** In the order in which they landed. */

@@ -11,7 +11,7 @@ import { readBuffer } from '../../values/bytes.js';
 const TOKEN_PROGRAMS: ReadonlySet<string> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
 
 /** Whose transactions are looked at. */
-export interface OwnAccounts {
+interface OwnAccounts {
   readonly token: Pick<TokenRecord, 'burnWallet' | 'burnTokenAccount' | 'mintAddress'>;
   readonly flywheel: Pick<FlywheelRecord, 'operator' | 'vaultTokenAccount'>;
 }

@@ -32,7 +32,7 @@ export interface Failed {
 }
 
 /** It has proven never to land. */
-export interface Expired {
+interface Expired {
   readonly kind: 'expired';
 }
 

@@ -8,7 +8,7 @@ import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
 import { commitUnknown, isBroken, isLockTimeout, isReadOnly, takesNoWrites, toStoreError } from './errors.js';
 
-export interface ClientTerms {
+interface ClientTerms {
   /** Named in errors; without secrets. */
   readonly place: string;
   /** For how long to wait for a lock. */

@@ -57,7 +57,7 @@ export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
   });
 
 /** What the database lacks until whoever runs it has changed that. */
-export interface Lack {
+interface Lack {
   /** Of the store or the database that the sentence begins with. */
   readonly what: string;
   readonly hint: string;

@@ -10,7 +10,7 @@ import type { RateCounts } from '../../contract/rate-counts.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { libpqUrl } from './connection.js';
 
-export interface PostgresRateCountsOptions {
+interface PostgresRateCountsOptions {
   /** As of the store. */
   readonly url: string;
   /** For how long to wait for an answer; a request that cannot be counted is refused. @default 2000 */

@@ -46,7 +46,7 @@ export interface BurnSum {
 }
 
 /** What burns that are asked for now are accepted on. */
-export interface Reserved {
+interface Reserved {
   /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
   readonly day: UtcDay;
   /** Base units that count on that day. */
@@ -59,7 +59,7 @@ export interface Reserved {
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
 /** A burn without its bytes. */
-export type ListedBurn = Omit<BurnRecord, 'transaction'>;
+type ListedBurn = Omit<BurnRecord, 'transaction'>;
 
 const LISTED = columnsBut('burns', 'transaction', 'watchedSlot');
 

@@ -55,7 +55,7 @@ export interface Moved {
 }
 
 /** Of a burn the id of its request and its index; of an action its batch, pipeline and number. */
-export interface MovedPlace {
+interface MovedPlace {
   readonly id: string;
   readonly position: number;
   readonly number: number;

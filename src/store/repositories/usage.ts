@@ -12,7 +12,7 @@ export type UsageHold = Row<'usageHolds'>;
 export type UsageKind = UsageHold['kind'];
 
 /** What is counted, and on which day. */
-export type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
+type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
 /** Amounts that count on a day: what has landed, pending burns of that day and of earlier ones, and the holds that cover it. */
 export const amountsOn = (

@@ -20,7 +20,7 @@ import { toStoreError } from './errors.js';
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
 
-export interface SqliteTerms {
+interface SqliteTerms {
   /** Named in errors. */
   readonly file: string;
   /** For how long to wait for a lock that another process has. */

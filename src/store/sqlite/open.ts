@@ -25,7 +25,7 @@ import { type Begun, createStore, type Store, type StoreTransaction, type Transa
 import { asReadError, readerOver, writerOver } from './connection.js';
 import { storeName, toStoreError } from './errors.js';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */
   readonly path: string;
   /** Make the file when it is missing. Where there should be one, a new and empty one would hide the loss. @default true */

@@ -15,14 +15,14 @@ export interface ProjectPlace {
   readonly place: FlywheelPlace;
 }
 
-export interface CopyTerms {
+interface CopyTerms {
   /** Takes the place of what the source says. @default the source's own */
   readonly place?: ProjectPlace;
   /** Looks at what stands in the target, in the transaction that wrote it. @throws what refuses it; then nothing is written. */
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
 
-export interface TableDigest {
+interface TableDigest {
   readonly name: string;
   readonly rows: number;
   /** Over its rows in the order of their key: equal stores have equal digests. */

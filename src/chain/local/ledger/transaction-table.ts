@@ -22,7 +22,7 @@ export interface Landing {
 }
 
 /** A block that a transaction lands in. */
-export interface BlockPlace {
+interface BlockPlace {
   readonly slot: number;
   /** Milliseconds since the Unix epoch. */
   readonly timeMs: number;
@@ -192,7 +192,7 @@ export interface KeptTransaction extends TransactionRecord {
 }
 
 /** A landed transaction and the time of its block. */
-export interface LandedWire {
+interface LandedWire {
   readonly wire: Uint8Array;
   readonly blockTimeMs: number;
 }

@@ -67,12 +67,12 @@ export interface Runtime {
 }
 
 /** How a transaction is run. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   /** @default true */
   readonly verifySignatures?: boolean;
 }
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   /** The real program, loaded into LiteSVM in the place of the native one. */
   readonly squadsProgram?: ReadonlyBytes;
   /** Programs that run natively, by address. */

@@ -35,7 +35,7 @@ export interface Stop {
   readonly fault: InstructionFault;
 }
 
-export interface MachineParts {
+interface MachineParts {
   readonly vm: Vm;
   readonly overlay: Overlay;
   readonly clock: RuntimeClock;

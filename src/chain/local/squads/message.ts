@@ -61,7 +61,7 @@ export const ephemeralBumps = (parent: Address, count: number): ReadonlyBytes =>
   Uint8Array.from({ length: count }, (_, index) => ephemeralSignerAddress(parent, index).bump);
 
 /** A message, and what it may sign for and must leave alone. */
-export interface MessageRun {
+interface MessageRun {
   readonly message: InnerMessage;
   readonly multisig: Address;
   readonly vaultIndex: number;

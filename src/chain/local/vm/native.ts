@@ -65,7 +65,7 @@ export interface NativeModule {
 }
 
 /** What of a machine decides which build fits it. */
-export interface Platform {
+interface Platform {
   readonly os: string;
   readonly cpu: string;
 }
