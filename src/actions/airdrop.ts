@@ -38,9 +38,9 @@ const schema = z.strictObject({
   toAddress: addressSchema,
   amount: amountSchema,
 });
-type AirdropSource = z.infer<typeof schema>;
+export type AirdropSource = z.infer<typeof schema>;
 
-interface AirdropContent {
+export interface AirdropContent {
   readonly action: 'AIRDROP';
   /** The wallet, not its token account. */
   readonly toAddress: Address;
@@ -48,7 +48,7 @@ interface AirdropContent {
   readonly amount: bigint;
 }
 
-interface CreateTokenAccountOperation {
+export interface CreateTokenAccountOperation {
   readonly kind: 'createTokenAccount';
   readonly tokenProgram: Address;
   readonly payer: Address;
@@ -58,7 +58,7 @@ interface CreateTokenAccountOperation {
   readonly mint: Address;
 }
 
-interface TransferOperation extends TokenAmount {
+export interface TransferOperation extends TokenAmount {
   readonly kind: 'transfer';
   readonly from: Address;
   readonly to: Address;

@@ -10,13 +10,13 @@ import { amountProblem, decodeAmount, differs, isTokenInstruction, type TokenAmo
 const schema = z.strictObject({ action: z.literal('BURN'), amount: amountSchema });
 export type BurnSource = z.infer<typeof schema>;
 
-interface BurnContent {
+export interface BurnContent {
   readonly action: 'BURN';
   /** Base units. */
   readonly amount: bigint;
 }
 
-interface BurnOperation extends TokenAmount {
+export interface BurnOperation extends TokenAmount {
   readonly kind: 'burn';
   readonly account: Address;
 }

@@ -46,7 +46,7 @@ export interface BurnSum {
 }
 
 /** What burns that are asked for now are accepted on. */
-interface Reserved {
+export interface Reserved {
   /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
   readonly day: UtcDay;
   /** Base units that count on that day. */

@@ -5,7 +5,7 @@ import { PENDING, RUNNING, type Session } from '../session.js';
 import { REQUEST } from './requests.js';
 
 /** Who takes, and what. */
-interface TakeTerms {
+export interface TakeTerms {
   readonly lease: { readonly holder: string; readonly leaseUntilMs: number };
   readonly nowMs: number;
   /** Ids of requests that are not taken. */
