@@ -418,3 +418,30 @@ it('a burn of unknown outcome is not sent again when its service may have forgot
   const resumed = await operator.runWith({ clockAheadMs: 35 * 86_400_000 }, 'pending', 'resume', '--json');
   expect([resumed.exit === 0, await burned()]).toEqual([false, 1]);
 });
+
+it('an operation that goes on does not do what waits in the batch of another machine', async () => {
+  operator = await anOperator('remote', template);
+  const file = operator.write('a.json', pipelines(0, 3));
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await operator.run('batch', 'init', file, '--max-wait', '0', '--json')).exit).toBe(7);
+  gate.fate = () => 'pass';
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  restore(journalHome(operator), JOURNAL, null);
+  const other = operator.write('b.json', pipelines(2, 4));
+  expect((await operator.run('batch', 'init', other, '--json')).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  for (const words of [
+    ['batch', 'init', file, '--dry-run'],
+    ['batch', 'init', file],
+    ['pending', 'resume'],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      2,
+      expect.stringContaining('1 of 3 elements'),
+    ]);
+  }
+  expect((await operator.happened()).batches).toEqual(['FINALIZED']);
+});

@@ -194,8 +194,8 @@ export interface Journal {
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
   /** Which of these have landed, by whichever operation. */
   landed(elements: readonly Element[]): readonly Sha256[];
-  /** Is it part of an operation that may yet land it? */
-  isOpen(digest: Sha256): boolean;
+  /** Is it part of an operation, other than the one with this id, that may yet land it? */
+  isOpen(digest: Sha256, except?: string): boolean;
   /** Notes elements that have landed by hands of which this journal knew nothing. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
 

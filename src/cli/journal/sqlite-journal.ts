@@ -109,10 +109,11 @@ class SqliteJournal implements Journal {
     return this.#file.read(() => this.#table.elements.landed(elements));
   }
 
-  isOpen(digest: Sha256): boolean {
-    return this.#file.read(() =>
-      this.#table.elements.overlaps([digest], null).some(({ hasLanded }) => !hasLanded),
-    );
+  isOpen(digest: Sha256, except?: string): boolean {
+    return this.#file.read(() => {
+      const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
+      return this.#table.elements.overlaps([digest], own?.serial ?? null).some(({ hasLanded }) => !hasLanded);
+    });
   }
 
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {

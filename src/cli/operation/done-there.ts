@@ -26,6 +26,8 @@ interface DoneThere {
   readonly batchId?: string;
   /** What has landed by such requests. */
   readonly ownLanded: readonly Element[];
+  /** What may land yet by such requests. */
+  readonly ownOpen: readonly Element[];
   /** What has its outcome, or is just being done, by such requests; the others of it would be done by going on. */
   readonly own: readonly Element[];
   /** What has landed, by whichever request. */
@@ -72,6 +74,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     return {
       ...{ isKnown: own.length > 0, own: burnElements(own.flatMap(like)) },
       ownLanded: burnElements(own.filter(landed).flatMap(like)),
+      ownOpen: burnElements(own.filter(({ status }) => status === 'PENDING').flatMap(like)),
       ...there(
         found.flatMap((burn) => {
           if (burn.status === 'FAILED') return [];
@@ -111,12 +114,17 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
       }),
     );
     const ownIds = new Set(own.map(({ id }) => id));
-    const ownLanded = pipelineElements(
-      found.flatMap(({ batch, like, date }) => (date !== null && ownIds.has(batch.id) ? [like] : [])),
-    );
+    const ownOf = (isLanded: boolean) =>
+      pipelineElements(
+        found.flatMap(({ batch, like, date }) =>
+          ownIds.has(batch.id) && (date !== null) === isLanded ? [like] : [],
+        ),
+      );
+    const ownLanded = ownOf(true);
     const [batch] = own;
     return {
-      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ...there(found, pipelineElements) },
+      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ownOpen: ownOf(false) },
+      ...there(found, pipelineElements),
       ...(batch === undefined ? {} : { batchId: batch.id }),
     };
   });
@@ -199,6 +207,8 @@ interface Compared {
   readonly elements: readonly Element[];
   /** Those that have landed by the operation itself and are not noted as landed yet. */
   readonly own?: readonly Sha256[];
+  /** Of the operation, where the journal has it. */
+  readonly id?: string;
 }
 
 /**
@@ -209,7 +219,7 @@ interface Compared {
 async function compare(
   session: Session,
   journal: Journal,
-  { kind, elements, own = [] }: Compared,
+  { kind, elements, own = [], id }: Compared,
   answer: DoneThere,
 ): Promise<void> {
   const noted = new Set([...journal.landed(elements), ...own]);
@@ -222,14 +232,20 @@ async function compare(
   const news = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
   if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
   const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
-  const open = unknownOf(elements, known, [...answer.landed, ...answer.open]);
-  if (open.every(({ digest }) => journal.isOpen(digest))) return;
+  const ofOwn = new Set(firstOf(answer.open, countBy(answer.ownOpen)));
+  const ofOthers = answer.open.filter((element) => !ofOwn.has(element));
+  const open = unknownOf(elements, known, [...answer.landed, ...ofOthers]);
+  if (open.every(({ digest }) => journal.isOpen(digest, id))) return;
   const { isOnThisMachine } = await session.service();
   const words = isOnThisMachine && kind !== 'batch' ? ['pending', 'resume'] : LISTS[kind];
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
-    { hint: `Bring that to its end first: \`${commandLine(session.settings, ...words)}\`.` },
+    {
+      // Of an operation that goes on it says all that there is to say.
+      keyUnused: false,
+      hint: `Bring that to its end first: \`${commandLine(session.settings, ...words)}\`.`,
+    },
   );
 }
 
@@ -296,7 +312,7 @@ export async function askWhatIsDone(
 }
 
 /** Of an operation that was begun before. */
-interface GoingOn extends Omit<Compared, 'kind'> {
+interface GoingOn extends Omit<Compared, 'kind' | 'id'> {
   readonly ask: AskDoneThere;
   /** Of its requests that have no answer yet. */
   readonly keys: readonly string[];
@@ -309,14 +325,14 @@ interface GoingOn extends Omit<Compared, 'kind'> {
 /** What of the requests of an operation has no outcome yet, and which of that others have landed; `null`: nobody can be asked. */
 async function lookUp(
   session: Session,
-  kind: OperationKind,
+  { kind, id }: Pick<Entry, 'kind' | 'id'>,
   { ask, keys, next, own = [], elements }: GoingOn,
 ) {
   const answer = await ask(keys);
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
   const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, journal, { kind, elements, own: [...own, ...ownLanded] }, answer);
+  await compare(session, journal, { kind, id, elements, own: [...own, ...ownLanded] }, answer);
   const settled = new Set(firstOf(next, countBy(answer.own)));
   const left = next.filter((element) => !settled.has(element));
   return { answer, left, done: new Set(journal.landed(left)) };
@@ -330,7 +346,7 @@ async function lookUp(
 export async function requireNotDone(session: Session, entry: Entry, going: GoingOn): Promise<boolean> {
   // Somebody has said that all of it is done once more.
   if (entry.notes['again'] === true) return true;
-  const found = await lookUp(session, entry.kind, going);
+  const found = await lookUp(session, entry, going);
   if (found === null || found.done.size === 0) return found !== null;
   const { isRest = false } = going;
   const keyUnused = !found.answer.isKnown && (isRest || !entry.hasAnswers);
@@ -351,7 +367,7 @@ export async function foreseeDone(
   { leavesOut, ...going }: GoingOn & { readonly leavesOut: boolean },
 ): Promise<readonly Element[] | null> {
   if (notes['again'] === true) return null;
-  const found = await lookUp(session, kind, going);
+  const found = await lookUp(session, { kind, id }, going);
   if (found === null) {
     session.output.tell(BY_NOTES);
     return null;
@@ -398,14 +414,13 @@ function wayOut({ settings }: Session, kind: OperationKind, id: string, { batchI
  */
 export async function noteDone(
   session: Session,
-  entry: Pick<Entry, 'kind'>,
-  compared: Omit<GoingOn, 'keys' | 'next' | 'isRest'>,
+  { kind, id }: Pick<Entry, 'kind'> & Partial<Pick<Entry, 'id'>>,
+  { ask, keys = [], ...compared }: Omit<GoingOn, 'keys' | 'next' | 'isRest'> & Partial<Pick<GoingOn, 'keys'>>,
 ) {
-  const { ask, ...rest } = compared;
-  const answer = await ask([]);
+  const answer = await ask(keys);
   if (answer === null) return session.output.tell(BY_NOTES);
   const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...rest, kind: entry.kind }, answer);
+  await compare(session, journal, { ...compared, kind, ...(id !== undefined && { id }) }, answer);
 }
 
 const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';

@@ -75,7 +75,7 @@ async function takenOf(
   const { state, dateBegun } = known;
   if (state === 'cancelled') throw wasCancelled(known);
   if (state === 'partial' && isRest) {
-    await noteDone(session, known, { ask, elements });
+    await noteDone(session, known, { ask, keys: latestRequests(known).keys, elements });
     return numbersOf(elements, without(elements, journal.landed(elements)));
   }
   session.output.tell(`This file was begun ${dateBegun}: ${WOULD[state]}.`);
@@ -103,7 +103,7 @@ async function takenAnew(
   const inTheWay = () => journal.inTheWay({ elements, taken: null }).overlaps;
   // Without these it is another request, of which its service knows nothing.
   if (found === 'known' && isRest && inTheWay().length > 0)
-    await noteDone(session, request, { ask, elements });
+    await noteDone(session, request, { ask, keys: [journal.keyOf(kind, content, origin)], elements });
   const overlaps = inTheWay();
   const asked =
     overlaps.length === 0 ? request : withoutOverlap(session, request, overlaps, { noun, isRest });
