@@ -14,7 +14,7 @@ import type { EngineDeps } from '../deps.js';
 import { isWorkedOn, type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { awaitFates } from '../settle/fate.js';
-import { Advance, type End, type Next } from './advance.js';
+import { Advance, type End, type Goal, type Next } from './advance.js';
 import type { ApprovalInput } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
@@ -147,13 +147,20 @@ class Cancellation {
       });
       return 'again';
     };
-    const end = await this.#advance.run<BatchOnChain>({
+    const goal: Goal<BatchOnChain> = {
       read: (commitment) => this.#read(commitment),
       isReached: (found) => found.proposal === null || isCloseable(found, batch),
       next,
-    });
+    };
+    let end = await this.#advance.run(goal);
+    // What an earlier run has signed may be the vote that was due then.
+    if (end !== null && end.failure !== null) {
+      await this.#lease.write((tx) => this.#advance.write(tx));
+      end = await this.#advance.run(goal);
+    }
     if (end === null) return { kind: asked as VoteKind };
     if (end.failure === null) return end;
+    await this.#lease.write((tx) => this.#advance.write(tx));
     // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
     throw new FlywheelError(
       'ERR_UNAVAILABLE',

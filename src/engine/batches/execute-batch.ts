@@ -119,7 +119,8 @@ class Execution {
   async #advance(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
     const deps = this.#deps;
     const { operator, flywheel } = this.#context;
-    const phases: readonly BundlePhase[] = ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE'];
+    // A vote to end it may have been sent, and counts for what it has cost.
+    const phases: readonly BundlePhase[] = ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL'];
     const advance = await Advance.open(deps, { batch, operator, lease, phases });
     const known = batch.executeResult;
     if (known !== null) {

@@ -8,12 +8,15 @@ import {
   aPipeline,
   burnAction,
   engineBeside,
+  lamportsOf,
   openTestEngine,
   passBlocks,
   signApproval,
+  signVote,
   type TestEngine,
 } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
+import { approveOutside } from '../../support/other-tools.js';
 import { drain } from '../../support/payments.js';
 
 let test: TestEngine;
@@ -319,6 +322,31 @@ describe('what cannot be brought to its end', () => {
     const { meta } = await test.engine.getBatch({ batchId }, test.project.call());
     expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
     expect(await test.engine.reconcile()).toEqual(nothing);
+  });
+
+  it('cancels a batch that its members have approved since a vote against it was signed', async () => {
+    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const batchId = value.batch.id;
+    const cancel = (signed = {}) => test.engine.cancelBatch({ batchId, ...signed }, test.project.call());
+    await expect(dyingAtBundle(1, false).cancelBatch({ batchId }, test.project.call())).rejects.toThrow();
+    await approveOutside(test, value);
+    const { value: asked } = await cancel();
+    const { value: ended } = await cancel({ signedTx: signVote(test.project.owner, asked.cancelTx ?? '') });
+    expect(ended.batch).toMatchObject({ status: 'FAILED', dateCancelled: expect.any(String) });
+    expect((await test.engine.status()).usedToday.burn).toBe('0');
+  });
+
+  it('counts what a vote has cost that landed before its engine died, also when the batch is executed', async () => {
+    const before = await lamportsOf(test.chain, test.project.registration.operator);
+    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
+    const batchId = value.batch.id;
+    await expect(dyingAtBundle(1, true).cancelBatch({ batchId }, test.project.call())).rejects.toThrow();
+    const { meta } = await test.engine.executeBatch(
+      { batchId, signedTx: signApproval(test.project.owner, value) },
+      test.project.call(),
+    );
+    const paid = before - (await lamportsOf(test.chain, test.project.registration.operator));
+    expect(meta.cost?.feeLamports).toBe(paid);
   });
 
   it('says once that the accounts of a batch stay open, and tries it again later and later', async () => {
