@@ -455,17 +455,19 @@ export class Advance {
   async #submit(bundles: readonly BundleRecord[], fresh: readonly BundleRecord[]): Promise<boolean> {
     const { chain } = this.#deps;
     const receipt: (Rejection | null)[] = [];
-    /** Those that were sent once all before them had landed; any other may fail because it came too early. */
-    const inTurn = new Set(chain.pollMs === null ? bundles : bundles.slice(0, 1));
+    /** Those that were sent first once all before them had landed; any other may fail because it came too early. */
+    const inTurn = new Set(
+      chain.pollMs === null ? bundles : bundles.slice(0, 1).filter((one) => fresh.includes(one)),
+    );
     while (receipt.length < bundles.length && (receipt.at(-1) ?? null) === null) {
       const [before, next] = [bundles[receipt.length - 1], bundles[receipt.length]];
       const came = before === undefined ? 'landed' : await this.#wayOf(before);
       if (came === null) break;
-      if (came === 'landed' && next !== undefined) inTurn.add(next);
+      if (came === 'landed' && next !== undefined && fresh.includes(next)) inTurn.add(next);
       await this.#lease.check();
       const rest = bundles.slice(receipt.length);
       // Only what is sent in its turn is tried out before: until then the chain's state is not what it builds on.
-      const areNew = rest.map((bundle) => inTurn.has(bundle) && fresh.includes(bundle));
+      const areNew = rest.map((bundle) => inTurn.has(bundle));
       receipt.push(
         ...(await chain.submitBundles(
           rest.map(({ transactions }) => transactions.map(({ bytes }) => bytes)),
