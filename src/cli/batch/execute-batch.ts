@@ -108,7 +108,13 @@ async function signNow(
 ): Promise<Signed | null> {
   if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch.id, batch)))
     return null;
-  const signed = await sign();
+  const signed = await sign().catch(async (error: unknown) => {
+    // Somebody may have approved it since, with this very command for example.
+    const isRefused = isFlywheelError(error, 'ERR_INVALID_REQUEST');
+    if (isRefused && (await needsNoApproval(session, batch.id))) return null;
+    throw error;
+  });
+  if (signed === null) return null;
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(
       `The service says that batch ${batch.id} is number ${batch.batchIndex}, and asks for an approval of number ${signed.batchIndex}. Nothing was sent.`,
