@@ -334,7 +334,7 @@ export class Advance {
 
   #bundleOf(phase: BundlePhase, { signature, bytes, lastValidBlockHeight }: SignedElsewhere): BundleRecord {
     const known = [...this.#open.values(), ...this.#landed, ...this.#failed];
-    // Not a step of a plan: any number that no other of its phase has.
+    // Not a step of a plan, so that its number only has to differ from those of its phase.
     const first = 1 + Math.max(-1, ...known.filter((one) => one.phase === phase).map((one) => one.first));
     return this.#bundle({ phase, first, transactions: [{ signature, bytes }], lastValidBlockHeight });
   }
