@@ -5,10 +5,10 @@ import bs58 from 'bs58';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
+import type { Fault } from '../support/faults.js';
 import { isLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
-  type Fault,
   makeTemplate,
   type Operator,
   pointsIn,

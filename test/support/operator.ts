@@ -7,21 +7,18 @@ import { dirname, join } from 'node:path';
 import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
+import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
 import { type Gate, startGate } from './gate.js';
 import { type ServeProcess, serve } from './http-serve.js';
 import { startNodeBeside } from './local-rpc.js';
 import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-const FAULT_POINTS = join(ROOT, 'test/support/fault-points.cjs');
 
 /** A test sends more of any one request than a service takes from one key. */
 const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'current', 'approval', 'list']
   .concat(['pipelines', 'burns', 'report', 'key'])
   .flatMap((operation) => ['--rate', `${operation}=10000/s`]);
-
-/** So long a killed engine is waited for, and a little. */
-const LEASE_MS = 15_100;
 
 /** Of the supply in a mint's account. */
 const SUPPLY_OFFSET = 36;
@@ -61,19 +58,6 @@ export interface PendingRow {
   readonly operation: string;
   readonly outcome: string;
   readonly resume: string;
-}
-
-/** What is done to one command. */
-export interface Fault {
-  readonly signal?: 'SIGINT' | 'SIGKILL';
-  /** Which commit, counted from 1 before and after each. */
-  readonly point?: number;
-  /** Instead of a commit by its number: the first after which this query of the store finds something. */
-  readonly when?: string;
-  readonly clockAheadMs?: number;
-  readonly countFile?: string;
-  /** Gets the names of the databases that were committed to, in turn. */
-  readonly listFile?: string;
 }
 
 export interface Operator {
@@ -194,19 +178,6 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Ow
   expect(await flywheel({ home }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
   template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
 }
-
-const faultEnvironment = (
-  { signal, point, when, clockAheadMs, countFile, listFile }: Fault,
-  dataDir: string,
-): Record<string, string> => ({
-  ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, FILES.store) }),
-  NODE_OPTIONS: `--require=${FAULT_POINTS}`,
-  ...(signal === undefined ? {} : { FAULT_SIGNAL: signal }),
-  ...(point === undefined ? {} : { FAULT_POINT: String(point) }),
-  ...(clockAheadMs === undefined ? {} : { FAULT_CLOCK_AHEAD_MS: String(clockAheadMs) }),
-  ...(countFile === undefined ? {} : { FAULT_COUNT_FILE: countFile }),
-  ...(listFile === undefined ? {} : { FAULT_LIST_FILE: listFile }),
-});
 
 /** An operator with a copy of the template. */
 export async function anOperator(
