@@ -8,14 +8,22 @@ import { writeTypes } from './build/types.mjs';
 /** Installed beside the program (native), or never installed: the packages that ask for them go on without. */
 const EXTERNAL = ['@libsql/*', 'litesvm-*', 'bufferutil', 'pg-cloudflare', 'pg-native', 'utf-8-validate'];
 
-/** For web3.js' own subscriptions, which are not used; its licence (LGPL) keeps it out of a bundle. */
-const withoutRpcWebsockets = {
-  name: 'without-rpc-websockets',
+/** Modules that packages ask for and that nothing here uses: who asks, and what it gets instead. */
+const UNUSED = {
+  // For web3.js' own subscriptions; its licence (LGPL) keeps it out of a bundle.
+  'rpc-websockets': ['@solana/web3.js', 'exports.CommonClient = class { on() { return this; } };'],
+  // For subcommands that are programs of their own; costs each command 8 ms.
+  'node:child_process': ['commander', ''],
+  // Costs each request of a service 10 ms; undici goes on as on a node without it.
+  'node:http2': ['undici', 'exports.constants = {};'],
+};
+const withoutUnused = {
+  name: 'without-unused',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^rpc-websockets$/ }, ({ path }) => ({ path, namespace: 'unused' }));
-    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
-      contents: 'exports.CommonClient = class { on() { return this; } };',
-    }));
+    onResolve({ filter: new RegExp(`^(${Object.keys(UNUSED).join('|')})$`) }, ({ path, importer }) =>
+      importer.includes(`/node_modules/${UNUSED[path][0]}/`) ? { path, namespace: 'unused' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'unused' }, ({ path }) => ({ contents: UNUSED[path][1] }));
   },
 };
 
@@ -25,7 +33,7 @@ const common = {
   platform: 'node',
   target: 'node20',
   external: EXTERNAL,
-  plugins: [withoutRpcWebsockets],
+  plugins: [withoutUnused],
   outdir: 'dist',
   metafile: true,
   logLevel: 'warning',
