@@ -445,3 +445,64 @@ it('an operation that goes on does not do what waits in the batch of another mac
   }
   expect((await operator.happened()).batches).toEqual(['FINALIZED']);
 });
+
+/** Another machine does a file of its own, between the two halves of what this one does. */
+async function elsewhere(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>): Promise<void> {
+  const own = join(operator.directory, 'own');
+  keep(journalHome(operator), JOURNAL, own);
+  restore(journalHome(operator), JOURNAL, null);
+  expect((await work()).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, own);
+}
+
+it.each([
+  ['burns', burns(0, 3), burnFile, burns(2, 3)],
+  ['pipelines', pipelines(0, 3), runFile, pipelines(2, 3)],
+] as const)(
+  '%s that were held up on their way do nothing once their rest has gone out',
+  async (_, all, send, others) => {
+    operator = await anOperator('remote', template);
+    const { gate, key } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+    const file = operator.write('a.json', all);
+    expect((await send(file)).exit).toBe(7);
+    const held = gate.requests.findLast(({ method }) => method === 'POST');
+    gate.fate = () => 'pass';
+    await elsewhere(() => send(operator.write('b.json', others)));
+    for (const more of [['--again'], ['--again', '--dry-run'], ['--dry-run'], []])
+      expect((await send(file, ...more)).exit).toBe(2);
+    expect((await send(file, '--rest')).exit).toBe(0);
+    expect(await burned()).toBe(3);
+    const late = { body: all, idempotencyKey: held?.key ?? '' };
+    expect((await ask(`${gate.url}${held?.path}`, key, late)).status).toBe(422);
+    expect(await burned()).toBe(3);
+    expect(operator.open()).toEqual([]);
+  },
+);
+
+it.each([
+  ['in part', 1],
+  ['in full', 0],
+] as const)(
+  'a later request that was held up, and that others have done %s, does nothing once the rest has gone out',
+  async (_, own) => {
+    operator = await anOperator('remote', template);
+    const { gate, key } = operator;
+    if (gate === null) throw new TypeError('no gate');
+    let posts = 0;
+    gate.fate = ({ method }) => (method === 'POST' && ++posts > 1 ? 'drop' : 'pass');
+    const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+    const file = operator.write('a.json', many);
+    expect((await burnFile(file)).exit).toBe(7);
+    const idempotencyKey = gate.requests.findLast(({ method }) => method === 'POST')?.key ?? '';
+    gate.fate = () => 'pass';
+    await elsewhere(() => burnFile(operator.write('b.json', many.slice(1_000 + own))));
+    expect((await burnFile(file)).exit).toBe(2);
+    expect((await burnFile(file, '--rest')).exit).toBe(0);
+    const late = { body: many.slice(1_000), idempotencyKey };
+    expect((await ask(`${gate.url}/v1/tokenomics/burn-batch`, key, late)).status).toBe(422);
+    expect((await operator.happened()).burned).toBe('1.002');
+    expect(operator.open()).toEqual([]);
+  },
+);

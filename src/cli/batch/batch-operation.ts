@@ -8,7 +8,6 @@ import type { Input } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import type { Notes, OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
-import { pipelinesDoneThere } from '../operation/done-there.js';
 import { contentOf, equalElements, pipelineElements } from '../operation/elements.js';
 import { runOperation, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
@@ -58,10 +57,7 @@ export async function runBatchOperation<Result>(
   notes: Notes = {},
 ): Promise<boolean> {
   pointOutEqual(session, request);
-  return runOperation(session, operationOf(session, request, how, notes), work, {
-    noun: 'pipeline',
-    doneThere: pipelinesDoneThere(session, request.pipelines),
-  });
+  return runOperation(session, operationOf(session, request, how, notes), work);
 }
 
 function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): void {

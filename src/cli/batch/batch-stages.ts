@@ -32,12 +32,19 @@ export const batchStages = (notes: Notes): readonly BatchStage[] =>
 export const stageKey = (key: string, at: number): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at));
 
+/** Adds to what is noted of the stage that an operation is in. */
+export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
+  const stages = batchStages(entry.notes);
+  const last = stages.length - 1;
+  entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
+}
+
 /** The stage that an operation is in. */
 export class CurrentStage {
-  readonly #entry: Entry;
+  readonly #entry: Pick<Entry, 'key' | 'notes' | 'answer'>;
   readonly at: number;
 
-  constructor(entry: Entry) {
+  constructor(entry: Pick<Entry, 'key' | 'notes' | 'answer'>) {
     this.#entry = entry;
     this.at = batchStages(entry.notes).length - 1;
   }
@@ -66,14 +73,6 @@ export class CurrentStage {
   inFile(indexes: readonly number[]): readonly number[] {
     const own = this.note.indexes;
     return own === null ? indexes : indexes.flatMap((index) => own.slice(index, index + 1));
-  }
-
-  /** Adds to what is noted of it. */
-  add(more: Partial<BatchStage>): void {
-    const stages = batchStages(this.#entry.notes);
-    this.#entry.note({
-      stages: stages.map((stage, at) => (at === this.at ? { ...stage, ...more } : stage)),
-    });
   }
 
   get initAnswerName(): string {

@@ -4,11 +4,11 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../foresight.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
-import { pipelinesDoneThere } from '../operation/done-there.js';
 import { takenByDryRun } from '../operation/known.js';
 import type { HowOften } from '../options/once.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
 import { operationOf } from './batch-operation.js';
+import { PipelinesWork } from './initiate.js';
 
 /** The plan of `--dry-run`. */
 export interface BatchPlan extends PipelinesPlan {
@@ -23,10 +23,7 @@ export async function showPipelinesPlan(
   how: HowOften,
 ): Promise<undefined> {
   const operation = operationOf(session, whole, how);
-  const taken = await takenByDryRun(session, operation, {
-    ...{ noun: 'pipeline', isRest: how.rest },
-    doneThere: pipelinesDoneThere(session, whole.pipelines),
-  });
+  const taken = await takenByDryRun(session, operation, new PipelinesWork(session, whole, how.rest));
   const request = {
     pipelines: whole.pipelines.filter((_, index) => taken === null || taken.includes(index)),
   };

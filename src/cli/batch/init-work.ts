@@ -9,7 +9,14 @@ import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, requireNotCancelled, upToDate, withFreshApproval } from './initiate.js';
+import {
+  initiate,
+  isFinal,
+  PipelinesWork,
+  requireNotCancelled,
+  upToDate,
+  withFreshApproval,
+} from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -24,8 +31,7 @@ interface InitOptions {
   readonly failedOut: OutputFile | null;
 }
 
-export class InitWork implements Work<InitBatchResult> {
-  readonly rest: boolean;
+export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
@@ -34,10 +40,10 @@ export class InitWork implements Work<InitBatchResult> {
   #left: readonly number[] = [];
 
   constructor(session: Session, request: InitBatchRequest, options: InitOptions) {
+    super(session, request, options.rest);
     this.#session = session;
     this.#request = request;
     this.#options = options;
-    this.rest = options.rest;
     this.outputs = [options.out, options.failedOut].filter((file) => file !== null);
   }
 
@@ -46,12 +52,12 @@ export class InitWork implements Work<InitBatchResult> {
     return isOver(state) || state === 'waiting';
   }
 
-  async perform(entry: Entry, isNotDone: boolean): Promise<Performed<InitBatchResult>> {
+  async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
     const session = this.#session;
     const { allowChanged } = this.#options;
     const terms = { allowChanged, end: ({ id }: Batch) => refuseOpenRest(session, id) };
-    const isRestBegun = this.rest && (await beginRest(session, entry, this.#request, terms));
-    const initiated = await initiate(session, entry, this.#request, { isLookedUp: isNotDone || isRestBegun });
+    if (this.rest) await beginRest(session, entry, this.#request, terms);
+    const initiated = await initiate(session, entry, this.#request);
     if (!initiated.isNew) await requireNotCancelled(session, entry, initiated.batch, this.#request);
     const batch = await upToDate(session, initiated.batch);
     if (batch.status !== 'FINALIZED')

@@ -2,14 +2,15 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { type Entry, isOver as isOverThere } from '../journal/journal.js';
-import { pipelinesDoneThere, requireNotDone } from '../operation/done-there.js';
+import { type Element, type Entry, isOver as isOverThere } from '../journal/journal.js';
+import type { Unanswered } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
-import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
+import { REPLAYED, type Standing, wasCancelled } from '../operation/run-operation.js';
+import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
-import { CurrentStage } from './batch-stages.js';
+import { addToStage, CurrentStage } from './batch-stages.js';
 import { landedPipelines } from './landed-pipelines.js';
 
 /** A batch that is set up. */
@@ -47,24 +48,46 @@ export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   return getBatch(session, batch.id);
 }
 
+/** What all work on a file of pipelines has in common. */
+export class PipelinesWork {
+  readonly noun = 'pipeline';
+  readonly ask: AskDoneThere;
+  readonly rest: boolean;
+  readonly #elements: readonly Element[];
+
+  constructor(session: Session, { pipelines }: InitBatchRequest, rest: boolean) {
+    this.ask = pipelinesDoneThere(session, pipelines);
+    this.rest = rest;
+    this.#elements = pipelineElements(pipelines);
+  }
+
+  readonly unanswered = (operation: Standing): Unanswered | undefined => {
+    const stage = new CurrentStage(operation);
+    if (stage.initAnswer !== undefined) return undefined;
+    const indexes = stage.pipelines([...this.#elements.keys()]);
+    return { ask: this.ask, elements: this.#elements, requests: [{ key: stage.key, indexes }] };
+  };
+
+  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
+    const all = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
+    const left = all.filter((index) => !indexes.has(index));
+    if (left.length > 0) addToStage(entry, { indexes: left });
+    return left.length > 0;
+  }
+}
+
 /** The batch of the stage that an operation is in: set up now, or found as it stands. */
 export async function initiate(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  { isLast = true, isLookedUp }: { readonly isLast?: boolean; readonly isLookedUp: boolean },
+  { isLast = true }: { readonly isLast?: boolean } = {},
 ): Promise<Initiated> {
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined)
     return { answer: stored, batch: await getOwnBatch(session, stored.batch.id), isNew: false };
   const pipelines = [...stage.pipelines(request.pipelines)];
-  if (!isLookedUp) {
-    const elements = pipelineElements(request.pipelines);
-    const next = stage.pipelines(elements);
-    const ask = pipelinesDoneThere(session, request.pipelines);
-    await requireNotDone(session, entry, { ask, keys: [stage.key], elements, next, isRest: stage.at > 0 });
-  }
   session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
   const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
@@ -73,7 +96,7 @@ export async function initiate(
   const answer = reply.value;
   if (entry.hasBatchOfAnother(answer.batch.id)) throw ofAnother(answer.batch.id);
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
-  stage.add({ batchId: answer.batch.id });
+  addToStage(entry, { batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
   if (entry.isNew) session.output.tell(REPLAYED);
@@ -129,7 +152,7 @@ export async function withFreshApproval(
 }
 
 /**
- * The first batch of an operation may have been cancelled before anything of it landed, from wherever.
+ * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
  * @throws `ERR_INPUT_INVALID`; the operation is over then.
  */
 export async function requireNotCancelled(
@@ -141,7 +164,8 @@ export async function requireNotCancelled(
   const stage = new CurrentStage(entry);
   if (batch.dateCancelled === undefined || stage.at !== 0 || isOverThere(entry.state)) return;
   if ((await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length > 0) return;
+  if (entry.lacking(pipelineElements(pipelines)).length < pipelines.length) return;
   entry.settle({ state: 'cancelled', landed: [] });
   entry.markPrinted();
-  throw wasCancelled(entry);
+  throw wasCancelled(batch.dateCancelled);
 }

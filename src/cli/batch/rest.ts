@@ -3,9 +3,10 @@ import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
-import { noteDone, pipelinesDoneThere } from '../operation/done-there.js';
+import { noteDone } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { changedElements, stillToDo } from '../operation/overlap.js';
+import { pipelinesDoneThere } from '../operation/service-record.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch, isOver } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
@@ -17,17 +18,14 @@ interface RestTerms {
   readonly end: (batch: Batch) => Promise<void>;
 }
 
-/**
- * Begins the stage, if the last one has failed; one that is under way already is carried on.
- * @returns whether it was begun, and nothing of it has been done by others.
- */
+/** Begins the stage, if the last one has failed; one that is under way already is carried on. */
 export async function beginRest(
   session: Session,
   entry: Entry,
   { pipelines }: InitBatchRequest,
   { allowChanged, end }: RestTerms,
-): Promise<boolean> {
-  if (entry.isNew || entry.state !== 'partial') return false;
+): Promise<void> {
+  if (entry.state !== 'partial') return;
   const stage = new CurrentStage(entry);
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
@@ -38,7 +36,7 @@ export async function beginRest(
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {
     entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
-    return false;
+    return;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
   const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
@@ -60,5 +58,4 @@ export async function beginRest(
       hint: 'Run the command again.',
     });
   }
-  return true;
 }

@@ -25,7 +25,7 @@ import { requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { batchFailure } from './batch-failure.js';
-import { CurrentStage, type RunResult } from './batch-stages.js';
+import { addToStage, CurrentStage, type RunResult } from './batch-stages.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { endBatch } from './end-batch.js';
 import { executeUntilFinal } from './execute-batch.js';
@@ -37,6 +37,7 @@ import {
   isFinal,
   isOver,
   isThere,
+  PipelinesWork,
   requireNotCancelled,
   upToDate,
   withFreshApproval,
@@ -68,8 +69,7 @@ interface Ran extends RunResult {
   readonly left: readonly number[];
 }
 
-export class RunWork implements Work<Ran> {
-  readonly rest: boolean;
+export class RunWork extends PipelinesWork implements Work<Ran> {
   readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
@@ -78,14 +78,14 @@ export class RunWork implements Work<Ran> {
   #loaded: Promise<KeypairSigner> | undefined;
 
   constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
+    super(session, request, options.rest);
     this.#session = session;
     this.#request = request;
     this.#options = options;
-    this.rest = options.rest;
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
-  async perform(entry: Entry, isNotDone: boolean): Promise<Performed<Ran>> {
+  async perform(entry: Entry): Promise<Performed<Ran>> {
     const before = new CurrentStage(entry);
     const stored = before.runAnswer as Ran | undefined;
     const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
@@ -99,9 +99,8 @@ export class RunWork implements Work<Ran> {
     if (!entry.isNew) entry.note(this.notes);
     const { allowChanged } = this.#options;
     const terms = { allowChanged, end: (one: Batch) => this.#end(one) };
-    const isRestBegun = this.rest && (await beginRest(this.#session, entry, this.#request, terms));
-    const how = { isLast: false, isLookedUp: isNotDone || isRestBegun };
-    const initiated = await initiate(this.#session, entry, this.#request, how);
+    if (this.rest) await beginRest(this.#session, entry, this.#request, terms);
+    const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew) await requireNotCancelled(this.#session, entry, batch, this.#request);
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
@@ -160,7 +159,7 @@ export class RunWork implements Work<Ran> {
       wasSent: stage.note.signedTx !== undefined,
       keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
-        stage.add({ signedTx, digest: this.#digest(entry) });
+        addToStage(entry, { signedTx, digest: this.#digest(entry) });
       },
       // The file itself is what is approved.
       digest: this.#digest(entry),

@@ -25,10 +25,12 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   const all = stage.inFile(pipelines.map((_, index) => index));
   const left = all.filter((index) => !landed.has(index));
   const isCancelled = batch.dateCancelled !== undefined;
-  const nothingLanded = isCancelled && landed.size === 0 && stage.at === 0;
+  const elements = pipelineElements(pipelines);
+  const isUnbegun = stage.at === 0 && entry.lacking(elements).length === elements.length;
+  const nothingLanded = isCancelled && landed.size === 0 && isUnbegun;
   entry.settle({
     state: left.length === 0 ? 'done' : nothingLanded ? 'cancelled' : 'partial',
-    landed: pipelineElements(pipelines).flatMap(({ digest }, index) => (landed.has(index) ? [digest] : [])),
+    landed: elements.flatMap(({ digest }, index) => (landed.has(index) ? [digest] : [])),
     mayLand: !isCancelled,
     answers:
       batch.executeResult === undefined

@@ -13,18 +13,17 @@ import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
 import {
-  type AskDoneThere,
   areThere,
-  burnsDoneThere,
   noteDone,
   requireAnswersKey,
-  requireNotDone,
   requireRefused,
   requireThere,
+  type Unanswered,
 } from '../operation/done-there.js';
 import { burnElements, equalElements } from '../operation/elements.js';
 import { changedElements, stillToDo } from '../operation/overlap.js';
-import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
+import { type Performed, REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
+import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
@@ -65,17 +64,17 @@ type Outcomes = readonly ElementOutcome[];
 
 /** The work of a burn-batch. */
 export class BurnBatchWork implements Work<Outcomes> {
+  readonly noun = 'burn';
+  readonly ask: AskDoneThere;
   readonly outputs: readonly OutputFile[];
   readonly rest: boolean;
   readonly #session: Session;
   readonly #body: BurnBatchBody;
   readonly #strict: boolean;
   readonly #allowChanged: boolean;
-  readonly #ask: AskDoneThere;
   readonly #elements: readonly Element[];
-  #isLookedUp = false;
-  /** Elements whose latest outcome is a failure. */
-  readonly #failed = new Set<number>();
+  /** The latest outcome of each element that has one. */
+  readonly #latest = new Map<number, ElementOutcome['status']>();
   /** Of the transactions that burned, in whichever request. */
   readonly #signatures = new Set<string>();
   /** What the token is called. */
@@ -88,13 +87,37 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.rest = rest;
     this.#strict = strict;
     this.#allowChanged = allowChanged;
-    this.#ask = burnsDoneThere(session, body.burns);
+    this.ask = burnsDoneThere(session, body.burns);
     this.#elements = burnElements(body.burns);
   }
 
-  async perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Outcomes>> {
-    this.#isLookedUp = isLookedUp;
-    this.#failed.clear();
+  readonly unanswered = (operation: Standing): Unanswered => {
+    const parts = stagesOf(operation.notes).flatMap((stage, at) => partsOf(operation, at, stage));
+    const outcomes = parts.flatMap((part) => storedOutcomes(operation, part) ?? []);
+    const landed = outcomes.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    return {
+      ...{ ask: this.ask, elements: this.#elements },
+      requests: parts.filter((part) => storedOutcomes(operation, part) === undefined),
+      own: pick(this.#elements, landed).map(({ digest }) => digest),
+    };
+  };
+
+  /** A request that is left with nothing goes out all the same: one that was held up on its way does nothing then. */
+  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
+    const stages = stagesOf(entry.notes).map((stage, at) => {
+      const parts = partsOf(entry, at, stage).map((part) =>
+        storedOutcomes(entry, part) === undefined
+          ? part.indexes.filter((index) => !indexes.has(index))
+          : part.indexes,
+      );
+      return { indexes: parts.flat(), cut: parts.map(({ length }) => length) };
+    });
+    entry.note({ stages });
+    return true;
+  }
+
+  async perform(entry: Entry): Promise<Performed<Outcomes>> {
+    this.#latest.clear();
     this.#signatures.clear();
     if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
     this.#symbol = (await this.#session.service()).symbol;
@@ -107,8 +130,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const progress = new Progress(this.#session, parts);
     for (const { at, part } of parts) {
       const hear = (outcome: ElementOutcome): void => {
-        if (outcome.status === 'error') this.#failed.add(outcome.index);
-        else this.#failed.delete(outcome.index);
+        this.#latest.set(outcome.index, outcome.status);
         progress.count(outcome);
         if (tellsLast && at === last) this.#print([outcome]);
       };
@@ -121,12 +143,13 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
       const landed = result.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
-      await requireThere(this.#session, () => areThere(this.#ask, pick(this.#elements, landed)));
+      await requireThere(this.#session, () => areThere(this.ask, pick(this.#elements, landed)));
       return { result };
     }
-    const landed = this.#elements.filter((_, index) => !this.#failed.has(index));
-    const state = this.#failed.size === 0 ? 'done' : 'partial';
-    return { result, verdict: { state, landed: landed.map(({ digest }) => digest) } };
+    const latest = [...this.#latest];
+    const landed = latest.flatMap(([index, status]) => (status === 'success' ? [index] : []));
+    const state = landed.length === latest.length ? 'done' : 'partial';
+    return { result, verdict: { state, landed: pick(this.#elements, landed).map(({ digest }) => digest) } };
   }
 
   async present(outcomes: Outcomes = []): Promise<FlywheelError | undefined> {
@@ -158,8 +181,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const { burns } = this.#body;
     const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
     const elements = this.#elements;
-    await noteDone(this.#session, entry, { ask: this.#ask, elements });
-    this.#isLookedUp = true;
+    await noteDone(this.#session, entry, { ask: this.ask, elements });
     const left = stillToDo(this.#session, entry, pick(elements, failed), 'burn');
     if (left.length === 0) return false;
     const digests = new Set(left.map(({ digest }) => digest));
@@ -232,7 +254,6 @@ export class BurnBatchWork implements Work<Outcomes> {
       outcomes[outcome.index] = own;
       on.hear(own);
     };
-    await this.#requireNotDone(entry);
     on.send();
     const reply = await trying(entry, part.name, async () => {
       try {
@@ -258,26 +279,6 @@ export class BurnBatchWork implements Work<Outcomes> {
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
     await requireNotOnChain(opened, entry, failed);
     entry.keep(part.name, outcomes);
-  }
-
-  /** What has no outcome yet may have been done by other requests. */
-  async #requireNotDone(entry: Entry): Promise<void> {
-    if (this.#isLookedUp) return;
-    const stages = stagesOf(entry.notes);
-    const last = stages.length - 1;
-    const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage));
-    const stored = parts.flatMap((part) => storedOutcomes(entry, part) ?? []);
-    const landed = stored.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
-    const unanswered = parts.filter((part) => storedOutcomes(entry, part) === undefined);
-    this.#isLookedUp = await requireNotDone(this.#session, entry, {
-      ...{ ask: this.#ask, keys: unanswered.map(({ key }) => key), elements: this.#elements },
-      own: pick(this.#elements, landed).map(({ digest }) => digest),
-      next: pick(
-        this.#elements,
-        unanswered.flatMap(({ indexes }) => indexes),
-      ),
-      isRest: last > 0 && unanswered[0]?.name === nameOf(last, 0),
-    });
   }
 
   /** One transaction burns one element. @throws `ERR_OUTCOME_UNKNOWN` for an answer that was given before. */

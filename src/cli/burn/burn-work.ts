@@ -8,16 +8,10 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import {
-  areThere,
-  burnsDoneThere,
-  requireAnswersKey,
-  requireNotDone,
-  requireRefused,
-  requireThere,
-} from '../operation/done-there.js';
+import { areThere, requireAnswersKey, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
-import { REPLAYED, type Work } from '../operation/run-operation.js';
+import { REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
+import { burnsDoneThere } from '../operation/service-record.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
@@ -35,18 +29,23 @@ const MS_PER_DAY = 86_400_000;
 
 /** The work of a burn. */
 export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
-  perform: async (entry, isLookedUp) => {
+  noun: 'burn',
+  ask: body.once ? burnsDoneThere(session, [body.request]) : undefined,
+  unanswered: (operation) => {
+    if (operation.answer(ANSWER) !== undefined || !(body.once || mayBeForgotten(session, operation)))
+      return undefined;
+    const elements = burnElements([body.request]);
+    const ask = burnsDoneThere(session, [body.request]);
+    return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
+  },
+  leaveOut: () => false,
+  perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) {
       await requireThere(session, () =>
         areThere(burnsDoneThere(session, [body.request]), burnElements([body.request])),
       );
       return { result: stored };
-    }
-    if ((body.once && !isLookedUp) || mayBeForgotten(session, entry)) {
-      const elements = burnElements([body.request]);
-      const ask = burnsDoneThere(session, [body.request]);
-      await requireNotDone(session, entry, { ask, keys: [entry.key], elements, next: elements });
     }
     const result = await send(session, entry, body.request);
     const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
@@ -65,7 +64,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
 });
 
 /** After so long the service may not know the key any more, and would burn again. */
-const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
+const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Standing): boolean =>
   !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
 
 /** What the burn left, where no network has to be asked for it; that it cannot be read says nothing of the burn. */

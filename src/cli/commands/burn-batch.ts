@@ -34,10 +34,10 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { dryRun = false, strict = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
-  const [{ burnElements, contentOf }, { pick, stageOf }, { burnsDoneThere }] = await Promise.all([
+  const [{ burnElements, contentOf }, { pick, stageOf }, { BurnBatchWork }] = await Promise.all([
     import('../operation/elements.js'),
     import('../burn-batch/requests.js'),
-    import('../operation/done-there.js'),
+    import('../burn-batch/burn-batch-work.js'),
   ]);
   const request: OperationRequest = {
     ...how,
@@ -49,23 +49,16 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     elements: burnElements(burns),
     taken: null,
   };
-  const asking = { noun: 'burn', doneThere: burnsDoneThere(session, burns) };
+  const { allowChanged } = how;
+  const work = new BurnBatchWork(session, { burns, failedOut }, { rest, strict, allowChanged });
   if (dryRun) {
     const { takenByDryRun } = await import('../operation/known.js');
-    const taken = await takenByDryRun(session, request, { ...asking, isRest: rest });
+    const taken = await takenByDryRun(session, request, work);
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, pick(burns, taken));
   }
-  const [{ BurnBatchWork }, { runOperation }] = await Promise.all([
-    import('../burn-batch/burn-batch-work.js'),
-    import('../operation/run-operation.js'),
-  ]);
-  const work = new BurnBatchWork(
-    session,
-    { burns, failedOut },
-    { rest, strict, allowChanged: how.allowChanged },
-  );
-  if (!(await runOperation(session, request, work, asking))) await work.present();
+  const { runOperation } = await import('../operation/run-operation.js');
+  if (!(await runOperation(session, request, work))) await work.present();
   return undefined;
 }
 

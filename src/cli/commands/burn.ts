@@ -80,11 +80,10 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const { dryRun = false } = options;
   const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
   const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
-  const [{ burnWork }, { burnElements }, { runOperation }, { burnsDoneThere }] = await Promise.all([
+  const [{ burnWork }, { burnElements }, { runOperation }] = await Promise.all([
     import('../burn/burn-work.js'),
     import('../operation/elements.js'),
     import('../operation/run-operation.js'),
-    import('../operation/done-there.js'),
   ]);
   const body = { request, once: origin.from === 'content' };
   const elements = burnElements([request]);
@@ -97,17 +96,16 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     command: session.commandLine,
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
-  const doneThere = body.once ? burnsDoneThere(session, [request]) : undefined;
+  const work = burnWork(session, body);
   if (dryRun) {
     const [{ showBurnPlan }, { takenByDryRun }] = await Promise.all([
       import('../burn/burn-plan.js'),
       import('../operation/known.js'),
     ]);
-    if (doneThere !== undefined)
-      await takenByDryRun(session, asked, { noun: 'burn', isRest: false, doneThere });
+    await takenByDryRun(session, asked, work);
     return showBurnPlan(session, request);
   }
-  await runOperation(session, asked, burnWork(session, body), { noun: 'burn', doneThere });
+  await runOperation(session, asked, work);
   return undefined;
 }
 

@@ -75,6 +75,8 @@ export interface OperationRequest {
   readonly again: boolean;
   /** Take elements also where others about the same have landed with another amount or recipient. */
   readonly allowChanged: boolean;
+  /** Its service knows it by its key: it is gone on with, whatever of it has landed. */
+  readonly isKnown?: boolean;
 }
 
 /** What an operation notes on its way; small. */
@@ -150,13 +152,17 @@ export interface Entry extends OperationSummary {
 /** What came of asking for an operation. */
 export type Begun =
   | { readonly status: 'taken'; readonly entry: Entry }
-  /** Another process is at it. */
-  | { readonly status: 'busy'; readonly process: string; readonly since: string }
   /** `again` was asked for, and the last one is not over. */
   | { readonly status: 'unfinished'; readonly entry: OperationSummary }
-  /** Elements of it are in other operations; nothing was begun. */
+  | InTheWay;
+
+/** Why nothing was begun. */
+export type InTheWay =
+  /** Another process is at it. */
+  | { readonly status: 'busy'; readonly process: string; readonly since: string }
+  /** Elements of it are in other operations. */
   | { readonly status: 'overlap'; readonly overlaps: readonly Overlap[] }
-  /** Elements that have landed from another file are no longer in this one, which has others about the same; nothing was begun. */
+  /** Elements that have landed from another file are no longer in this one, which has others about the same. */
   | { readonly status: 'changed'; readonly changes: readonly ChangedElement[] };
 
 /** An element in whose place another one has landed. */
@@ -187,8 +193,8 @@ export interface Journal {
    * process has it.
    */
   takeBatch(batchId: string): Entry | undefined;
-  /** The operation that a content is, if it has been begun here; nothing is begun or taken. @param origin - of the content unless given. */
-  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined;
+  /** The operation that a content is, if it has been begun here, to look at; it is not taken. @param origin - of the content unless given. */
+  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined;
 
   /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
@@ -199,11 +205,8 @@ export interface Journal {
   /** Notes elements that have landed by hands of which this journal knew nothing. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
 
-  /** What stands in the way of a request, as `begin` would find it; nothing is begun. */
-  inTheWay(request: Pick<OperationRequest, 'elements' | 'taken'>): {
-    readonly overlaps: readonly Overlap[];
-    readonly changes: readonly ChangedElement[];
-  };
+  /** What stands in the way of a request that the journal knows nothing of, as `begin` would find it; nothing is begun. */
+  inTheWay(request: OperationRequest): InTheWay | undefined;
 
   /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[];

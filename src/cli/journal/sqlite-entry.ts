@@ -96,8 +96,8 @@ export class SqliteEntry implements Entry {
 
   answer(name: string): unknown {
     const answer = this.#table.answer(this.#row.serial, name);
-    if (answer !== undefined || !isOver(this.state) || this.#table.hasAnswers(this.#row.serial))
-      return answer;
+    const isKept = !isOver(this.state) || this.state === 'partial';
+    if (answer !== undefined || isKept || this.#table.hasAnswers(this.#row.serial)) return answer;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `This was done on ${this.dateChanged}, and what came of it is no longer kept here. Nothing was sent.`,

@@ -10,9 +10,9 @@ import type { Clock } from '../../values/time.js';
 import { digestBytes } from './elements-table.js';
 import {
   type Begun,
-  type ChangedElement,
   type Element,
   type Entry,
+  type InTheWay,
   isOver,
   type Journal,
   type KeyOrigin,
@@ -95,10 +95,12 @@ class SqliteJournal implements Journal {
     });
   }
 
-  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): OperationSummary | undefined {
-    return this.#file.read(() =>
-      origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content),
-    );
+  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
+    return this.#file.read(() => {
+      const row =
+        origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content);
+      return row && this.#entry(row);
+    });
   }
 
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
@@ -120,15 +122,8 @@ class SqliteJournal implements Journal {
     this.#file.write(() => this.#table.noteLanded(kind, this.#options.ids.uuid(), elements, date));
   }
 
-  inTheWay({ elements, taken }: Pick<OperationRequest, 'elements' | 'taken'>): {
-    readonly overlaps: readonly Overlap[];
-    readonly changes: readonly ChangedElement[];
-  } {
-    const digests = takenOf(elements, taken).map(({ digest }) => digest);
-    return this.#file.read(() => ({
-      overlaps: this.#table.elements.overlaps(digests, null),
-      changes: this.#table.elements.changes(elements, taken),
-    }));
+  inTheWay(request: OperationRequest): InTheWay | undefined {
+    return this.#file.read(() => this.#inTheWay(request));
   }
 
   pending(): readonly OperationSummary[] {
@@ -197,27 +192,34 @@ class SqliteJournal implements Journal {
     return this.#table.elements.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
-  /** @param taken - a part of it is another request than all of it. */
-  #derivedKey(kind: OperationKind, content: Sha256, taken: readonly number[] | null = null): string {
+  /** The same whichever part of it is sent: who has sent another part of it before, from wherever, has used the key. */
+  #derivedKey(kind: OperationKind, content: Sha256): string {
     const { address, flywheel } = this.#options.target;
-    return derivedUuid('operation', kind, content, flywheel ?? address, taken?.join() ?? '');
+    return derivedUuid('operation', kind, content, flywheel ?? address);
+  }
+
+  #inTheWay(request: OperationRequest): InTheWay | undefined {
+    const { elements, taken, again, allowChanged, isKnown = false } = request;
+    const same = this.#sameBurn(request);
+    if (same?.busy === true && same.kind === 'burn') return busy(same);
+    const found = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
+    const overlaps = found.filter(({ hasLanded }) => !(isKnown && hasLanded));
+    if (overlaps.length > 0) return { status: 'overlap', overlaps };
+    const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged && !isKnown;
+    const changes = isLookedFor ? this.#table.elements.changes(elements, taken) : [];
+    return changes.length > 0 ? { status: 'changed', changes } : undefined;
   }
 
   #insert(request: OperationRequest, run: number): Begun {
-    const { kind, content, origin, command, elements, taken, again, allowChanged } = request;
-    const same = this.#sameBurn(request);
-    if (same?.busy === true && same.kind === 'burn') return busy(same);
-    const overlaps = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
-    if (overlaps.length > 0) return { status: 'overlap', overlaps };
-    const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged;
-    const changes = isLookedFor ? this.#table.elements.changes(elements, taken) : [];
-    if (changes.length > 0) return { status: 'changed', changes };
+    const stop = this.#inTheWay(request);
+    if (stop !== undefined) return stop;
+    const { kind, content, origin, command, elements, taken, again } = request;
     const key =
       origin.from === 'user'
         ? origin.key
         : // What is done anew is new to the service too, whatever this journal knows of earlier ones.
           origin.from === 'content' && !again
-          ? this.#derivedKey(kind, content, taken)
+          ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
     const notes = { ...request.notes(taken), ...(again ? { again } : {}) };
     const given = { notes, body: request.body() };
@@ -248,7 +250,7 @@ class SqliteJournal implements Journal {
 const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
   kind === 'burn' && origin.from !== 'content';
 
-const busy = ({ holder, dateChanged }: Row): Begun => ({
+const busy = ({ holder, dateChanged }: Row): InTheWay => ({
   status: 'busy',
   process: holder ?? '',
   since: dateChanged,

@@ -1,24 +1,11 @@
 /** Says in a dry run what the real command would find in the journal, and at its service. */
 import { batchStages, stageKey } from '../batch/batch-stages.js';
-import { partsOf, pick, stagesOf } from '../burn-batch/requests.js';
 import type { Session } from '../command.js';
-import type {
-  Element,
-  Journal,
-  OperationRequest,
-  OperationState,
-  OperationSummary,
-} from '../journal/journal.js';
-import {
-  type AskDoneThere,
-  areThere,
-  askWhatIsDone,
-  foreseeDone,
-  noteDone,
-  requireThere,
-} from './done-there.js';
-import { changedElements, withoutOverlap } from './overlap.js';
-import { noRest, wasCancelled } from './run-operation.js';
+import type { Entry, Journal, OperationRequest, OperationState } from '../journal/journal.js';
+import { areThere, askWhatIsDone, BY_NOTES, foresee, noteDone, requireThere } from './done-there.js';
+import { changedElements, stillToDo, withoutOverlap } from './overlap.js';
+import { noRest, requireOver, type Standing, type Work, wasCancelled } from './run-operation.js';
+import type { AskDoneThere } from './service-record.js';
 
 const WOULD: Readonly<Record<Exclude<OperationState, 'cancelled'>, string>> = {
   open: 'its outcome is not known, and the command would go on with it',
@@ -27,12 +14,8 @@ const WOULD: Readonly<Record<Exclude<OperationState, 'cancelled'>, string>> = {
   done: 'it is done, and the command would only print its outcome',
 };
 
-/** How the command is asked for. */
-interface Terms {
-  readonly noun: string;
-  readonly isRest: boolean;
-  readonly ask: AskDoneThere;
-}
+/** The work of the command, whose service need not answer. */
+type Planned = Pick<Work<unknown>, 'noun' | 'rest' | 'unanswered'> & { readonly ask: AskDoneThere };
 
 /**
  * The numbers of the elements that the command would send; `null`: all of them.
@@ -41,46 +24,58 @@ interface Terms {
 export async function takenByDryRun(
   session: Session,
   request: OperationRequest,
-  { noun, isRest, doneThere }: Omit<Terms, 'ask'> & { readonly doneThere: AskDoneThere },
+  { noun, rest = false, ask, unanswered }: Omit<Planned, 'ask'> & Pick<Work<unknown>, 'ask'>,
 ): Promise<readonly number[] | null> {
   const opened = await session.service().catch(() => undefined);
   const journal = await opened?.journal().catch(() => undefined);
-  if (journal === undefined) return null;
-  if (request.again) return null;
+  if (journal === undefined || ask === undefined) return null;
   // A plan needs neither a key nor a service that answers.
-  const ask: AskDoneThere = (keys) =>
-    doneThere(keys).catch((error: unknown) => {
-      if (session.context.signal.aborted) throw error;
-      return null;
-    });
-  const terms = { noun, isRest, ask };
-  const known = journal.known(request.kind, request.content, request.origin);
-  const taken = await (known === undefined
-    ? takenAnew(session, journal, request, terms)
-    : takenOf(session, journal, request, { ...terms, known }));
-  // What is under way goes on as it was begun.
-  if (request.allowChanged || (known !== undefined && known.state !== 'partial')) return taken;
-  const { changes } = journal.inTheWay({ elements: request.elements, taken });
-  if (changes.length > 0) throw changedElements(changes, { kind: request.kind, noun });
-  return taken;
+  const orNull =
+    (one: AskDoneThere): AskDoneThere =>
+    (keys) =>
+      one(keys).catch((error: unknown) => {
+        if (session.context.signal.aborted) throw error;
+        return null;
+      });
+  const work: Planned = {
+    ...{ noun, rest, ask: orNull(ask) },
+    unanswered: (operation) => {
+      const found = unanswered(operation);
+      return found && { ...found, ask: orNull(found.ask) };
+    },
+  };
+  const { kind, content, origin, elements } = request;
+  const known = journal.known(kind, content, origin);
+  if (known === undefined || request.again) {
+    if (known !== undefined) await requireOver(session, journal, known, { elements, ask: work.ask });
+    return takenAnew(session, journal, request, work);
+  }
+  return takenOf(session, journal, request, { ...work, known });
 }
 
 /** Of what the journal knows. */
 async function takenOf(
   session: Session,
   journal: Journal,
-  { elements }: OperationRequest,
-  { known, isRest, ask }: Terms & { readonly known: OperationSummary },
+  { kind, elements, allowChanged }: OperationRequest,
+  { known, ...work }: Planned & { readonly known: Entry },
 ): Promise<readonly number[] | null> {
-  const { state, dateBegun } = known;
-  if (state === 'cancelled') throw wasCancelled(known);
-  if (state === 'partial' && isRest) {
-    await noteDone(session, known, { ask, keys: latestRequests(known).keys, elements });
-    return numbersOf(elements, without(elements, journal.landed(elements)));
+  const { state, dateBegun, dateChanged } = known;
+  const { rest, ask, noun } = work;
+  if (state === 'cancelled') throw wasCancelled(dateChanged);
+  if (state === 'partial' && rest === true) {
+    // What is left of a batch that failed is ended before.
+    const keys = kind === 'batch' ? [stageKey(known.key, batchStages(known.notes).length - 1)] : [];
+    await noteDone(session, known, { ask, keys, elements });
+    const missing = known.lacking(elements).flatMap((index) => elements.slice(index, index + 1));
+    const left = new Set(stillToDo(session, known, missing, noun));
+    const indexes = elements.flatMap((element, index) => (left.has(element) ? [index] : []));
+    const changes = allowChanged ? [] : known.changed(elements, indexes);
+    if (changes.length > 0) throw changedElements(changes, { kind, noun });
+    return indexes;
   }
   session.output.tell(`This file was begun ${dateBegun}: ${WOULD[state]}.`);
-  if (state === 'waiting') return null;
-  if (state === 'open') return goingOn(session, { operation: known, elements, isRest, ask });
+  if (state === 'waiting' || state === 'open') return goingOn(session, known, work);
   const landed = new Set(journal.landed(elements));
   await requireThere(session, () =>
     areThere(
@@ -91,71 +86,54 @@ async function takenOf(
   return [];
 }
 
-/** Of what the journal knows nothing of. */
+/** Of what the journal knows nothing of, or what is done anew. */
 async function takenAnew(
   session: Session,
   journal: Journal,
   request: OperationRequest,
-  { noun, isRest, ask }: Terms,
+  work: Planned,
 ): Promise<readonly number[] | null> {
-  const { kind, content, origin, elements } = request;
-  const found = await askWhatIsDone(session, journal, request, ask);
-  const inTheWay = () => journal.inTheWay({ elements, taken: null }).overlaps;
-  // Without these it is another request, of which its service knows nothing.
-  if (found === 'known' && isRest && inTheWay().length > 0)
-    await noteDone(session, request, { ask, keys: [journal.keyOf(kind, content, origin)], elements });
-  const overlaps = inTheWay();
-  const asked =
-    overlaps.length === 0 ? request : withoutOverlap(session, request, overlaps, { noun, isRest });
-  const taken = asked === null ? [] : asked.taken;
-  if (isRest && taken === null) throw noRest();
-  if (found !== 'known' || taken !== null) return taken;
+  const { kind, content, origin } = request;
+  const { rest: isRest = false, noun } = work;
+  const there = await askWhatIsDone(session, journal, request, work);
+  const isKnown = there === 'known';
+  let asked: OperationRequest | null = { ...request, isKnown };
+  for (;;) {
+    const stop = journal.inTheWay(asked);
+    if (stop === undefined || stop.status === 'busy') break;
+    if (stop.status === 'changed') throw changedElements(stop.changes, { kind, noun });
+    asked = withoutOverlap(session, asked, stop.overlaps, { noun, isRest });
+    if (asked === null) return [];
+  }
+  if (isRest && !isKnown && asked.taken === null) throw noRest();
+  if (!isKnown) return asked.taken;
   session.output.tell(
     `This file was asked for before: the command would go on with that, or print its outcome.`,
   );
-  const operation = { kind, id: '', key: journal.keyOf(kind, content, origin), notes: request.notes(null) };
-  return goingOn(session, { operation, elements, isRest, ask });
+  const key = journal.keyOf(kind, content, origin);
+  const standing: Standing = {
+    ...{ kind, id: '', key, notes: request.notes(null), isNew: true, dateBegun: '' },
+    answer: () => undefined,
+  };
+  return goingOn(session, standing, work);
 }
 
 /** What the latest requests of an operation would still send. */
 async function goingOn(
   session: Session,
-  {
-    operation,
-    elements,
-    isRest,
-    ask,
-  }: Omit<Terms, 'noun'> & {
-    readonly operation: Pick<OperationSummary, 'kind' | 'id' | 'key' | 'notes'>;
-    readonly elements: readonly Element[];
-  },
+  operation: Standing,
+  { ask, rest, unanswered }: Planned,
 ): Promise<readonly number[] | null> {
-  const { keys, indexes } = latestRequests(operation);
-  const next = pick(elements, indexes);
-  const left = await foreseeDone(session, operation, { ask, keys, elements, next, leavesOut: isRest });
-  return left === null ? indexes : numbersOf(elements, left);
-}
-
-function latestRequests({ kind, key, notes }: Pick<OperationSummary, 'kind' | 'key' | 'notes'>): {
-  readonly keys: readonly string[];
-  readonly indexes: readonly number[] | null;
-} {
-  const stages = kind === 'burn-batch' ? stagesOf(notes) : batchStages(notes);
-  const at = stages.length - 1;
-  const stage = stagesOf(notes)[at];
-  const keys =
-    kind === 'burn-batch' && stage !== undefined
-      ? partsOf({ key }, at, stage).map((part) => part.key)
-      : [kind === 'batch' ? stageKey(key, at) : key];
-  return { keys, indexes: stages[at]?.indexes ?? null };
-}
-
-const without = (elements: readonly Element[], landed: readonly string[]): readonly Element[] => {
-  const gone = new Set(landed);
-  return elements.filter(({ digest }) => !gone.has(digest));
-};
-
-function numbersOf(elements: readonly Element[], some: readonly Element[]): readonly number[] {
-  const wanted = new Set(some);
-  return elements.flatMap((element, index) => (wanted.has(element) ? [index] : []));
+  if (operation.kind === 'batch') {
+    const at = batchStages(operation.notes).length - 1;
+    const answer = await ask([stageKey(operation.key, at)]);
+    const date = answer?.batch?.dateCancelled;
+    if (date !== undefined && at === 0 && answer?.landed.length === 0) throw wasCancelled(date);
+  }
+  if (operation.notes['again'] === true) return null;
+  const left = unanswered(operation);
+  if (left === undefined) return null;
+  const found = await foresee(session, operation, left, rest === true);
+  if (found === null) session.output.tell(BY_NOTES);
+  return found === null ? left.requests.flatMap(({ indexes }) => indexes) : found.left;
 }

@@ -23,10 +23,10 @@ export function withoutOverlap(
   overlaps: readonly Overlap[],
   { noun, isRest }: { readonly noun: string; readonly isRest: boolean },
 ): OperationRequest | null {
-  const { elements, taken, kind } = request;
+  const { elements, taken, kind, isKnown = false } = request;
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
-  if (isRest) {
+  if (isRest && !isKnown) {
     session.output.tell(`${sentence} They are left out.`);
     const met = new Set<string>(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((index) => !met.has(elements[index]?.digest ?? ''));

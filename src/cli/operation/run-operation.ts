@@ -4,7 +4,7 @@
  * `flywheel pending resume`, to go on from.
  */
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import { batchStages } from '../batch/batch-stages.js';
+import { addToStage, batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
@@ -20,9 +20,11 @@ import {
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
-import { type AskDoneThere, areThere, askWhatIsDone } from './done-there.js';
+import { countText } from '../views/unit.js';
+import { areThere, askWhatIsDone, BY_NOTES, foresee, type Unanswered } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
+import type { AskDoneThere } from './service-record.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
@@ -32,19 +34,27 @@ export interface Performed<Result> {
   readonly verdict?: Verdict;
 }
 
+/** An operation as its requests follow from it. */
+export type Standing = Pick<Entry, 'kind' | 'id' | 'key' | 'notes' | 'answer' | 'isNew' | 'dateBegun'>;
+
 /** What a command does within its operation. */
 export interface Work<Result> {
+  /** What people call an element: "burn", "pipeline". */
+  readonly noun: string;
+  /** What the service has done of its elements; `undefined`: each call is a new one. */
+  readonly ask: AskDoneThere | undefined;
   /** `--rest`: it does what has not landed. */
   readonly rest?: boolean;
   /** Files that it may write; a file that is there is in the way of what sends. */
   readonly outputs?: readonly OutputFile[];
   /** Does it send nothing for an operation in this state? Unless said, where that is over. */
   isRepeat?(state: OperationState): boolean;
-  /**
-   * Does what is left to do; answers that are stored are not asked for again.
-   * @param isLookedUp - nothing of it has been done by others.
-   */
-  perform(entry: Entry, isLookedUp: boolean): Promise<Performed<Result>>;
+  /** What of the operation has no answer yet; `undefined`: nothing that others could have done. */
+  unanswered(operation: Standing): Unanswered | undefined;
+  /** Leaves these out of the requests that have no answer yet. @returns whether anything is left to send. */
+  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
+  /** Does what is left to do; answers that are stored are not asked for again. */
+  perform(entry: Entry): Promise<Performed<Result>>;
   /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
   /** The result in a sentence, for when it cannot be printed. */
@@ -59,8 +69,6 @@ const POLL_MS = 100;
 
 /**
  * Runs an operation to its end.
- * @param noun - what people call an element: "burn", "pipeline".
- * @param doneThere - what the service has done of its elements; `undefined`: each call is a new one.
  * @returns false when `--rest` left nothing to do.
  * @throws the error that its result amounts to, or that left it in the middle.
  */
@@ -68,41 +76,50 @@ export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
   work: Work<Result>,
-  { noun, doneThere }: { readonly noun: string; readonly doneThere: AskDoneThere | undefined },
 ): Promise<boolean> {
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
-  const isRest = work.rest === true;
-  const isLookedUp = (await askWhatIsDone(session, journal, request, doneThere)) === true;
+  const there = await askWhatIsDone(session, journal, request, work);
+  const begun = await begin(session, journal, { ...request, isKnown: there === 'known' }, work);
+  if (begun === null) return false;
+  const wasDone = begun.state === 'done';
+  const isLookedUp = there === true && begun.isNew;
+  const isCarriedOut = await carryOut(session, begun, work, isLookedUp).catch((error: unknown) => {
+    throw explained(request, error);
+  });
+  if (isCarriedOut && wasDone && request.kind !== 'burn') requireAllLanded(session, begun, request);
+  return isCarriedOut;
+}
+
+/** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */
+async function begin(
+  session: Session,
+  journal: Journal,
+  request: OperationRequest,
+  work: Work<unknown>,
+): Promise<Entry | null> {
+  const { noun, rest: isRest = false } = work;
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     const begun = await take(
       session,
       () => journal.begin(now),
-      (entry) => requireLost(session, journal, entry, { ...now, doneThere }),
+      (entry) => requireLost(session, journal, entry, now, work),
     );
-    if ('overlaps' in begun) {
-      asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
-      continue;
-    }
     if ('changes' in begun) throw changedElements(begun.changes, { kind: now.kind, noun });
-    requireToDo(begun, now, isRest);
-    const wasDone = begun.state === 'done';
-    const isGivenUp = await carryOut(session, begun, work, isLookedUp && begun.isNew).then(
-      () => false,
-      (error: unknown) => explain(now, error, isRest),
-    );
-    if (isGivenUp) continue;
-    if (wasDone && now.kind !== 'burn') requireAllLanded(session, begun, now);
-    return true;
+    if (!('overlaps' in begun)) {
+      requireToDo(begun, now, isRest);
+      return begun;
+    }
+    asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
   }
-  return false;
+  return null;
 }
 
 /** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
-function requireToDo(begun: Entry, { taken }: OperationRequest, isRest: boolean): void {
-  if (begun.state === 'cancelled') throw wasCancelled(begun);
-  if (!begun.isNew || !isRest || taken !== null) return;
+function requireToDo(begun: Entry, { taken, isKnown }: OperationRequest, isRest: boolean): void {
+  if (begun.state === 'cancelled') throw wasCancelled(begun.dateChanged);
+  if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
   begun.remove();
   throw noRest();
 }
@@ -116,10 +133,10 @@ export const noRest = (): FlywheelError =>
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
-export const wasCancelled = ({ dateChanged }: Pick<OperationSummary, 'dateChanged'>): FlywheelError =>
+export const wasCancelled = (date: string): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
-    `The batch of this file was cancelled on ${dateChanged.slice(0, 10)} before anything of it landed. Nothing was sent.`,
+    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything of it landed. Nothing was sent.`,
     { hint: 'To do it all the same, add --again.' },
   );
 
@@ -135,14 +152,10 @@ function prints(
   return work.isRepeat?.(state) ?? isOver(state);
 }
 
-/**
- * A derived key belongs to all of a file: used for anything else, it was used where this journal does not know of.
- * @returns true for what was given up because others have done some of it: that is noted, and what is left is another operation.
- */
-function explain({ origin }: OperationRequest, error: unknown, isRest: boolean): true {
-  if (isRest && isFlywheelError(error, 'ERR_INPUT_INVALID') && error.options.keyUnused === true) return true;
-  if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') throw error;
-  throw error.with({
+/** The key of a file is used by the first that is sent of it, from wherever: what is sent of it after that, with other parts, is refused. */
+function explained({ origin }: OperationRequest, error: unknown): unknown {
+  if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
+  return error.with({
     hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
   });
 }
@@ -179,18 +192,25 @@ export async function takeOperation(
   return begun;
 }
 
-/** Carries out an operation that was taken. */
+/** Carries out an operation that was taken. @returns false when nothing is left of it: others have landed all. */
 export async function carryOut<Result>(
   session: Session,
   entry: Entry,
   work: Work<Result>,
   isLookedUp = false,
-): Promise<void> {
+): Promise<boolean> {
   session.output.detail(`idempotency key: ${entry.key}`);
   noteEarlier(session, entry, work.rest === true);
-  const performed = await work.perform(entry, isLookedUp).catch((thrown: unknown) => {
+  const carryOn = async (): Promise<Performed<Result> | null> =>
+    isLookedUp || (await leaveOutDone(session, entry, work)) ? work.perform(entry) : null;
+  const performed = await carryOn().catch((thrown: unknown) => {
     throw left(session, entry, thrown);
   });
+  if (performed === null) {
+    entry.settle({ state: 'done', landed: [] });
+    entry.markPrinted();
+    return false;
+  }
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);
@@ -198,6 +218,28 @@ export async function carryOut<Result>(
   const unprinted = unkept ?? attempt(() => entry.printed || entry.markPrinted());
   if (unprinted !== undefined) throw notKept(entry, unprinted);
   if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
+  return true;
+}
+
+/**
+ * Before the first request goes out that has no answer yet: others may have done it meanwhile.
+ * @returns whether anything is left to send.
+ * @throws as {@link foresee}
+ */
+async function leaveOutDone(session: Session, entry: Entry, work: Work<unknown>): Promise<boolean> {
+  // Somebody has said that all of it is done once more.
+  if (entry.state !== 'open' || entry.notes['again'] === true) return true;
+  const unanswered = work.unanswered(entry);
+  if (unanswered === undefined || unanswered.requests.length === 0) return true;
+  const found = await foresee(session, entry, unanswered, work.rest === true);
+  if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
+  if (found?.cancelled !== undefined) {
+    addToStage(entry, { batchId: found.cancelled });
+    entry.settle({ state: 'partial', landed: [] });
+  }
+  if (found === null || found.leftOut.length === 0) return true;
+  session.output.tell(`${countText(found.leftOut.length, work.noun)} left out: landed by another request.`);
+  return work.leaveOut(entry, new Set(found.leftOut));
 }
 
 /** What a step throws, if it does. */
@@ -264,13 +306,10 @@ async function requireLost(
   session: Session,
   journal: Journal,
   entry: OperationSummary,
-  {
-    elements,
-    doneThere,
-  }: Pick<OperationRequest, 'elements'> & { readonly doneThere: AskDoneThere | undefined },
+  { elements }: Pick<OperationRequest, 'elements'>,
+  { ask }: Pick<Work<unknown>, 'ask'>,
 ): Promise<void> {
-  const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  if (!(await isLost(session, journal, batchId, elements, doneThere))) throw unfinished(session, entry);
+  const batchId = await requireOver(session, journal, entry, { elements, ask });
   const begun = journal.take(entry.id);
   if (begun?.status !== 'taken') throw unfinished(session, entry);
   begun.entry.settle({ state: 'cancelled', landed: [] });
@@ -279,17 +318,34 @@ async function requireLost(
   session.output.warn(`The service no longer knows ${what}; all of it is begun anew.`);
 }
 
+/**
+ * Is it over, or lost by its service? Only then it is done once more.
+ * @returns its batch, if it has one.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export async function requireOver(
+  session: Session,
+  journal: Journal,
+  entry: OperationSummary,
+  { elements, ask }: { readonly elements: readonly Element[]; readonly ask: AskDoneThere | undefined },
+): Promise<string | undefined> {
+  const batchId = batchStages(entry.notes).at(-1)?.batchId;
+  const isEnded = isOver(entry.state) && entry.state !== 'partial';
+  if (!isEnded && !(await isLost(session, journal, batchId, elements, ask))) throw unfinished(session, entry);
+  return batchId;
+}
+
 async function isLost(
   session: Session,
   journal: Journal,
   batchId: string | undefined,
   elements: readonly Element[],
-  doneThere: AskDoneThere | undefined,
+  ask: AskDoneThere | undefined,
 ): Promise<boolean> {
   if (batchId === undefined) {
     const landed = new Set(journal.landed(elements));
     const noted = elements.filter(({ digest }) => landed.has(digest));
-    return doneThere !== undefined && (await areThere(doneThere, noted)) === 'lost';
+    return ask !== undefined && (await areThere(ask, noted)) === 'lost';
   }
   const opened = await session.service();
   return opened.service.getBatch({ batchId }, callWith(session, opened)).then(

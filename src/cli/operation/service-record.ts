@@ -1,0 +1,191 @@
+/** What a service itself says of the elements of a file: what has landed, or may land yet, is found by the hash of its proof. */
+import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
+import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
+import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import type { JsonObject } from '../../values/canonical-json.js';
+import { proofHash } from '../../values/digest.js';
+import { MAX_HASHES_ASKED } from '../../values/schemas.js';
+import { parseStrictJson } from '../../values/strict-json.js';
+import type { Session } from '../command.js';
+import type { Element } from '../journal/journal.js';
+import { callWith, isNotOffered } from '../send.js';
+import { burnElements, pipelineElements } from './elements.js';
+
+/** What a service says of the elements of an operation. */
+export interface DoneThere {
+  /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
+  readonly isKnown: boolean;
+  /** The batch of that request, and when that was cancelled. */
+  readonly batch?: Pick<Batch, 'id' | 'dateCancelled'>;
+  /** What has landed by such requests. */
+  readonly ownLanded: readonly Element[];
+  /** What may land yet by such requests. */
+  readonly ownOpen: readonly Element[];
+  /** What has its outcome, or is just being done, by such requests; the others of it would be done by going on. */
+  readonly own: readonly Element[];
+  /** What has landed, by whichever request. */
+  readonly landed: readonly Element[];
+  /** When the last of them did; `null`: none has. */
+  readonly date: string | null;
+  /** What may land yet. */
+  readonly open: readonly Element[];
+}
+
+/** Asks a service; `null`: it cannot be asked. @param keys - those of the operation's own requests. */
+export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+type AskPage<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>;
+
+async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await ask({ limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) });
+    items.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  return items;
+}
+
+/** Burns of a file, as their service has them. */
+export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
+  orNotOffered(async (keys) => {
+    const { service, call } = await calling(session);
+    const list = (query: ListBurnsQuery) =>
+      allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
+    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const named = byName(burns, ({ proof }) => proof);
+    const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    const like = (burn: BurnState): readonly BurnRequest[] => {
+      const asked = named.get(burn.type, burn.hash);
+      return asked === undefined ? [] : [{ ...asked, burnAmount: Number(burn.amount) }];
+    };
+    const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
+    return {
+      ...{ isKnown: own.length > 0, own: burnElements(own.flatMap(like)) },
+      ownLanded: burnElements(own.filter(landed).flatMap(like)),
+      ownOpen: burnElements(own.filter(({ status }) => status === 'PENDING').flatMap(like)),
+      ...there(
+        found.flatMap((burn) => {
+          if (burn.status === 'FAILED') return [];
+          const date = landed(burn) ? (burn.dateBurned ?? burn.dateCreated) : null;
+          return like(burn).map((one) => ({ like: one, date }));
+        }),
+        burnElements,
+      ),
+    };
+  });
+
+/** Pipelines of a file, as their service has them in whichever batches. */
+export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
+  orNotOffered(async (keys) => {
+    const { service, call } = await calling(session);
+    const list = (query: ListBatchesQuery) =>
+      allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
+    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
+    const found = await eachOf(pieces(named.hashes), async (hashes) =>
+      eachOf(await list({ proofHash: hashes }), async (batch) => {
+        const asked = { batchId: batch.id, proofHash: hashes };
+        const states = await allOf(
+          async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
+        );
+        return states.flatMap((state) => {
+          const like = named.get(state.type, state.proofHash);
+          const hasLanded = state.state === 'EXECUTED';
+          // What is left of a batch that failed can be executed by its members until it is cancelled.
+          if (like === undefined || (!hasLanded && isOver(batch))) return [];
+          const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
+          return [{ batch, like: { ...like, actions: state.actions }, date }];
+        });
+      }),
+    );
+    const ownIds = new Set(own.map(({ id }) => id));
+    const ownOf = (isLanded: boolean) =>
+      pipelineElements(
+        found.flatMap(({ batch, like, date }) =>
+          ownIds.has(batch.id) && (date !== null) === isLanded ? [like] : [],
+        ),
+      );
+    const ownLanded = ownOf(true);
+    const [batch] = own;
+    return {
+      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ownOpen: ownOf(false) },
+      ...there(found, pipelineElements),
+      ...(batch === undefined ? {} : { batch }),
+    };
+  });
+
+const isOver = ({ status, dateCancelled }: Batch): boolean =>
+  status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** What is found for each, one after the other. */
+async function eachOf<One, Found>(
+  all: readonly One[],
+  find: (one: One) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const one of all) found.push(...(await find(one)));
+  return found;
+}
+
+async function calling(session: Session) {
+  const opened = await session.service();
+  return { service: opened.service, call: () => callWith(session, opened) };
+}
+
+/** Finds the first element of a file with a type and a proof. */
+function byName<Item extends { readonly type: string }>(
+  items: readonly Item[],
+  proofOf: (item: Item) => JsonObject,
+) {
+  const names = new Map<string, Item>();
+  const hashes = new Set<string>();
+  for (const item of items) {
+    const hash = proofHash(proofOf(item));
+    hashes.add(hash);
+    if (!names.has(`${hash} ${item.type}`)) names.set(`${hash} ${item.type}`, item);
+  }
+  return {
+    hashes: [...hashes],
+    get: (type: string, hash: string): Item | undefined => names.get(`${hash} ${type}`),
+  };
+}
+
+/** Hashes as one question takes them. */
+const pieces = (hashes: readonly string[]): readonly string[] =>
+  Array.from({ length: Math.ceil(hashes.length / MAX_HASHES_ASKED) }, (_, at) =>
+    hashes.slice(at * MAX_HASHES_ASKED, (at + 1) * MAX_HASHES_ASKED).join(','),
+  );
+
+/** Those that have landed come first, so that of equal ones the first have. @param found - without a date: it may land yet. */
+function there<Item>(
+  found: readonly { readonly like: Item; readonly date: string | null }[],
+  elementsOf: (items: readonly Item[]) => readonly Element[],
+): Pick<DoneThere, 'landed' | 'date' | 'open'> {
+  const dates = found.flatMap(({ date }) => date ?? []);
+  const ordered = [
+    ...found.filter(({ date }) => date !== null),
+    ...found.filter(({ date }) => date === null),
+  ];
+  const elements = elementsOf(ordered.map(({ like }) => like));
+  return {
+    landed: elements.slice(0, dates.length),
+    date: dates.sort().at(-1) ?? null,
+    open: elements.slice(dates.length),
+  };
+}
+
+const orNotOffered =
+  (ask: AskDoneThere): AskDoneThere =>
+  async (keys) => {
+    try {
+      return await ask(keys);
+    } catch (error) {
+      if (!isNotOffered(error)) throw error;
+      return null;
+    }
+  };
