@@ -44,7 +44,7 @@ function readPipeline({ operations, problem }: DecodedTransaction, vault: Addres
 }
 
 /** Reads each transaction as one pipeline; the first that is none is the problem. */
-export function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
+function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
   const pipelines: PipelineContent[] = [];
   const decimals = new Set<number>();
   for (const transaction of transactions) {

@@ -18,7 +18,6 @@ import {
 } from '../chain/transaction/limits.js';
 import { verifySignature } from '../chain/transaction/signer.js';
 import {
-  decodeTransaction,
   isSigner,
   isWritable,
   type WireInstruction,
@@ -268,13 +267,4 @@ export function checkVote(
     missingSignatures: missingSignatures(transaction, the),
     messageBytes: transaction.messageBytes,
   };
-}
-
-/** Does the transaction hold an instruction of Squads of this name? What cannot be decoded holds none. */
-export function holdsInstruction(wire: Uint8Array, name: string): boolean {
-  try {
-    return decodeTransaction(wire).message.instructions.some(({ data }) => instructionName(data) === name);
-  } catch {
-    return false;
-  }
 }

@@ -36,7 +36,7 @@ export function callWith(
 }
 
 /** What is waited for, on one line. */
-export function waitingText(waiting: Waiting): string {
+function waitingText(waiting: Waiting): string {
   if ('status' in waiting) {
     const status = waiting.status === null ? '' : `; the batch is ${waiting.status}`;
     return `the service is at it${status} …`;

@@ -9,7 +9,7 @@ const asCodePoint = (char: string): string =>
   `\\U${(char.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
 
 /** A word as a shell reads it back. */
-export function shellWord(word: string): string {
+function shellWord(word: string): string {
   if (PLAIN_WORD.test(word)) return word;
   if (word.search(HIDDEN) < 0) return `'${word.replaceAll("'", `'\\''`)}'`;
   return `$'${word.replace(/[\\']/g, '\\$&').replace(HIDDEN, asCodePoint)}'`;

@@ -132,7 +132,7 @@ const lenientProblem = z.object({
 });
 
 /** The exit number that a status stands for, where the code does not say. */
-export function exitOfStatus(status: number): ExitCode {
+function exitOfStatus(status: number): ExitCode {
   if (status === 401 || status === 403) return EXIT.auth;
   if (status === 408 || status === 429 || (status >= 502 && status <= 504)) return EXIT.unavailable;
   return status >= 500 ? EXIT.internal : EXIT.refused;

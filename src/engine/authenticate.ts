@@ -4,7 +4,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { KeyWithProject } from '../store/repositories/registrations.js';
 import type { Store } from '../store/store.js';
-import { base58Decode, base58Encode } from '../values/base58.js';
+import { base58Encode } from '../values/base58.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';
 import type { Scope } from '../values/schemas.js';
@@ -15,12 +15,6 @@ const PREFIX = 'fwk_';
 const RANDOM_BYTES = 32;
 
 export const createApiKey = (ids: Ids): Secret => new Secret(PREFIX + base58Encode(ids.bytes(RANDOM_BYTES)));
-
-/** Has the text the shape of a key? Whose it is, if anybody's, it does not say. */
-export const isApiKey = (text: string): boolean => {
-  if (!text.startsWith(PREFIX)) return false;
-  return base58Decode(text.slice(PREFIX.length))?.length === RANDOM_BYTES;
-};
 
 /**
  * The hash under which a key is stored. Looking a key up by its hash takes no longer for one that is almost right, so

@@ -117,7 +117,7 @@ export async function signingTerms(chain: Chain, sample: Sample): Promise<Signin
 }
 
 /** The price at which so many units cost no more than they may. */
-export const priceWithin = ({ microLamports, maxLamports }: Priority, units: number): bigint => {
+const priceWithin = ({ microLamports, maxLamports }: Priority, units: number): bigint => {
   const highest = (maxLamports * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(units);
   return microLamports < highest ? microLamports : highest;
 };

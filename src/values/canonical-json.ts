@@ -156,10 +156,7 @@ function nextOf(opened: Open): JsonValue {
 }
 
 /** A string as JSON in pieces; none ends within a surrogate pair. @param quoted - writes a whole string. */
-export function* stringPieces(
-  text: string,
-  quoted: Rules['quote'] = JSON.stringify,
-): Generator<string, void> {
+function* stringPieces(text: string, quoted: Rules['quote'] = JSON.stringify): Generator<string, void> {
   yield '"';
   for (let from = 0; from < text.length; ) {
     const end = from + PIECE_CHARACTERS;

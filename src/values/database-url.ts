@@ -6,8 +6,6 @@ function parsed(text: string): URL | undefined {
   return isPostgres && URL.canParse(text) ? new URL(text) : undefined;
 }
 
-export const isDatabaseUrl = (text: string): boolean => parsed(text) !== undefined;
-
 /** Where the database is, without user, password and options, which may hold secrets; `null` for what is no such address. */
 export function databasePlace(text: string): string | null {
   const url = parsed(text);

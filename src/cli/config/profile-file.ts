@@ -143,7 +143,7 @@ export const readProfiles = (configDir: string): ProfileFile =>
   readProfileFile(join(configDir, PROFILES_FILE));
 
 /** The profiles in a file of another name. @throws as {@link readProfiles} */
-export function readProfileFile(file: string): ProfileFile {
+function readProfileFile(file: string): ProfileFile {
   const value = readObject(file);
   if (value === undefined) return { current: null, profiles: {} };
   const profiles = value['profiles'] ?? {};

@@ -61,7 +61,7 @@ const text = <Default>(fallback: Default): Reading<string | Default> => ({
  * The base address of an API, without a trailing slash.
  * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment.
  */
-export function checkApiUrl(text: string, where: string): string {
+function checkApiUrl(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new FlywheelError(

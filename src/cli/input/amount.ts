@@ -33,7 +33,7 @@ function scientific(amount: number): { digits: bigint; exponent: number } {
 }
 
 /** A sum of positive JSON amounts; nothing is rounded. */
-export class AmountSum {
+class AmountSum {
   #digits = 0n;
   #exponent = 0;
 

@@ -17,7 +17,7 @@ import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
 /** Base units that instructions move; what is not understood is in neither. */
-export function contentSums({ transactions }: Pick<BatchContent, 'transactions'>): {
+function contentSums({ transactions }: Pick<BatchContent, 'transactions'>): {
   burn: bigint;
   airdrop: bigint;
 } {

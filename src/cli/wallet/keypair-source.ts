@@ -21,7 +21,7 @@ const KEY_TEXTS = [
 ];
 
 /** Does the text look like a keypair, and not like the name of a file? */
-export function isKeyText(text: string): boolean {
+function isKeyText(text: string): boolean {
   const bare = text.replace(/^[\s"']+|[\s"']+$/g, '');
   return KEY_TEXTS.some((pattern) => pattern.test(bare));
 }

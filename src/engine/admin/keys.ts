@@ -37,7 +37,7 @@ export async function insertKey(
 }
 
 /** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have. */
-export function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
+function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   const unknown = (terms.proofTypes ?? []).filter((type) => !flywheel.proofTypes.includes(type));
   if (unknown.length === 0) return;
   throw new FlywheelError(
@@ -56,7 +56,7 @@ export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
 });
 
 /** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
-export async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
+async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
   const record = await tx.apiKeys.get(id);
   if (record !== undefined && record.tokenId === tokenId) return record;
   throw new FlywheelError('ERR_NOT_FOUND', `There is no API key ${id}.`, {

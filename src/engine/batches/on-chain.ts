@@ -135,7 +135,7 @@ function isPlanned(stored: InnerMessage | null, message: string): boolean {
 }
 
 /** How many of the first transactions of a batch are those that were planned. */
-export function plannedCount(
+function plannedCount(
   { transactions }: Pick<BatchOnChain, 'transactions'>,
   { pipelines }: Pick<BatchRecord, 'pipelines'>,
 ): number {

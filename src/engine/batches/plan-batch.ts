@@ -206,7 +206,7 @@ export function addInstructions({
 }
 
 /** The transaction that runs a pipeline, with a limit of compute units where the default is not certain to do. */
-export function executeInstructions(place: TransactionPlace): readonly Instruction[] {
+function executeInstructions(place: TransactionPlace): readonly Instruction[] {
   const inner = decodeVaultMessage(place.message);
   const instructions = inner && vaultMessageInstructions(inner);
   invariant(inner !== undefined && instructions !== undefined, 'The message of a pipeline is malformed.');

@@ -59,7 +59,7 @@ export async function requestIdentity(
  * @returns the request, with its answer or to be taken over, or `undefined` when there is none.
  * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
  */
-export async function findEarlier(
+async function findEarlier(
   deps: EngineDeps,
   tx: StoreTransaction,
   identity: RequestIdentity,
