@@ -1,5 +1,5 @@
-/// <reference path="./undici-client.d.ts" />
 /** HTTP exchanges with one base address over undici, on connections of `dial`; what an answer means is decided elsewhere. */
+/// <reference path="./undici-client.d.ts" />
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
@@ -211,7 +211,7 @@ export const createTransport = (base: URL, options: TransportOptions): Transport
  * The way to a base address.
  * @throws as {@link createTransport}
  */
-function routeTo(base: URL, { proxy, extraCa }: Omit<TransportOptions, 'requestTimeoutMs'>): Route {
+export function routeTo(base: URL, { proxy, extraCa }: Omit<TransportOptions, 'requestTimeoutMs'>): Route {
   const route = { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
   const isTls = [route.base, route.proxy?.url].some((url) => url?.protocol === 'https:');
   if (isTls) route.secureContext?.();
