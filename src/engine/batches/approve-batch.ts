@@ -101,8 +101,7 @@ async function givenVote(input: ApprovalInput, found: BatchState): Promise<Signe
 
 async function checkVote({ deps, context, batch }: ApprovalInput, signedTx: string): Promise<SignedVote> {
   const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
-  const expiredHeight = await deps.chain.expiredHeight();
-  return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued, expiredHeight });
+  return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued });
 }
 
 /**

@@ -173,10 +173,8 @@ class Cancellation {
   }
 
   async #landOwner(signedTx: string, kind: VoteKind): Promise<void> {
-    const { store, chain } = this.#deps;
-    const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
-    const expiredHeight = await chain.expiredHeight();
-    const expected = { context: this.#context, batch: this.#batch, kind, issued, expiredHeight };
+    const issued = await this.#deps.store.read((tx) => tx.batches.votes(this.#batch.id));
+    const expected = { context: this.#context, batch: this.#batch, kind, issued };
     await landOwnerVote(this.#deps, this.#batch, this.#advance, checkSignedVote(signedTx, expected));
   }
 

@@ -46,6 +46,7 @@ export async function landOwnerVote(
 
 /** A block up to which a vote can land for sure; one with a blockhash of the owner's choice lasts no longer than the newest. */
 async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigint> {
-  if (vote.wasIssued || !(await chain.isBlockhashValid(vote.blockhash))) return vote.lastValidBlockHeight;
+  if (vote.lastValidBlockHeight !== null) return vote.lastValidBlockHeight;
+  if (!(await chain.isBlockhashValid(vote.blockhash))) return chain.expiredHeight();
   return (await chain.latestBlockhash()).lastValidBlockHeight;
 }

@@ -1,9 +1,8 @@
 /**
  * The owner's votes on a batch: handing one out to be signed, and telling whether what comes back is one. That is byte for
- * byte a vote that was handed out for this batch, or, once that has expired, the same single instruction under a newer
- * blockhash with the owner as payer. Nothing else is ever landed.
+ * byte a vote that was handed out for this batch, or the same single instruction under another blockhash with the owner as
+ * payer. Nothing else is ever landed.
  */
-import { hasExpired } from '../../chain/chain.js';
 import {
   type DecodedApproval,
   decodeApproval,
@@ -69,10 +68,8 @@ export async function issueVote(
 export interface SignedVote extends DecodedApproval {
   readonly signature: string;
   readonly payer: Address;
-  /** Is it, but for the owner's signature, one that was handed out? */
-  readonly wasIssued: boolean;
-  /** Up to which block it can land, as far as that is known. */
-  readonly lastValidBlockHeight: bigint;
+  /** Up to which block it can land; `null`: its blockhash is of the owner's choice. */
+  readonly lastValidBlockHeight: bigint | null;
 }
 
 /** Has every signer signed, whatever they did sign? */
@@ -86,8 +83,6 @@ interface VoteExpected {
   readonly kind: VoteKind;
   /** Every vote that was handed out for the batch. */
   readonly issued: readonly IssuedVote[];
-  /** Of the chain now, which tells whether what was handed out has expired. */
-  readonly expiredHeight: bigint;
 }
 
 const refuse = (reason: string): FlywheelError =>
@@ -103,14 +98,13 @@ export function checkSignedVote(signedTx: string, expected: VoteExpected): Signe
   const issued = own.find((vote) =>
     sameBytes(decodeApproval(vote.transaction).messageBytes, approval.messageBytes),
   );
-  if (issued === undefined && !isRenewed(approval, own, expected)) {
+  if (issued === undefined && !isOwners(approval, expected)) {
     throw refuse(`it is not the ${VOTES[expected.kind].noun} that was issued for batch ${expected.batch.id}`);
   }
   checkSignatures(approval);
   const { signature, payer } = approval;
   invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
-  const lastValidBlockHeight = issued?.lastValidBlockHeight ?? expected.expiredHeight;
-  return { ...approval, signature, payer, wasIssued: issued !== undefined, lastValidBlockHeight };
+  return { ...approval, signature, payer, lastValidBlockHeight: issued?.lastValidBlockHeight ?? null };
 }
 
 function decode(bytes: Uint8Array): DecodedApproval {
@@ -121,13 +115,11 @@ function decode(bytes: Uint8Array): DecodedApproval {
   }
 }
 
-function isRenewed(
+/** Is it the same vote, with a blockhash that the owner's own node gave, and paid by the owner? */
+function isOwners(
   { messageBytes, blockhash }: DecodedApproval,
-  issued: readonly IssuedVote[],
-  { context, batch, kind, expiredHeight }: VoteExpected,
+  { context, batch, kind }: VoteExpected,
 ): boolean {
-  const [first] = issued;
-  if (first === undefined || !hasExpired(first.lastValidBlockHeight, expiredHeight)) return false;
   const payer = context.flywheel.owner;
   return isVoteMessage(messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
 }

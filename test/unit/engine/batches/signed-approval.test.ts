@@ -1,4 +1,4 @@
-/** The signed approval: only the one that was issued, or the same one renewed after it expired, is ever landed. */
+/** The signed approval: only one that was issued, or the same vote paid by the owner, is ever landed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addSignature, buildApproval } from '../../../../src/approval/build-approval.js';
 import { memo } from '../../../../src/chain/memo.js';
@@ -155,12 +155,9 @@ describe('checkSignedApproval', () => {
     const { blockhash } = await test.chain.latestBlockhash();
     const pay = transfer({ from: owner.address, to: stranger.address, lamports: 1_000_000n });
     const variants = [
-      // Right, but the issued one is still good.
-      await ownTransaction([approve()]),
       await ownTransaction([approve(2n)]),
       await ownTransaction([approve(), pay]),
       await ownTransaction([memo('hello', [owner.address])]),
-      await ownTransaction([approve()], compileLegacyMessage),
       addSignature(
         buildApproval({
           owner: owner.address,
@@ -175,7 +172,7 @@ describe('checkSignedApproval', () => {
     for (const bytes of variants) {
       await expect(execute(base64(bytes))).rejects.toMatchObject({ code: 'ERR_INVALID_SIGNED_TX' });
     }
-    await expectRefused(variants[2] ?? Buffer.alloc(0), NOT_ISSUED);
+    await expectRefused(variants[1] ?? Buffer.alloc(0), NOT_ISSUED);
   });
 });
 
@@ -187,10 +184,9 @@ describe('an approval that waits', () => {
     expect((await execute(signed)).value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
   });
 
-  it('is the only one that is taken, though others burn hundreds of times meanwhile', async () => {
-    const burns = Array.from({ length: 400 }, () => aBurnRequest(0.000_001));
-    await test.engine.burnBatch(burns, test.project.call({ idempotencyKey: randomIds.uuid() }));
-    await expectRefused(Buffer.from(await ownTransaction([approve()])), NOT_ISSUED);
+  it('is not the only one that is taken: the node of the owner may be behind, and not know its blockhash', async () => {
+    const own = await ownTransaction([approve()]);
+    expect((await execute(base64(own))).value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
   });
 });
 
