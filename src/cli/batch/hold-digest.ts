@@ -13,6 +13,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import { lookUntil } from './catch-up.js';
 import { refusalOf } from './review.js';
 
 type NamedBatch = Pick<Batch, 'id' | 'batchIndex'>;
@@ -122,16 +123,24 @@ export async function requireRanAsApproved(
   const { kind, history } = opened;
   if (kind === 'embedded' || totalSuccessful === 0) return;
   const ground = await groundOf(opened);
-  const past =
-    typeof ground === 'string' || history === null
-      ? null
-      : await readPastContent(ground.chain, history, refOf(ground.flywheel, batch)).catch(forgotten);
-  if (past === null || typeof ground === 'string') {
+  const seen: { past: PastDescription | null; other: string | null; found: string | null } = {
+    ...{ past: null, other: null, found: null },
+  };
+  // A node tells of accounts at once, and of the past of a batch later.
+  await lookUntil(session, async () => {
+    if (typeof ground === 'string' || history === null) return true;
+    const ref = refOf(ground.flywheel, batch);
+    seen.past = await readPastContent(ground.chain, history, ref).catch(forgotten);
+    if (seen.past === null) return true;
+    seen.other = digest === null ? null : await difference(seen.past, ground.flywheel, digest);
+    seen.found = seen.other ?? miscount(seen.past, totalSuccessful);
+    return seen.found === null;
+  });
+  const { past, other, found } = seen;
+  if (past === null) {
     if (digest !== null) session.output.warn(notHeld(batch, ground));
     return;
   }
-  const other = digest === null ? null : await difference(past, ground.flywheel, digest);
-  const found = other ?? miscount(past, totalSuccessful);
   if (found === null) return;
   const ran = past.executions.flatMap((execution) => (execution === null ? [] : [execution.signature]));
   const what = `${found}; executed by ${ran.join(', ') || 'no transaction'}.`;
