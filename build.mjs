@@ -44,8 +44,7 @@ const script = {
   format: 'cjs',
   supported: { 'dynamic-import': false },
   outExtension: { '.js': '.cjs' },
-  banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': '__url' },
+  define: { 'import.meta.url': '__filename' },
 };
 
 rmSync('dist', { recursive: true, force: true });

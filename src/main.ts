@@ -21,13 +21,14 @@ const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
   EIO: 'the device reports an error',
 };
 
-interface Fate {
+interface Watched {
+  readonly stream: NodeJS.WriteStream;
   closed: boolean;
   problem: string | null;
 }
 
-function watched(stream: NodeJS.WriteStream): Fate {
-  const fate: Fate = { closed: false, problem: null };
+function watched(stream: NodeJS.WriteStream): Watched {
+  const fate: Watched = { stream, closed: false, problem: null };
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may leave whenever it likes; what is left to print is of no use to anyone.
     fate.closed = true;
@@ -38,25 +39,33 @@ function watched(stream: NodeJS.WriteStream): Fate {
   return fate;
 }
 
-function outputStream(stream: NodeJS.WriteStream): OutputStream {
-  const fate = watched(stream);
+/** Node makes a stream when it is first asked for, which for a pipe takes a while; help, for one, says nothing on standard error. */
+function outputStream(name: 'stdout' | 'stderr'): OutputStream {
+  let known: Watched | undefined;
+  const watch = (): Watched => {
+    known ??= watched(process[name]);
+    return known;
+  };
   return {
     write: (text) => {
-      if (text !== '' && !fate.closed) stream.write(text);
+      if (text !== '' && !watch().closed) watch().stream.write(text);
     },
     flush: async () => {
+      const fate = watch();
       // Its callback comes after those of all writes before it; a failed one has been reported by then.
       if (!fate.closed)
-        await new Promise<void>((resolve) => void stream.write('', () => setImmediate(resolve)));
+        await new Promise<void>((resolve) => void fate.stream.write('', () => setImmediate(resolve)));
       return fate.problem;
     },
-    isTTY: stream.isTTY === true,
+    get isTTY() {
+      return watch().stream.isTTY === true;
+    },
     get columns() {
       // A pseudo terminal may say 0.
-      return stream.columns || DEFAULT_COLUMNS;
+      return watch().stream.columns || DEFAULT_COLUMNS;
     },
     get closed() {
-      return fate.closed;
+      return watch().closed;
     },
   };
 }
@@ -149,8 +158,8 @@ function createContext(): CliContext {
   const ambient = {
     io: {
       stdin: inputStream(signal),
-      stdout: outputStream(process.stdout),
-      stderr: outputStream(process.stderr),
+      stdout: outputStream('stdout'),
+      stderr: outputStream('stderr'),
       beforeQuestion: (hear: () => void) => void questions.push(hear),
       prompt: (question: string) => {
         for (const hear of questions) hear();

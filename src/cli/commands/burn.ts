@@ -2,7 +2,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -80,10 +79,11 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const { dryRun = false } = options;
   const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
   const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
-  const [{ burnWork }, { burnElements }, { runOperation }] = await Promise.all([
+  const [{ burnWork }, { burnElements }, { runOperation }, { fingerprint }] = await Promise.all([
     import('../burn/burn-work.js'),
     import('../operation/elements.js'),
     import('../operation/run-operation.js'),
+    import('../../values/digest.js'),
   ]);
   const body = { request, once: origin.from === 'content' };
   const elements = burnElements([request]);
