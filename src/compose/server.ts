@@ -122,9 +122,8 @@ async function createServer(
   );
   return createHttpServer(
     {
-      service: engine,
-      authenticate: async (credential) => {
-        const principal = await engine.authenticate(credential);
+      authenticate: async (operation, call) => {
+        const principal = await engine.authenticate(operation, call);
         return { ...principal, rates: keyRates[principal.keyId] ?? {} };
       },
       health: { ready: () => engine.ready() },

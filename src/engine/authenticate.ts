@@ -1,5 +1,12 @@
 /** Call → principal: whose key this is and what it may do; how keys are made. Only the SHA-256 of a key is ever stored. */
-import type { Operation } from '../contract/operations.js';
+import type { Call } from '../contract/call.js';
+import { isIdempotencyKey, normalKey } from '../contract/headers.js';
+import {
+  type KeyedOperationId,
+  OPERATIONS,
+  type Operation,
+  type OperationId,
+} from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { KeyWithProject } from '../store/repositories/registrations.js';
@@ -32,22 +39,8 @@ export interface Principal {
   readonly nowMs: number;
 }
 
-/** What may be known of a key by those who only pass its calls on. */
-export interface KnownKey {
-  readonly keyId: string;
-  readonly scopes: readonly Scope[];
-  /** Id of the token that it is for. */
-  readonly project: string;
-  /** For how long it is valid from now on; absent where it has no end. */
-  readonly validForMs?: number;
-}
-
-export const knownKey = ({ key, nowMs }: Principal): KnownKey => ({
-  keyId: key.id,
-  scopes: key.scopes,
-  project: key.tokenId,
-  ...(key.dateExpires === null ? {} : { validForMs: Date.parse(key.dateExpires) - nowMs }),
-});
+/** Who calls an operation, and the request of their project that is known by the idempotency key of the call. */
+export type Caller = Principal & Pick<KeyWithProject, 'earlier'>;
 
 /** Has the key come to the end that it was given? Decided by the clock of the store. */
 export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: number): boolean =>
@@ -62,13 +55,25 @@ export async function authenticate(
   store: Store,
   credential: Secret | null,
   asked: Parameters<Store['findKey']>[1] = {},
-): Promise<Principal & Pick<KeyWithProject, 'earlier'>> {
+): Promise<Caller> {
   const found = credential === null ? undefined : await store.findKey(apiKeyHash(credential), asked);
   if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, found.nowMs)) {
     throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
   }
   return found;
 }
+
+/** Who calls is judged before the idempotency key is: one that is none is looked for nowhere. @throws as {@link authenticate} */
+export function findCaller(
+  store: Store,
+  operation: OperationId,
+  { credential, idempotencyKey: key }: Pick<Call, 'credential' | 'idempotencyKey'>,
+): Promise<Caller> {
+  const asked = isKeyed(operation) && key !== undefined && isIdempotencyKey(key);
+  return authenticate(store, credential, asked ? { operation, value: normalKey(key) } : {});
+}
+
+const isKeyed = (id: OperationId): id is KeyedOperationId => OPERATIONS[id].idempotencyKey !== 'none';
 
 /** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the scopes. */
 export function requireScope(principal: Principal, scopes: readonly Scope[]): void {

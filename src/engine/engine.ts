@@ -1,13 +1,14 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
+import type { Call, Reply } from '../contract/call.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Recovery, RecoveryScope } from '../contract/recovery.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import { eachOperation, type Service } from '../contract/service.js';
+import { type AnswerOf, eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
-import type { Secret } from '../values/secret.js';
+import type { Scope } from '../values/schemas.js';
 import { auditFilter, listActs } from './admin/audit.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
@@ -16,7 +17,7 @@ import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
 import { vaultReport } from './admin/vault.js';
-import { authenticate, type KnownKey, knownKey } from './authenticate.js';
+import { findCaller } from './authenticate.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
 import { currentBatch, getBatch } from './batches/get-batch.js';
@@ -37,9 +38,25 @@ import { report } from './report.js';
 import { type EngineState, engineState } from './state.js';
 import { listUnfinished } from './unfinished.js';
 
+/** A call of which it is known who makes it. */
+interface AuthenticatedCall<Id extends OperationId> {
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+  /** Id of the token that the key is for. */
+  readonly project: string;
+  /** Carries it out for this caller. @param input - unchecked */
+  perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
+}
+
 export interface Engine extends Service, Admin {
-  /** @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key. */
-  authenticate(credential: Secret | null): Promise<KnownKey>;
+  /**
+   * Says who calls before anything else of a call has arrived; that is found out once.
+   * @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key.
+   */
+  authenticate<Id extends OperationId>(
+    operation: Id,
+    call: Pick<Call, 'credential' | 'idempotencyKey'>,
+  ): Promise<AuthenticatedCall<Id>>;
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
@@ -87,7 +104,14 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     watch,
     registerProject: (input) => registerProject(deps, input),
-    authenticate: async (credential) => knownKey(await authenticate(deps.store, credential)),
+    authenticate: async (id, asked) => {
+      const caller = await findCaller(deps.store, id, asked);
+      const { id: keyId, scopes, tokenId: project } = caller.key;
+      return {
+        ...{ keyId, scopes, project },
+        perform: (input, call) => OPERATIONS[id](deps, input, call, caller),
+      };
+    },
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
       await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);

@@ -3,13 +3,13 @@
  * the answer of an earlier call with the same key. What differs from operation to operation is data.
  */
 import type { Call, Reply } from '../contract/call.js';
-import { checkIdempotencyKey, isIdempotencyKey, normalKey } from '../contract/headers.js';
+import { checkIdempotencyKey } from '../contract/headers.js';
 import { failureOf, type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
 import type { AnswerOf } from '../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { admit, authenticate, type Principal, requireScope } from './authenticate.js';
+import { type Caller, findCaller, type Principal, requireScope } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
 import { gapWatchOf } from './gaps/gap-watch.js';
 import {
@@ -56,11 +56,12 @@ interface KeyedPlan<Id extends KeyedOperationId, Input> extends Plan<Id, Input, 
   readonly replay?: (stored: unknown, call: Admitted<Input>) => Promise<Reply<AnswerOf<Id>>>;
 }
 
-/** One operation, ready to be called. */
+/** One operation, ready to be called. @param caller - where it is known already who calls */
 export type EngineOperation<Id extends OperationId> = (
   deps: EngineDeps,
   input: unknown,
   call: Call,
+  caller?: Caller,
 ) => Promise<Reply<AnswerOf<Id>>>;
 
 /** An operation that knows no idempotency key. */
@@ -69,9 +70,10 @@ export const operation =
     id: Id,
     plan: Plan<Id, Input, Admitted<Input>>,
   ): EngineOperation<Id> =>
-  (deps, input, call) =>
+  (deps, input, call, caller) =>
     withOwnError(id, call, async () => {
-      const principal = await admit(deps.store, call.credential, OPERATIONS[id]);
+      const principal = caller ?? (await findCaller(deps.store, id, call));
+      requireScope(principal, OPERATIONS[id].scopes);
       const parsed = plan.parse(input, { deps, principal });
       if (OPERATIONS[id].method === 'POST') await requireUsable(deps, principal);
       return plan.perform({ deps, principal, input: parsed, call });
@@ -80,8 +82,10 @@ export const operation =
 /** An operation whose calls are known by their idempotency key. */
 export const keyedOperation =
   <Id extends KeyedOperationId, Input>(id: Id, plan: KeyedPlan<Id, Input>): EngineOperation<Id> =>
-  (deps, input, call) =>
-    withOwnError(id, call, () => callKeyed(id, plan, deps, input, call));
+  (deps, input, call, caller) =>
+    withOwnError(id, call, async () =>
+      callKeyed(id, plan, deps, input, call, caller ?? (await findCaller(deps.store, id, call))),
+    );
 
 async function callKeyed<Id extends KeyedOperationId, Input>(
   id: Id,
@@ -89,13 +93,10 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   deps: EngineDeps,
   given: unknown,
   call: Call,
+  { earlier, ...principal }: Caller,
 ): Promise<Reply<AnswerOf<Id>>> {
-  const key = call.idempotencyKey;
-  // Who calls is judged before the key is.
-  const asked = key !== undefined && isIdempotencyKey(key) ? { operation: id, value: normalKey(key) } : {};
-  const { earlier, ...principal } = await authenticate(deps.store, call.credential, asked);
   requireScope(principal, OPERATIONS[id].scopes);
-  const value = checkIdempotencyKey(key, OPERATIONS[id].idempotencyKey);
+  const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
   let input: Input;
   try {
     input = plan.parse(given, { deps, principal });

@@ -56,11 +56,15 @@ export function readCredential(
   return token === undefined ? null : new Secret(token);
 }
 
-/** @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed. */
-export function readIdempotencyKey(operation: Operation, { headers }: IncomingMessage): string | undefined {
-  const value = headers[names.IDEMPOTENCY_KEY_HEADER];
-  return names.checkIdempotencyKey(typeof value === 'string' ? value : undefined, operation.idempotencyKey);
+/** The idempotency key as it was given; whether it is one is not said. */
+export function givenIdempotencyKey({ headers }: IncomingMessage): { readonly idempotencyKey?: string } {
+  const idempotencyKey = headers[names.IDEMPOTENCY_KEY_HEADER];
+  return typeof idempotencyKey === 'string' ? { idempotencyKey } : {};
 }
+
+/** @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed. */
+export const readIdempotencyKey = (operation: Operation, request: IncomingMessage): string | undefined =>
+  names.checkIdempotencyKey(givenIdempotencyKey(request).idempotencyKey, operation.idempotencyKey);
 
 /** Every answer of a deprecated operation says so: since 2026-01-01, in Unix seconds (RFC 9745). */
 export function operationHeaders({ deprecated }: Operation, basePath: string): Record<string, string> {

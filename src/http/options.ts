@@ -1,15 +1,18 @@
 /** What the HTTP server needs and what may be set; every number has its unit. */
+
+import type { Call, Reply } from '../contract/call.js';
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
 import type { RateCounts } from '../contract/rate-counts.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
-import type { Service } from '../contract/service.js';
+import type { AnswerOf } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
 
-export interface Principal {
+/** Who calls an operation, and the operation for them. */
+export interface Principal<Id extends OperationId = OperationId> {
   readonly keyId: string;
   /** Id of the token, for the log. */
   readonly project?: string;
@@ -17,6 +20,8 @@ export interface Principal {
   readonly scopes?: readonly Scope[];
   /** Rates of its own, by operation, in place of the server's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
+  /** Carries the call out. @param input - unchecked */
+  perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
 }
 
 /** How long something took. */
@@ -44,9 +49,11 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface HttpServerDeps {
-  readonly service: Service;
   /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
-  authenticate(credential: Secret | null): Promise<Principal>;
+  authenticate<Id extends OperationId>(
+    operation: Id,
+    call: Pick<Call, 'credential' | 'idempotencyKey'>,
+  ): Promise<Principal<Id>>;
   /** `ready` resolves when store and chain answer and can be written. @throws `ERR_STORE_BEHIND` when nothing may be written */
   readonly health: { ready(): Promise<void> };
   readonly metrics?: MetricsSource;

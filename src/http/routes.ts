@@ -6,11 +6,10 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import type { Call } from '../contract/call.js';
+import type { Call, Reply } from '../contract/call.js';
 import { MAX_PATH_PARAMETER_LENGTH } from '../contract/limits.js';
 import { openApiDocument } from '../contract/openapi.js';
 import { needsNoBody, OPERATION_LIST, type Operation } from '../contract/operations.js';
-import { callOperation } from '../contract/service.js';
 import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { isJsonObject } from '../values/canonical-json.js';
@@ -19,7 +18,13 @@ import { jsonText } from '../values/exact-number.js';
 import type { Secret } from '../values/secret.js';
 import { checkMediaType, hasBody, parseBody } from './body.js';
 import { CONTENT_SECURITY_POLICY, docsPage } from './docs.js';
-import { metaHeaders, operationHeaders, readCredential, readIdempotencyKey } from './headers.js';
+import {
+  givenIdempotencyKey,
+  metaHeaders,
+  operationHeaders,
+  readCredential,
+  readIdempotencyKey,
+} from './headers.js';
 import { outcomeOf } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { HttpServerDeps, HttpSettings, Principal } from './options.js';
@@ -98,13 +103,19 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
   return { ...body, ...inPath };
 }
 
+/** A request whose headers are good. */
+interface Admitted {
+  perform(input: unknown): Promise<Reply<unknown>>;
+  /** What it is answered where it is no repeat after all. */
+  readonly refusal: FlywheelError | undefined;
+}
+
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
   const { deps, settings, metrics, requests, shutdown } = context;
   const usual = settings.rateLimits[operation.id] ?? operation.rateLimit;
   // What is left is not known before the key is; every answer says something of it.
   const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
-  /** What was found out from the headers; `refusal` is for a request that is no repeat after all. */
-  const admitted = new WeakMap<FastifyRequest, { readonly call: Call; refusal: FlywheelError | undefined }>();
+  const admitted = new WeakMap<FastifyRequest, Admitted>();
 
   const onRequest: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
@@ -112,7 +123,8 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     reply.headers(fixedHeaders);
     requests.refuseWhenFull();
     const credential = readCredential(request.raw, settings);
-    const { keyId, project, rates, scopes } = await deps.authenticate(credential);
+    const asked = { credential, ...givenIdempotencyKey(request.raw) };
+    const { keyId, project, rates, scopes, perform } = await deps.authenticate(operation.id, asked);
     Object.assign(notes, { keyId, project });
     const limit = withRate(usual, rates?.[operation.id]);
     const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
@@ -126,15 +138,15 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(refusal === undefined ? {} : { repeatOnly: true }),
     };
-    admitted.set(request, { call, refusal });
+    admitted.set(request, { perform: (input) => perform(input, call), refusal });
   };
 
   const handler: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
-    const { call, refusal } = admitted.get(request) as { call: Call; refusal: FlywheelError | undefined };
+    const { perform, refusal } = admitted.get(request) as Admitted;
     const input = inputOf(operation, request);
     const answering = requests.run(notes, async () => {
-      const answer = await callOperation(deps.service, operation.id, input, call).catch((error: unknown) => {
+      const answer = await perform(input).catch((error: unknown) => {
         throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
       });
       metrics.answered(operation.id, answer);

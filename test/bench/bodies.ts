@@ -135,7 +135,7 @@ async function besideEngine<Result>(
   const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
   const server = await startServer({
     service: opened.engine,
-    authenticate: (credential) => opened.engine.authenticate(credential),
+    authenticate: opened.engine.authenticate,
     log: silent,
   });
   try {

@@ -111,7 +111,7 @@ export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const server = await startServer({
     service: opened.engine,
-    authenticate: (credential) => opened.engine.authenticate(credential),
+    authenticate: opened.engine.authenticate,
     log: { level: 'info', stream: { write: () => undefined } },
   });
   const empty = await openEmpty();

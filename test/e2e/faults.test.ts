@@ -36,10 +36,7 @@ describe('a connection that is cut', () => {
   beforeAll(async () => {
     under = await openInProcess();
     const { engine } = under.test;
-    server = await startServer({
-      service: engine,
-      authenticate: (credential) => engine.authenticate(credential),
-    });
+    server = await startServer({ service: engine, authenticate: engine.authenticate });
   });
   afterAll(async () => {
     await server.closeGracefully(5_000);

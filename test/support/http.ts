@@ -2,11 +2,12 @@
 import { createRemoteService } from '../../src/client/remote-service.js';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
-import type { Service } from '../../src/contract/service.js';
+import { callOperation, type Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
-import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
+import type { HttpServerDeps, HttpServerOptions, Principal } from '../../src/http/options.js';
 import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
+import type { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
 
@@ -26,15 +27,26 @@ export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Ob
   ]),
 );
 
+/** Any call of a service whose key is known to a function; what there is of a key is up to that one. */
+export const authenticateFor =
+  (
+    service: Service,
+    known: (credential: Secret | null) => Promise<Omit<Principal, 'perform'>> = fakeAuthenticate,
+  ): HttpServerDeps['authenticate'] =>
+  async (operation, { credential }) => ({
+    ...(await known(credential)),
+    perform: (input, call) => callOperation(service, operation, input, call),
+  });
+
 /** Starts a server over a service; rate limits are wide, and idle connections close at once with it, unless given. */
 export async function startServer(
-  deps: { readonly service: Service } & Partial<HttpServerDeps>,
+  { service, ...deps }: { readonly service: Service } & Partial<HttpServerDeps>,
   options: HttpServerOptions = {},
 ): Promise<RunningServer> {
   const logLines: string[] = [];
   const server = await createHttpServer(
     {
-      authenticate: fakeAuthenticate,
+      authenticate: authenticateFor(service),
       health: { ready: async () => undefined },
       rateCounts: createMemoryCounts(),
       log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },

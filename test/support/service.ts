@@ -52,8 +52,7 @@ export async function serveEngine(
   engine: Engine,
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const authenticate: Engine['authenticate'] = (credential) => engine.authenticate(credential);
-  const server = await startServer({ service: engine, authenticate }, options);
+  const server = await startServer({ service: engine, authenticate: engine.authenticate }, options);
   return {
     url: server.url,
     async close() {

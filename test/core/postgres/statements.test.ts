@@ -10,7 +10,7 @@ import { type RunningServer, startServer } from '../../support/http.js';
 import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-const MOST = 14;
+const MOST = 13;
 
 let database: DatabaseUnderTest;
 let test: TestEngine;
@@ -21,9 +21,7 @@ beforeAll(async () => {
   test = await openTestEngine({ dailyBurn: '1000' }, { store: database.store });
   rateCounts = openPostgresRateCounts({ url: database.url });
   const { engine } = test;
-  const authenticate = (credential: Parameters<typeof engine.authenticate>[0]) =>
-    engine.authenticate(credential);
-  server = await startServer({ service: engine, authenticate, rateCounts });
+  server = await startServer({ service: engine, authenticate: engine.authenticate, rateCounts });
 });
 afterAll(async () => {
   await server.closeGracefully(1_000);

@@ -36,7 +36,10 @@ describe('authenticate', () => {
     });
     const engine = engineBeside(test, { store });
     const answers = await Promise.all(
-      keys.map((key) => answerOf(engine.authenticate(new Secret(key)).then(() => 'accepted'))),
+      keys.map((key) => {
+        const credential = new Secret(key);
+        return answerOf(engine.authenticate('burn', { credential }).then(() => 'accepted'));
+      }),
     );
     expect([...asked].sort()).toEqual(keys.map((key) => sha256(key)).sort());
     expect(answers.map((answer) => answer === 'accepted')).toEqual([true, false, false, false]);

@@ -4,7 +4,7 @@ import { OPERATION_LIST } from '../../../src/contract/operations.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../src/values/secret.js';
 import { type FakeService, fakeAuthenticate, fakeService, GOOD_KEY } from '../../support/fake-service.js';
-import { type RunningServer, startServer } from '../../support/http.js';
+import { authenticateFor, type RunningServer, startServer } from '../../support/http.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -105,15 +105,16 @@ describe('createHttpServer', () => {
 
 describe('a key', () => {
   it('may have rates of its own', async () => {
+    const { service } = fakeService();
     const server = await startServer(
       {
-        service: fakeService().service,
-        authenticate: async (credential) => {
+        service,
+        authenticate: authenticateFor(service, async (credential) => {
           const principal = await fakeAuthenticate(credential);
           return principal.keyId === 'key-wide'
             ? { ...principal, rates: { burn: { points: 50, windowSeconds: 2 } } }
             : principal;
-        },
+        }),
       },
       { rateLimits: { burn: { name: 'burn', points: 1, windowSeconds: 3_600 } } },
     );
