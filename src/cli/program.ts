@@ -160,16 +160,6 @@ function refuseDetour(command: CommandUnknownOpts): never {
   });
 }
 
-/** Every command of the tree with its words, in the order of help. */
-export async function loadAll(
-  tree: CommandTree,
-  from: CommandUnknownOpts = tree.root,
-): Promise<readonly CommandUnknownOpts[]> {
-  await tree.load(from);
-  const below = await Promise.all(from.commands.map((command) => loadAll(tree, command)));
-  return [from, ...below.flat()];
-}
-
 /**
  * Parses words and runs the command they name; help and version count as done.
  * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
@@ -225,7 +215,7 @@ function usageError(error: CommanderError): FlywheelError {
 }
 
 /** The words that lead to a command: `flywheel keys list`. */
-export function commandPath(command: CommandUnknownOpts): string {
+function commandPath(command: CommandUnknownOpts): string {
   const parent = command.parent;
   return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
 }

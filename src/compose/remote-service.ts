@@ -80,7 +80,7 @@ async function readTwice({ reader }: OwnRpc) {
 }
 
 /** The client as the settings have it. */
-export function clientDeps(
+function clientDeps(
   ambient: Ambient,
   settings: Settings,
   ways: Pick<RemoteServiceDeps, 'baseUrl'> & Partial<RemoteServiceDeps>,

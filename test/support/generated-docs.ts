@@ -1,9 +1,9 @@
 /** The documents that a machine writes, whole or between markers; `npm run docs` writes them, a test compares. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type HelpPage, helpPages } from '../../src/cli/help/pages.js';
 import { ERRORS } from '../../src/errors/codes.js';
 import { EXIT_CODES } from '../../src/errors/exit-codes.js';
+import { type HelpPage, helpPages } from './help-pages.js';
 
 /** A document and its text as it should be. */
 export interface Generated {

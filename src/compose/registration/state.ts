@@ -64,7 +64,7 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
 }
 
 /** @throws `ERR_NOT_VERIFIED` when the account is no multisig. */
-export async function readOwnMultisig(chain: ChainReader, address: Address): Promise<Multisig> {
+async function readOwnMultisig(chain: ChainReader, address: Address): Promise<Multisig> {
   try {
     return await readMultisigAccount(chain, address);
   } catch (cause) {

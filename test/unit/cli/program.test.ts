@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js';
 import { executeRequest } from '../../../src/cli/execute-request.js';
 import { SHELLS } from '../../../src/cli/help/completion.js';
-import { helpPages } from '../../../src/cli/help/pages.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { shownWords } from '../../../src/cli/shown-words.js';
 import { ERRORS } from '../../../src/errors/codes.js';
@@ -12,6 +11,7 @@ import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-err
 import { sha256 } from '../../../src/values/digest.js';
 import { complaint, person, READER } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
+import { helpPages } from '../../support/help-pages.js';
 import { testCli } from '../../support/in-process.js';
 
 describe('a word that is a command and leads to others', () => {
