@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
-import { refusal, refuse } from '../../support/commands.js';
+import { complaint, refusal, refuse } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
 import { type TestCli, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
@@ -272,4 +272,51 @@ describe('directories', () => {
     expect(at({ XDG_CONFIG_HOME: '/c', XDG_DATA_HOME: '/d' })).toEqual(['/c/flywheel', '/d/flywheel']);
     expect(at({ FLYWHEEL_CONFIG_DIR: 'x', FLYWHEEL_DATA_DIR: '/y' })).toEqual([join(home, 'x'), '/y']);
   });
+});
+
+describe('an option that has no effect', () => {
+  it.each([
+    [
+      ['schema', 'burns'],
+      ['--data-dir', '/elsewhere'],
+    ],
+    [
+      ['profile', 'list'],
+      ['--quorum', '2'],
+    ],
+    [
+      ['db', 'status'],
+      ['--timeout', '5'],
+    ],
+    [
+      ['local', 'reset'],
+      ['--rpc-url', 'devnet'],
+    ],
+    [
+      ['local', 'export-owner', 'owner.json'],
+      ['--max-priority-fee', '1'],
+    ],
+    [
+      ['burn', 'list'],
+      ['--pins', 'pins.json'],
+    ],
+  ])('on %j is refused: %j', async (words, option) => {
+    const { exit, stderr } = await (await withProfile()).run(...words, ...option);
+    expect(exit).toBe(2);
+    expect(complaint(stderr)).toMatchObject({
+      error: 'ERR_USAGE',
+      message: expect.stringMatching(
+        / has no use for --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
+      ),
+    });
+  });
+
+  it.each([['vault'], ['keys', 'list'], ['audit'], ['db', 'status'], ['local', 'status'], ['serve']])(
+    'is the profile of an API where %s %s reads a data directory',
+    async (...words) => {
+      const { exit, stderr } = await (await withProfile()).run('-p', 'staging', ...words);
+      expect(exit).toBe(2);
+      expect(complaint(stderr).message).toContain('reads a data directory; profile staging is a remote API.');
+    },
+  );
 });

@@ -14,6 +14,7 @@ export const command = defineCommand({
     'Stop what uses the directory first, and use the database from then on. Private keys stay where they are. Nothing is written there until all has expired that may have been sent before.',
     'A backup is `VACUUM INTO` of store.db, or `pg_dump` of the database.',
   ],
+  uses: ['service'],
   output: [
     '{ "database", "project", "rows", "tables": [ { "name", "rows", "sha256" } ], "wasThere": boolean }',
   ],

@@ -20,6 +20,7 @@ export const command = defineCommand({
     'Of many processes that do it at once one does the work, and the others find it done. Servers of an older version answer 503 from then on, until they are replaced; a version never works on a schema that it does not know.',
     'serve, register and import do it by themselves; other commands say that it is needed.',
   ],
+  uses: ['service'],
   output: ['{ "database", "from": version, "to": version, "applied": [ name ], "dryRun": true|false }'],
   examples: ['flywheel db migrate --dry-run', 'flywheel db migrate'],
 });

@@ -12,6 +12,7 @@ export const command = defineCommand({
   details: [
     'Rows of tables are estimates of the database; who is at work is told by leases, so one that has ended may be listed until its lease is over.',
   ],
+  uses: ['service'],
   output: [
     '{ "database", "source", "serverVersion", "latencyMs", "schema": { "version", "needed", "upToDate" }, "chain": { "name", "genesisHash" }|null,',
     '  "projects": { "count", "first": [ { "name", "symbol", "mintAddress" } ] }, "sizes": { "bytes", "tables": [ { "name", "rows", "bytes" } ] },',

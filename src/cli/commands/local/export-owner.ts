@@ -12,6 +12,7 @@ export const command = defineCommand({
     session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
     return undefined;
   },
+  uses: ['service'],
   output: ['{ "address", "keypair": path }'],
   examples: ['flywheel local export-owner owner.json'],
 });

@@ -118,6 +118,7 @@ export const command = defineCommand({
     session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
     return undefined;
   },
+  uses: ['service'],
   output: [
     '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
     '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',

@@ -12,6 +12,7 @@ export const command = defineCommand({
     return undefined;
   },
   details: ['Everything in it is lost: the ledger, the keys, the owner keypair that was made there.'],
+  uses: ['service'],
   output: ['{ "dataDir": path, "reset": true }'],
   examples: ['flywheel local reset --yes'],
 });

@@ -37,6 +37,7 @@ export const command = defineCommand({
     'Serves the ledger of the data directory as a Solana JSON-RPC with subscriptions, for web3.js, kit and others, beside `flywheel serve` and every command on the same directory. It is a test cluster of one node: nothing on it is worth anything, and `requestAirdrop` gives up to 100 SOL at a time.',
     'SIGTERM or Ctrl-C stops it.',
   ],
+  uses: ['service'],
   output: ['{ "url": address, "webSocketUrl": address }, once it listens'],
   examples: ['flywheel local rpc', 'flywheel local rpc --port 9899'],
 });
