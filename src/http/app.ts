@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { promisify } from 'node:util';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
@@ -65,8 +66,12 @@ export async function createHttpServer(
     metrics.ended(notes.operation ?? 'none', notes.response.statusCode, seconds);
     logEnd(app.log, notes);
   });
-  let [accepted, connections] = [0, 0];
-  const numbers = { running: () => requests.running, connections: () => connections };
+  const numbers = {
+    running: () => requests.running,
+    connections: promisify((done: (error: Error | null, count: number) => void) =>
+      server.getConnections(done),
+    ),
+  };
   const metrics = await createMetrics(deps.metrics ?? {}, numbers, settings.version);
   /** The answer to the latest request of each connection. */
   const latest = new WeakMap<Socket, FastifyReply>();
@@ -130,18 +135,14 @@ export async function createHttpServer(
   server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.prependListener('request', (request, response) => requests.begin(request, response));
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.maxConnections = limits.maxConnections;
   server.on('connection', (socket) => {
-    [accepted, connections] = [accepted + 1, connections + 1];
-    socket.once('close', () => {
-      connections -= 1;
-      requests.gone(socket);
-    });
+    socket.once('close', () => requests.gone(socket));
     // Called by node behind the last answer of a connection (RFC 9112, section 9.6).
     socket.destroySoon = () => {
       socket.end();
       setTimeout(() => socket.destroy(), LINGER_MS).unref();
     };
-    if (connections > limits.maxConnections) socket.destroy();
   });
   // CONNECT never reaches a request handler.
   for (const method of METHODS)
@@ -176,8 +177,7 @@ export async function createHttpServer(
     socket.setTimeout?.(limits.answerTimeoutMs);
     return payload;
   });
-  let host: string | undefined;
-  addRoutes(app, { deps, settings, metrics, requests, shutdown, listeningOn: () => host });
+  addRoutes(app, { deps, settings, metrics, requests, shutdown });
   await app.ready();
 
   return {
@@ -185,19 +185,15 @@ export async function createHttpServer(
       requests.begin(request, response);
       app.routing(request, response);
     },
-    async listen(address) {
-      host = address.host;
-      await app.listen({ ...address, host: host === 'localhost' ? '127.0.0.1' : host });
+    async listen({ host, port: wanted }) {
+      await app.listen({ port: wanted, host: host === 'localhost' ? '127.0.0.1' : host });
       const { port } = server.address() as AddressInfo;
       return `http://${host.includes(':') ? `[${host}]` : host}:${port}${settings.basePath}`;
     },
     async closeGracefully(graceMs) {
       app.log.info({ graceMs }, 'stopping');
       const { drainIdleMs } = limits;
-      const inTime = await shutdown.close(
-        { server, requests, accepted: () => accepted, drainIdleMs },
-        graceMs,
-      );
+      const inTime = await shutdown.close({ server, requests, drainIdleMs }, graceMs);
       await app.close();
       return inTime;
     },

@@ -15,8 +15,8 @@ import type { HttpSettings } from './options.js';
 export const requestIdFrom = (header: string | readonly string[] | undefined): string =>
   typeof header === 'string' && /^[A-Za-z0-9._~:+/=@-]{1,128}$/.test(header) ? header : randomUUID();
 
-/** A request has one of each. Node keeps the first of several, another program might keep the last. */
-const SINGLE = new Set(['host', 'content-type', 'content-length', 'transfer-encoding', 'authorization']);
+/** A request has one of each. Node keeps the first of several, another program might keep the last; of lengths it takes one. */
+const SINGLE = new Set(['host', 'content-type', 'transfer-encoding', 'authorization']);
 
 /** Node reads no more lines than it is told to, and says nothing of the rest. */
 export const MAX_HEADER_LINES = 256;
@@ -30,10 +30,8 @@ function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): s
   if ((headers.expect ?? '100-continue').toLowerCase() !== '100-continue')
     return 'The only expectation that is met is 100-continue.';
   const coding = headers['transfer-encoding'];
-  if (coding === undefined) return undefined;
-  if (coding.toLowerCase() !== 'chunked') return 'The only transfer-encoding that is understood is chunked.';
-  if (headers['content-length'] === undefined) return undefined;
-  return 'A body has a content-length or a transfer-encoding, not both.';
+  if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined;
+  return 'The only transfer-encoding that is understood is chunked.';
 }
 
 /** @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood, or for too many lines. */

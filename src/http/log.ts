@@ -67,25 +67,12 @@ export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifySe
 
 /** The one line of a request; of its path only the route's pattern. Fields without a value are left out. */
 export function logEnd(log: FastifyBaseLogger, notes: Notes): void {
-  const { requestId, request, route, response, startedMs, keyId, project, operationId } = notes;
-  const [method, status] = [request.method, response.statusCode];
+  const { requestId, request, route, response, startedMs, keyId, project, operationId, outcome } = notes;
   const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000;
-  const { outcome, problemCode: error } = notes;
-  const replayed = notes.replayed === true ? true : undefined;
-  log.info(
-    {
-      requestId,
-      method,
-      route,
-      status,
-      durationMs,
-      keyId,
-      project,
-      operationId,
-      ...outcome,
-      error,
-      replayed,
-    },
-    response.writableFinished ? 'answered' : 'client gone',
-  );
+  const line = {
+    ...{ requestId, method: request.method, route, status: response.statusCode, durationMs },
+    ...{ keyId, project, operationId, ...outcome, error: notes.problemCode },
+    replayed: notes.replayed === true ? true : undefined,
+  };
+  log.info(line, response.writableFinished ? 'answered' : 'client gone');
 }

@@ -23,7 +23,7 @@ export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 /** @param server - numbers of the server itself, asked for when somebody reads the metrics */
 export async function createMetrics(
   source: MetricsSource,
-  server: { running(): number; connections(): number },
+  server: { running(): number; connections(): Promise<number> },
   version: string,
 ) {
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
@@ -70,7 +70,7 @@ export async function createMetrics(
     const byStatus: Readonly<Record<string, number>> = (await source.batchesByStatus?.()) ?? {};
     const now = await state;
     running.set(server.running());
-    connections.set(server.connections());
+    connections.set(await server.connections());
     for (const [status, count] of Object.entries(byStatus)) batches.set({ status }, count);
     for (const one of [unfinished, oldest, gaps, lamports]) one.reset();
     if (now === null) return;

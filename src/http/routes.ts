@@ -40,8 +40,6 @@ interface ServeContext {
   readonly metrics: Metrics;
   readonly requests: Requests;
   readonly shutdown: Shutdown;
-  /** The host that the server was asked to listen on, once it does. */
-  readonly listeningOn: () => string | undefined;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
@@ -163,37 +161,24 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
-const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+/** A page in a browser that has made its own name point here sends that name (DNS rebinding). */
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Set by proxies; a request that came through one is not from this machine, whatever its address. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
-
-/**
- * Does the `host` header name this machine by its loopback, or the address that it listens on? A page in a browser that has
- * made its own name point here sends its own name (DNS rebinding).
- */
-function namesThisServer(host = '', listeningOn: string | undefined): boolean {
-  const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
-  const own = listeningOn?.includes(':') ? `[${listeningOn}]` : listeningOn;
-  return LOOPBACK_NAME.test(name) || (own !== undefined && name === own.toLowerCase());
-}
 
 /** Equal digests of equal length, so that the time taken tells nothing of the token. */
 const isToken = (token: Secret, authorization = ''): boolean =>
   timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization)));
 
-function checkMetricsReader(
-  { headers, socket }: FastifyRequest,
-  { settings, listeningOn }: ServeContext,
-): void {
-  const { metricsToken } = settings;
-  if (metricsToken !== undefined) {
-    if (isToken(metricsToken, headers.authorization)) return;
-    throw new FlywheelError('ERR_UNAUTHORIZED', 'The metrics token is missing or wrong.');
-  }
+function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret | undefined): void {
+  const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && LOOPBACK_HOST.test(headers.host ?? '');
   const isDirect = FORWARDING_HEADERS.every((name) => headers[name] === undefined);
-  const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && namesThisServer(headers.host, listeningOn());
-  if (!isDirect || !isLocal)
-    throw new FlywheelError('ERR_UNAUTHORIZED', 'Metrics are read from this machine only.');
+  if (token === undefined ? isLocal && isDirect : isToken(token, headers.authorization)) return;
+  const message =
+    token === undefined
+      ? 'Metrics are read from this machine only.'
+      : 'The metrics token is missing or wrong.';
+  throw new FlywheelError('ERR_UNAUTHORIZED', message);
 }
 
 /** Which check has failed; the log tells more. */
@@ -208,7 +193,7 @@ function notReady(cause: unknown): FlywheelError {
 /** Adds the operations, health, readiness, metrics, OpenAPI and its page. */
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, metrics } = context;
-  const { apiKeyHeader, basePath, bearer, limits, rateLimits, version } = settings;
+  const { apiKeyHeader, basePath, bearer, limits, metricsToken, rateLimits, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
   const document = openApiDocument({
@@ -225,7 +210,7 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
     return { status: 'ready' };
   });
   get('/metrics', async (request, reply) => {
-    checkMetricsReader(request, context);
+    checkMetricsReader(request, metricsToken);
     reply.type(metrics.contentType);
     return metrics.text();
   });

@@ -21,8 +21,6 @@ const QUIET_MS = 10;
 interface ShutdownDeps {
   readonly server: Server;
   readonly requests: Requests;
-  /** Connections accepted so far. */
-  accepted(): number;
   /** For how long idle connections are kept, on which a request may be on its way. */
   readonly drainIdleMs: number;
 }
@@ -37,9 +35,13 @@ async function within(ms: number, event: Promise<unknown>): Promise<void> {
 }
 
 /** Closing a listener resets the connections that wait to be accepted, with what was sent on them: it waits until there are none. */
-async function stopListening({ server, accepted }: ShutdownDeps): Promise<void> {
-  for (let before = -1, turn = 0; accepted() !== before && turn < 100; turn += 1) {
-    before = accepted();
+async function stopListening({ server }: ShutdownDeps): Promise<void> {
+  let accepted = 0;
+  server.on('connection', () => {
+    accepted += 1;
+  });
+  for (let before = -1, turn = 0; accepted !== before && turn < 100; turn += 1) {
+    before = accepted;
     await delay(QUIET_MS);
   }
   // The method of http.Server would also cut connections that seem idle while a request is on its way.
