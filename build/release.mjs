@@ -53,14 +53,10 @@ const purlOf = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version
 /** The bill of materials: what is bundled and what is installed beside it. @throws where one of them is not in the lock */
 function releaseSbom(all, bundled) {
   const wanted = [
-    ...bundled.map(({ name, version }) => ({ name, version, isBundled: true })),
-    ...Object.entries(manifest.optionalDependencies).map(([name, version]) => ({
-      name,
-      version,
-      isBundled: false,
-    })),
+    ...bundled.map(({ name, version }) => [name, version, true]),
+    ...Object.entries(manifest.optionalDependencies).map(([name, version]) => [name, version, false]),
   ];
-  const components = wanted.map(({ name, version, isBundled }) => {
+  const components = wanted.map(([name, version, isBundled]) => {
     const purl = purlOf(name, version);
     const component = all.components.find((one) => one.purl === purl);
     if (component === undefined) throw new Error(`${name} ${version} is not in the lock.`);
