@@ -128,7 +128,6 @@ async function createServer(
       },
       health: { ready: () => engine.ready() },
       metrics: {
-        batchesByStatus: () => engine.countBatches(),
         attach: (observe) => meter.attach(observe),
         state: () => engine.state(),
       },

@@ -1,12 +1,7 @@
 /** Call → principal: whose key this is and what it may do; how keys are made. Only the SHA-256 of a key is ever stored. */
 import type { Call } from '../contract/call.js';
 import { isIdempotencyKey, normalKey } from '../contract/headers.js';
-import {
-  type KeyedOperationId,
-  OPERATIONS,
-  type Operation,
-  type OperationId,
-} from '../contract/operations.js';
+import { type KeyedOperationId, OPERATIONS, type OperationId } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { KeyWithProject } from '../store/repositories/registrations.js';
@@ -14,7 +9,6 @@ import type { Store } from '../store/store.js';
 import { base58Encode } from '../values/base58.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';
-import type { Scope } from '../values/schemas.js';
 import { Secret } from '../values/secret.js';
 
 /** Lets secret scanners recognise a key that got out. */
@@ -75,9 +69,10 @@ export function findCaller(
 
 const isKeyed = (id: OperationId): id is KeyedOperationId => OPERATIONS[id].idempotencyKey !== 'none';
 
-/** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the scopes. */
-export function requireScope(principal: Principal, scopes: readonly Scope[]): void {
-  if (scopes.some((scope) => principal.key.scopes.includes(scope))) return;
+/** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key has one of the operation's scopes. */
+export function requireScope({ key }: Principal, operation: OperationId): void {
+  const { scopes } = OPERATIONS[operation];
+  if (scopes.some((scope) => key.scopes.includes(scope))) return;
   const needed = scopes.map((scope) => `\`${scope}\``).join(' or ');
   throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
 }
@@ -86,10 +81,10 @@ export function requireScope(principal: Principal, scopes: readonly Scope[]): vo
 export async function admit(
   store: Store,
   credential: Secret | null,
-  operation: Operation,
+  operation: OperationId,
 ): Promise<Principal> {
   const principal = await authenticate(store, credential);
-  requireScope(principal, operation.scopes);
+  requireScope(principal, operation);
   return principal;
 }
 

@@ -4,11 +4,9 @@ import type { Call, Reply } from '../contract/call.js';
 import type { Foresight } from '../contract/foresight.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Recovery, RecoveryScope } from '../contract/recovery.js';
-import type { BatchStatus } from '../contract/schemas/batch.js';
 import { type AnswerOf, eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
-import type { Scope } from '../values/schemas.js';
 import { auditFilter, listActs } from './admin/audit.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
@@ -17,7 +15,7 @@ import { refuseSecond, registerProject } from './admin/register.js';
 import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
 import { vaultReport } from './admin/vault.js';
-import { findCaller } from './authenticate.js';
+import { findCaller, requireScope } from './authenticate.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
 import { currentBatch, getBatch } from './batches/get-batch.js';
@@ -41,9 +39,10 @@ import { listUnfinished } from './unfinished.js';
 /** A call of which it is known who makes it. */
 interface AuthenticatedCall<Id extends OperationId> {
   readonly keyId: string;
-  readonly scopes: readonly Scope[];
   /** Id of the token that the key is for. */
   readonly project: string;
+  /** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key is for such calls. */
+  requireScope(): void;
   /** Carries it out for this caller. @param input - unchecked */
   perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
 }
@@ -69,7 +68,6 @@ export interface Engine extends Service, Admin {
   ready(): Promise<void>;
   /** How it stands, for those who watch it. */
   state(): Promise<EngineState>;
-  countBatches(): Promise<Readonly<Record<BatchStatus, number>>>;
   /** What the chain knows of the project that is administered and the store does not. */
   readonly gaps: GapAdmin;
   /** Those of all projects that nobody has accepted, as far as they were found. */
@@ -106,9 +104,9 @@ export function createEngine(deps: EngineDeps): Engine {
     registerProject: (input) => registerProject(deps, input),
     authenticate: async (id, asked) => {
       const caller = await findCaller(deps.store, id, asked);
-      const { id: keyId, scopes, tokenId: project } = caller.key;
       return {
-        ...{ keyId, scopes, project },
+        ...{ keyId: caller.key.id, project: caller.key.tokenId },
+        requireScope: () => requireScope(caller, id),
         perform: (input, call) => OPERATIONS[id](deps, input, call, caller),
       };
     },
@@ -118,7 +116,6 @@ export function createEngine(deps: EngineDeps): Engine {
       await requireOneWhole(deps.store);
     },
     state: () => engineState(deps),
-    countBatches: () => deps.store.read((tx) => tx.batches.countByStatus()),
     gaps: createGapAdmin(deps),
     openGaps: () => deps.store.read((tx) => tx.gaps.allOpen()),
   };

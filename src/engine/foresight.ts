@@ -1,7 +1,6 @@
 /** What burns or a batch would come to, by the same checks as the real ones, without writing anything. */
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/foresight.js';
-import { OPERATIONS } from '../contract/operations.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
 import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
@@ -26,7 +25,7 @@ export async function foreseeBurns(
   requests: readonly BurnRequest[],
   credential: Secret | null,
 ): Promise<BurnsForesight> {
-  const principal = await admit(deps.store, credential, OPERATIONS.burn);
+  const principal = await admit(deps.store, credential, 'burn');
   const token = requireToken(principal);
   const prepared = await prepareBurns(principal, requests, deps.limits);
   const [balance, { supply }, { day, burn: used }] = await Promise.all([
@@ -63,7 +62,7 @@ export async function foreseeBatch(
   request: InitBatchRequest,
   credential: Secret | null,
 ): Promise<BatchForesight> {
-  const principal = await admit(deps.store, credential, OPERATIONS.initBatch);
+  const principal = await admit(deps.store, credential, 'initBatch');
   const list = pipelineList(request, deps.limits);
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);

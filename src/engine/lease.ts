@@ -90,10 +90,6 @@ export class Leases {
     this.instance = instance;
   }
 
-  get count(): number {
-    return this.#held.size;
-  }
-
   add(lease: HeldLease): void {
     this.#held.add(lease);
   }

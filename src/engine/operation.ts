@@ -73,7 +73,7 @@ export const operation =
   (deps, input, call, caller) =>
     withOwnError(id, call, async () => {
       const principal = caller ?? (await findCaller(deps.store, id, call));
-      requireScope(principal, OPERATIONS[id].scopes);
+      requireScope(principal, id);
       const parsed = plan.parse(input, { deps, principal });
       if (OPERATIONS[id].method === 'POST') await requireUsable(deps, principal);
       return plan.perform({ deps, principal, input: parsed, call });
@@ -95,7 +95,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   call: Call,
   { earlier, ...principal }: Caller,
 ): Promise<Reply<AnswerOf<Id>>> {
-  requireScope(principal, OPERATIONS[id].scopes);
+  requireScope(principal, id);
   const value = checkIdempotencyKey(call.idempotencyKey, OPERATIONS[id].idempotencyKey);
   let input: Input;
   try {

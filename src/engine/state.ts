@@ -1,5 +1,6 @@
 /** How an engine stands, for those who watch it: what it holds, what is unfinished, what its projects have to pay with. */
 import type { Chain } from '../chain/chain.js';
+import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { EngineDeps } from './deps.js';
@@ -12,8 +13,7 @@ interface WalletState {
 }
 
 export interface EngineState {
-  /** Pieces of work that this engine holds a lease of. */
-  readonly leases: number;
+  readonly batches: Readonly<Record<BatchStatus, number>>;
   readonly unfinished: Readonly<Record<'burns' | 'set-up' | 'execution' | 'closing', number>>;
   /** Of what is unfinished, how long ago the oldest was begun; 0 where nothing is. */
   readonly oldestSeconds: number;
@@ -31,13 +31,14 @@ const MAX_DATED = 50;
 type Owner = Omit<WalletState, 'lamports'> & { readonly address: Address };
 
 export async function engineState(deps: EngineDeps): Promise<EngineState> {
-  const { store, chain, leases } = deps;
+  const { store, chain } = deps;
   const { owners, ...state } = await store.read(async (tx) => ({
     ...(await unfinishedState(tx)),
     gaps: (await tx.gaps.allOpen()).length,
+    batches: await tx.batches.countByStatus(),
     owners: await walletOwners(tx),
   }));
-  return { ...state, leases: leases.count, wallets: await walletsOf(chain, owners) };
+  return { ...state, wallets: await walletsOf(chain, owners) };
 }
 
 async function unfinishedState(

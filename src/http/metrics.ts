@@ -67,13 +67,12 @@ export async function createMetrics(
       lookedMs = performance.now();
       state = source.state().catch(() => null);
     }
-    const byStatus: Readonly<Record<string, number>> = (await source.batchesByStatus?.()) ?? {};
     const now = await state;
     running.set(server.running());
     connections.set(await server.connections());
-    for (const [status, count] of Object.entries(byStatus)) batches.set({ status }, count);
-    for (const one of [unfinished, oldest, gaps, lamports]) one.reset();
+    for (const one of [batches, unfinished, oldest, gaps, lamports]) one.reset();
     if (now === null) return;
+    for (const [status, count] of Object.entries(now.batches)) batches.set({ status }, count);
     for (const [kind, count] of Object.entries(now.unfinished)) unfinished.set({ kind }, count);
     oldest.set(now.oldestSeconds);
     gaps.set(now.gaps);

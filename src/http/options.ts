@@ -8,7 +8,6 @@ import type { RateCounts } from '../contract/rate-counts.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import type { AnswerOf } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Scope } from '../values/schemas.js';
 import type { Secret } from '../values/secret.js';
 
 /** Who calls an operation, and the operation for them. */
@@ -16,10 +15,10 @@ export interface Principal<Id extends OperationId = OperationId> {
   readonly keyId: string;
   /** Id of the token, for the log. */
   readonly project?: string;
-  /** When given, a key without the scope is refused before its body is read; else the service alone refuses it. */
-  readonly scopes?: readonly Scope[];
   /** Rates of its own, by operation, in place of the server's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
+  /** Before the body is read. @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key is for such calls. */
+  requireScope(): void;
   /** Carries the call out. @param input - unchecked */
   perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
 }
@@ -31,6 +30,7 @@ export type Measured =
 
 /** State of the service, for its metrics. */
 export interface ServiceState {
+  readonly batches: Readonly<Record<BatchStatus, number>>;
   readonly unfinished: Readonly<Record<string, number>>;
   readonly oldestSeconds: number;
   readonly gaps: number;
@@ -42,7 +42,6 @@ export interface MetricsSource {
   /** Passes on the function that takes measurements. */
   attach?(observe: (measured: Measured) => void): void;
   state?(): Promise<ServiceState>;
-  batchesByStatus?(): Promise<Readonly<Record<BatchStatus, number>>>;
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

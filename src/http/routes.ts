@@ -27,7 +27,7 @@ import {
 } from './headers.js';
 import { outcomeOf } from './log.js';
 import type { Metrics } from './metrics.js';
-import type { HttpServerDeps, HttpSettings, Principal } from './options.js';
+import type { HttpServerDeps, HttpSettings } from './options.js';
 import { comesFrom } from './problem.js';
 import { admit, rateLimitHeaders, withRate } from './rate-limit.js';
 import type { Requests } from './requests.js';
@@ -64,12 +64,6 @@ function addRoute(
     },
     handler: async () => undefined,
   });
-}
-
-function checkScope(operation: Operation, scopes: Principal['scopes']): void {
-  if (scopes === undefined || operation.scopes.some((scope) => scopes.includes(scope))) return;
-  const needed = operation.scopes.map((scope) => `\`${scope}\``).join(' or ');
-  throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
 }
 
 function checkPath(request: FastifyRequest): void {
@@ -122,11 +116,12 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     requests.refuseWhenFull();
     const credential = readCredential(request.raw, settings);
     const asked = { credential, ...givenIdempotencyKey(request.raw) };
-    const { keyId, project, rates, scopes, perform } = await deps.authenticate(operation.id, asked);
+    const caller = await deps.authenticate(operation.id, asked);
+    const { keyId, project, rates } = caller;
     Object.assign(notes, { keyId, project });
     const limit = withRate(usual, rates?.[operation.id]);
     const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
-    checkScope(operation, scopes);
+    caller.requireScope();
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
     checkPath(request);
     if (takesBody(operation, request)) checkMediaType(request.headers);
@@ -136,7 +131,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(refusal === undefined ? {} : { repeatOnly: true }),
     };
-    admitted.set(request, { perform: (input) => perform(input, call), refusal });
+    admitted.set(request, { perform: (input) => caller.perform(input, call), refusal });
   };
 
   const handler: Handler = async (request, reply) => {

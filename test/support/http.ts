@@ -31,10 +31,13 @@ export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Ob
 export const authenticateFor =
   (
     service: Service,
-    known: (credential: Secret | null) => Promise<Omit<Principal, 'perform'>> = fakeAuthenticate,
+    known: (
+      credential: Secret | null,
+    ) => Promise<Omit<Principal, 'requireScope' | 'perform'>> = fakeAuthenticate,
   ): HttpServerDeps['authenticate'] =>
   async (operation, { credential }) => ({
     ...(await known(credential)),
+    requireScope: () => undefined,
     perform: (input, call) => callOperation(service, operation, input, call),
   });
 

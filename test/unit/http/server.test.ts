@@ -150,7 +150,10 @@ describe('service routes', () => {
         service: fake.service,
         health: { ready },
         metrics: {
-          batchesByStatus: async () => ({ AVAILABLE_TO_QUEUE: 0, FINALIZED: 3, EXECUTED: 1, FAILED: 0 }),
+          state: async () => ({
+            batches: { AVAILABLE_TO_QUEUE: 0, FINALIZED: 3, EXECUTED: 1, FAILED: 0 },
+            ...{ unfinished: {}, oldestSeconds: 0, gaps: 0, wallets: null },
+          }),
         },
       },
       {

@@ -24,6 +24,6 @@ describe('initBatch', () => {
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: { code: 'ERR_INSUFFICIENT_FUNDS', message: expect.stringContaining('the operator ') },
     });
-    expect(await test.engine.countBatches()).toMatchObject({ AVAILABLE_TO_QUEUE: 0, FINALIZED: 1 });
+    expect((await test.engine.state()).batches).toMatchObject({ AVAILABLE_TO_QUEUE: 0, FINALIZED: 1 });
   });
 });
