@@ -7,7 +7,7 @@ import { OPERATIONS, type Operation, type OperationId, pathParameters } from '..
 import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isUuid } from '../values/ids.js';
+import { isUuid } from '../values/uuid.js';
 import { CHECKS, type Finding } from './check-answer.js';
 import { answerContext, type Reading } from './decode-response.js';
 import type { HttpAnswer } from './exchange.js';

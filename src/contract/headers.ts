@@ -1,6 +1,6 @@
 /** Names of the headers, and the rules for their values. */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isUuid } from '../values/ids.js';
+import { isUuid } from '../values/uuid.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
 
 /** Carries the API key unless client and server are given another name (contract, section 1.1). */

@@ -1,6 +1,7 @@
 /** Random identifiers from the system's own source: a short command is there long before it has loaded node's cryptography. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { randomIds, type Uuid, uuidOf } from '../values/ids.js';
+import { randomIds } from '../values/ids.js';
+import { type Uuid, uuidOf } from '../values/uuid.js';
 
 const SOURCE = '/dev/urandom';
 const UUID_BYTES = 16;

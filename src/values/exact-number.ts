@@ -2,7 +2,6 @@
  * Whether a number that was read from text is the number that was written, and what stands in for one that is not, such as
  * 9007199254740993: kept as it was written, so that it can be refused where it matters, and shown again as it was sent.
  */
-import { randomBytes } from 'node:crypto';
 import { sameDecimal } from './token-amount.js';
 
 /** Stands in a parsed value where JSON.parse would have put another number than the one written. */
@@ -25,7 +24,7 @@ let made: { readonly mark: string; readonly marked: RegExp } | undefined;
 
 function mark(): string {
   if (made === undefined) {
-    const chance = randomBytes(16).toString('hex');
+    const chance = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex');
     made = { mark: chance, marked: new RegExp(`"${chance}([^"]*)"`, 'g') };
   }
   return made.mark;

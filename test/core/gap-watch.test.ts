@@ -12,8 +12,8 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import { copyStore } from '../../src/store/transfer/copy.js';
 import type { Address } from '../../src/values/address.js';
-import type { Uuid } from '../../src/values/ids.js';
 import { systemClock, utcDay } from '../../src/values/time.js';
+import type { Uuid } from '../../src/values/uuid.js';
 import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
 import { chainOver, replacing } from '../support/doubles.js';
 import {

@@ -8,8 +8,8 @@ import { runCli } from '../../src/cli/run.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
-import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
+import type { Uuid } from '../../src/values/uuid.js';
 import { type FakeService, fakeService } from './fake-service.js';
 import { asScript, emptyDirectory } from './spawn.js';
 

@@ -3,7 +3,7 @@
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Uuid } from '../../values/ids.js';
+import type { Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
 import { commandLine } from '../operation/resume-line.js';
 import { callWith, isNotOffered } from '../send.js';

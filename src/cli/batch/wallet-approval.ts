@@ -13,7 +13,7 @@ import type {
 } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import { isUuid, type Uuid } from '../../values/ids.js';
+import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { Taken } from '../../wallet-page/serve-page.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';

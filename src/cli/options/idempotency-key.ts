@@ -3,7 +3,7 @@ import { Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { isUuid } from '../../values/ids.js';
+import { isUuid } from '../../values/uuid.js';
 
 const DESCRIPTION =
   'key under which the request acts at most once (default: derived from what is asked for, or made for each burn)';

@@ -1,6 +1,6 @@
 /** Arguments that name a batch or a profile. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { isUuid, type Uuid } from '../../values/ids.js';
+import { isUuid, type Uuid } from '../../values/uuid.js';
 
 /** The id of a batch. @throws `ERR_INPUT_INVALID` unless it is a UUID. */
 export function parseBatchId(id: string): Uuid {

@@ -6,7 +6,7 @@ import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/sc
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
-import type { Uuid } from '../../values/ids.js';
+import type { Uuid } from '../../values/uuid.js';
 import { inTurns } from '../pause.js';
 import type { BatchOwner } from './batch-context.js';
 

@@ -4,7 +4,7 @@ import { type Batch, getBatchRequestSchema } from '../../contract/schemas/batch.
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead } from '../../store/records.js';
-import { isUuid } from '../../values/ids.js';
+import { isUuid } from '../../values/uuid.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { operation } from '../operation.js';

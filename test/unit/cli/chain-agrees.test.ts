@@ -16,7 +16,7 @@ import type { Instruction } from '../../../src/chain/transaction/instruction.js'
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import { base58Encode } from '../../../src/values/base58.js';
-import type { Uuid } from '../../../src/values/ids.js';
+import type { Uuid } from '../../../src/values/uuid.js';
 import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
 
 const signer = createKeypairSigner(generateKeypair());

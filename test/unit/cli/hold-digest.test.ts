@@ -5,7 +5,7 @@ import { readBatch } from '../../../src/approval/read-batch.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
 import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/hold-digest.js';
 import type { Session } from '../../../src/cli/command.js';
-import type { Uuid } from '../../../src/values/ids.js';
+import type { Uuid } from '../../../src/values/uuid.js';
 import {
   accountsOf,
   batchIndex,

@@ -1,6 +1,7 @@
 /** Reconciling: what dead engines left pending is settled, what living ones work on is left alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { randomIds, type Uuid } from '../../../src/values/ids.js';
+import { randomIds } from '../../../src/values/ids.js';
+import type { Uuid } from '../../../src/values/uuid.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, replacing } from '../../support/doubles.js';
 import {

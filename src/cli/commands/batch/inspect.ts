@@ -1,7 +1,7 @@
 /** `flywheel batch inspect`: what the multisig will really do, decoded from chain. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { isUuid } from '../../../values/ids.js';
+import { isUuid } from '../../../values/uuid.js';
 import { defineCommand, type Session } from '../../command.js';
 import { callWith } from '../../send.js';
 
