@@ -3,9 +3,16 @@ import { memosOf } from '../../chain/memo.js';
 import { decodeTransaction, SIGNATURE_BYTES } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import { type Call, inContext, type Methods, type View } from '../call.js';
+import {
+  type Call,
+  commitmentOf,
+  inContext,
+  type Methods,
+  type Options,
+  readCount,
+  type View,
+} from '../call.js';
 import type { Landed } from '../cluster.js';
-import { commitmentOf, type Options, readCount } from '../params.js';
 import { errorJson, invalidParams } from '../rpc-error.js';
 import { type TransactionTerms, transactionJson } from './transaction-json.js';
 
@@ -42,8 +49,8 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
 }
 
 function getSignatureStatuses(call: Call): unknown {
-  const signatures = call.params.texts(0, MAX_STATUSES).map(requireSignature);
-  const { searchTransactionHistory } = call.params.options(1);
+  const signatures = call.texts(0, MAX_STATUSES).map(requireSignature);
+  const { searchTransactionHistory } = call.options(1);
   const view = call.viewAt('processed');
   const history = searchTransactionHistory === true;
   return inContext(
@@ -70,29 +77,24 @@ function termsOf({ encoding, maxSupportedTransactionVersion }: Options): Transac
 }
 
 function getTransaction(call: Call): unknown {
-  const signature = requireSignature(call.params.text(0, 'a signature'));
-  const raw = call.params.raw(1);
-  const options: Options = typeof raw === 'string' ? { encoding: raw } : call.params.options(1);
+  const signature = requireSignature(call.text(0, 'a signature'));
+  const raw = call.raw(1);
+  const options: Options = typeof raw === 'string' ? { encoding: raw } : call.options(1);
   const view = historyView(call, options);
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
-  const named = (wire: Uint8Array) => view.cluster.ledger.named(wire, view);
-  return transactionJson(landed, termsOf(options), named, view);
+  return transactionJson(landed, termsOf(options), view);
 }
 
-/** Transactions that name an address, newest first, until `take` says `false`. */
-function eachNaming(
-  view: View,
-  { address, before }: { readonly address: Address; readonly before: number | null },
-  take: (landed: Landed) => boolean,
-): void {
+/** Transactions that name an address, newest first. */
+function* naming(view: View, address: Address, before: number | null): Generator<Landed> {
   const { cluster } = view;
-  const names = (wire: Uint8Array): boolean =>
-    cluster.ledger.named(wire, view).some((named) => named.address === address);
-  cluster.search(address, before, (landed) => {
-    if (landed.slot < cluster.firstSlot) return false;
-    return landed.slot > view.slot || !names(landed.wire) || take(landed);
-  });
+  for (const landed of cluster.past(address, before)) {
+    if (landed.slot < cluster.firstSlot) return;
+    const isNamed = (): boolean =>
+      cluster.named(landed.wire, view).some((named) => named.address === address);
+    if (landed.slot <= view.slot && isNamed()) yield landed;
+  }
 }
 
 function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Landed): object {
@@ -107,8 +109,8 @@ function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Lan
 }
 
 function getSignaturesForAddress(call: Call): unknown {
-  const address = call.params.address(0);
-  const options = call.params.options(1);
+  const address = call.address(0);
+  const options = call.options(1);
   const { before, until } = options;
   const limit = readCount(options['limit'] ?? MAX_SIGNATURES, 'a limit');
   if (limit === 0 || limit > MAX_SIGNATURES) throw invalidParams(`Invalid limit; max ${MAX_SIGNATURES}`);
@@ -116,11 +118,11 @@ function getSignaturesForAddress(call: Call): unknown {
   const newest = typeof before === 'string' ? view.find(requireSignature(before)) : undefined;
   if (newest === null) return [];
   const found: object[] = [];
-  eachNaming(view, { address, before: newest?.place ?? null }, (landed) => {
-    if (landed.signature === until) return false;
+  for (const landed of naming(view, address, newest?.place ?? null)) {
+    if (landed.signature === until) break;
     found.push(pastJson(view, landed));
-    return found.length < limit;
-  });
+    if (found.length === limit) break;
+  }
   return found;
 }
 

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import type { Signature } from '../../chain.js';
 import { AccountTable } from './account-table.js';
@@ -9,7 +10,7 @@ import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
 import { isEmptyLedger, prepareSchema } from './schema.js';
-import { markText, TransactionTable } from './transaction-table.js';
+import { type KeptTransaction, markText, TransactionTable } from './transaction-table.js';
 
 /** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
@@ -31,6 +32,8 @@ export interface LedgerOptions {
 }
 
 const GENESIS_SEED_BYTES = 32;
+/** Transactions that are read at once. */
+const PAGE = 500;
 
 /** One connection to the ledger. Its methods run to their end without a pause, so calls in one process never mix. */
 export class Ledger {
@@ -69,6 +72,17 @@ export class Ledger {
       const id = mark === '' ? 0 : transactions.withMark(mark);
       return id === undefined ? null : transactions.signaturesAfter(id);
     });
+  }
+
+  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
+  *holding(bytes: ReadonlyBytes, before: number | null = null): Iterable<KeptTransaction> {
+    for (let place = before ?? Number.MAX_SAFE_INTEGER; ; ) {
+      const page = this.read(({ transactions }) => transactions.holding(bytes, place, PAGE));
+      yield* page;
+      const last = page.at(-1);
+      if (page.length < PAGE || last === undefined) return;
+      place = last.place;
+    }
   }
 
   /** Runs `work` on the ledger as it is now; nobody waits for it. */
