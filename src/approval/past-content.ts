@@ -30,7 +30,7 @@ const MALFORMED: InnerMessage = {
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 export async function readPastContent(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   ref: BatchRef,
 ): Promise<PastDescription | null> {

@@ -36,6 +36,8 @@ export type TransactionError =
 /** What the chain knows of a signature that has landed. A failed transaction has landed too: its fee is gone. */
 export interface TransactionRecord {
   readonly signature: Signature;
+  /** Its wire bytes; `null` where no node keeps them. */
+  readonly wire: Uint8Array | null;
   /** Slot in which it landed. */
   readonly slot: bigint;
   /** Milliseconds since the Unix epoch; 0 where no node says, see {@link dateLanded}. */
@@ -95,13 +97,8 @@ export interface ChainReader {
 
   latestBlockhash(): Promise<RecentBlockhash>;
 
-  blockHeight(): Promise<bigint>;
-
   /** Records in the order asked for; `null` for a signature that has not landed. */
   lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]>;
-
-  /** The wire bytes of a landed transaction, or `null`. */
-  getTransaction(signature: Signature): Promise<Uint8Array | null>;
 
   /** Can a transaction with this blockhash (base58) still land? */
   isBlockhashValid(blockhash: string): Promise<boolean>;
@@ -138,19 +135,33 @@ export interface ChainSender {
   submitAndConfirm(wire: Uint8Array, terms: SendTerms): Promise<SendOutcome>;
 }
 
-/** A transaction that has landed and succeeded. */
+/** A transaction that names an account, as a list of such tells of it. */
 export interface PastTransaction {
   readonly signature: Signature;
+  readonly slot: number;
+  readonly failed: boolean;
   /** The memos that it names itself, as the node joins them; those of inner instructions are not among them. */
   readonly memo: string | null;
   /** `null` when the node does not say. */
   readonly blockTimeMs: number | null;
 }
 
+/** Which part of the past of an account is asked for. */
+export interface Past {
+  /** None from before this time. */
+  readonly sinceMs?: number;
+  /** @default 20,000 */
+  readonly limit?: number;
+  /** Only those older than this one. */
+  readonly before?: Signature;
+  /** As listed by a node that has come as far as this slot. */
+  readonly sinceSlot?: number;
+}
+
 /** The past of an account, as far back as a node keeps it. */
 export interface History {
-  /** The newest transactions that name the account, newest first, none from before `sinceMs`. */
-  pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]>;
+  /** The transactions that name an account, newest first; fewer than the limit where there are no more. */
+  history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }
 
 /** A transaction that may have been submitted. */
@@ -196,30 +207,9 @@ export interface Landing {
 /** What has become of a landing: no fork can take it back, one still may, or one has. */
 export type Finality = 'final' | 'waiting' | 'undone';
 
-/** A transaction that names an account, as a list of such tells of it. */
-export interface NamedTransaction extends PastTransaction {
-  readonly slot: number;
-  readonly failed: boolean;
-}
-
-/** A part of the transactions that name an account. */
-export interface Page {
-  readonly limit: number;
-  /** Only those older than this one. */
-  readonly before?: Signature;
-  /** As listed by a node that has come as far as this slot. */
-  readonly sinceSlot?: number;
-}
-
 export interface Chain extends ChainReader, History {
-  /**
-   * The newest transactions that name an account, newest first; fewer than `limit` where there are no more.
-   * Absent where the store knows by itself how far the chain has come.
-   */
-  readonly newestOf?: (account: Address, page: Page) => Promise<readonly NamedTransaction[]>;
-
-  /** Absent where nothing is paid beyond the signatures. */
-  readonly priorityFees?: PriorityFees;
+  /** `null` where nothing is paid beyond the signatures. */
+  readonly fees: PriorityFees | null;
 
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
   readonly bundleSize: number;

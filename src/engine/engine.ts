@@ -90,7 +90,7 @@ export function createEngine(deps: EngineDeps): Engine {
     authenticate: async (credential) => knownKey(await authenticate(deps.store, credential)),
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
-      await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
+      await Promise.all([deps.store.progress(), deps.chain.latestBlockhash()]);
       await requireOneWhole(deps.store);
     },
     state: () => engineState(deps),

@@ -155,9 +155,7 @@ function readerOf(accounts: Accounts): ChainReader {
       addresses.map((address) => accounts.get(address) ?? null),
     isBlockhashValid: async () => true,
     latestBlockhash: async () => ({ blockhash: namedAddress('newer'), lastValidBlockHeight: 1n }),
-    blockHeight: unplanned,
     lookUp: unplanned,
-    getTransaction: unplanned,
   };
 }
 

@@ -168,9 +168,7 @@ export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
       return addresses.map((address) => accounts.get(address) ?? null);
     },
     latestBlockhash: unplanned,
-    blockHeight: unplanned,
     isBlockhashValid: unplanned,
     lookUp: unplanned,
-    getTransaction: unplanned,
   };
 }

@@ -7,7 +7,6 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
   const over: Chain = {
     getAccounts: (addresses) => chain.getAccounts(addresses),
     latestBlockhash: () => chain.latestBlockhash(),
-    blockHeight: () => chain.blockHeight(),
     expiredHeight: () => chain.expiredHeight(),
     rent: () => chain.rent(),
     finality: (landings) => chain.finality(landings),
@@ -15,12 +14,11 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
     isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
     pollMs: chain.pollMs,
     bundleSize: chain.bundleSize,
-    pastOf: (account, sinceMs) => chain.pastOf(account, sinceMs),
+    history: (account, past) => chain.history(account, past),
     lookUp: (signatures) => chain.lookUp(signatures),
-    getTransaction: (signature) => chain.getTransaction(signature),
     submit: (transactions, areNew) => chain.submit(transactions, areNew),
     submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
-    ...(chain.newestOf && { newestOf: chain.newestOf }),
+    fees: null,
     close: () => chain.close(),
     ...parts,
   };

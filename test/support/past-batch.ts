@@ -62,8 +62,14 @@ export function nodeOf(
     kept?: Record<string, Partial<TransactionRecord>>;
   } = {},
 ): PastNode {
+  const wireOf = (signature: Signature): Uint8Array | null => {
+    const instructions = past.get(signature);
+    if (instructions == null) return null;
+    const blockhash = namedAddress(`blockhash ${signature}`);
+    return partiallySign(compileLegacyMessage({ payer: operator, instructions, blockhash }), []);
+  };
   const record = (signature: Signature): TransactionRecord => ({
-    signature,
+    ...{ signature, wire: wireOf(signature) },
     ...{ slot: 1n, blockTimeMs: Date.parse('2026-01-31T12:00:00.000Z'), logs: ['Program log: all'] },
     error: failed.includes(signature) ? { kind: 'transaction', error: 'AccountInUse' } : null,
     ...{ feeLamports: 5_000n, computeUnits: 1n },
@@ -73,21 +79,15 @@ export function nodeOf(
   const chain = {
     getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),
     lookUp: async (signatures: readonly Signature[]) => signatures.map(record),
-    getTransaction: async (signature: Signature) => {
-      const instructions = past.get(signature);
-      if (instructions == null) return null;
-      const blockhash = namedAddress(`blockhash ${signature}`);
-      return partiallySign(compileLegacyMessage({ payer: operator, instructions, blockhash }), []);
-    },
   } as unknown as ChainReader;
   const names = (account: Address, instructions: readonly Instruction[] | null): boolean =>
     instructions === null ||
     instructions.some(({ accounts }) => accounts.some(({ address }) => address === account));
   const history: History = {
-    pastOf: async (account) =>
+    history: async (account) =>
       [...past]
         .filter(([, instructions]) => names(account, instructions))
-        .map(([signature]) => ({ signature, memo: null, blockTimeMs: null }))
+        .map(([signature]) => ({ signature, slot: 1, failed: false, memo: null, blockTimeMs: null }))
         .reverse(),
   };
   return { chain, history };

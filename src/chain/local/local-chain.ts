@@ -1,7 +1,7 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes } from '../../values/address.js';
-import { base58Decode, base58Encode } from '../../values/base58.js';
+import { base58Decode } from '../../values/base58.js';
 import { giveTurns } from '../../values/turns.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
@@ -9,6 +9,7 @@ import {
   type Finality,
   type Landing,
   MAX_BUNDLE_TRANSACTIONS,
+  type Past,
   type PastTransaction,
   type RecentBlockhash,
   type Rejection,
@@ -46,6 +47,7 @@ export interface LocalChain extends Chain {
 class LedgerChain implements LocalChain {
   readonly pollMs = null;
   readonly bundleSize = MAX_BUNDLE_TRANSACTIONS;
+  readonly fees = null;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
   #runtime: Promise<Runtime> | undefined;
@@ -75,10 +77,6 @@ class LedgerChain implements LocalChain {
     return this.#ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
   }
 
-  async blockHeight(): Promise<bigint> {
-    return this.#ledger.read(({ clock }) => BigInt(clock.heightOf(clock.slot())));
-  }
-
   async rent(): Promise<Rent> {
     return rentExemptLamports;
   }
@@ -104,24 +102,31 @@ class LedgerChain implements LocalChain {
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) => transactions.records(signatures));
+    return this.#ledger.read(({ transactions }) => signatures.map((one) => transactions.kept(one)));
   }
 
-  async getTransaction(signature: Signature): Promise<Uint8Array | null> {
-    return this.#ledger.read(({ transactions }) => transactions.wire(signature));
-  }
-
-  async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
-    const found = this.#ledger.read(({ transactions }) =>
-      transactions.succeededWith(addressBytes(account), sinceMs),
-    );
-    return found.flatMap(({ wire, blockTimeMs }) => {
-      const { signatures, message } = decodeTransaction(wire);
+  async history(
+    account: Address,
+    { sinceMs = 0, limit = Number.POSITIVE_INFINITY, before }: Past,
+  ): Promise<readonly PastTransaction[]> {
+    const [last = null] =
+      before === undefined ? [] : [this.#ledger.read((tables) => tables.transactions.kept(before))];
+    const past: PastTransaction[] = [];
+    for (const { wire, ...kept } of this.#ledger.holding(addressBytes(account), last?.place)) {
+      if (kept.blockTimeMs < sinceMs || past.length >= limit) break;
+      const { message } = decodeTransaction(wire);
       // The bytes of an address may stand in data as well.
-      if (!message.staticKeys.includes(account)) return [];
-      const signature = base58Encode(signatures[0] ?? new Uint8Array());
-      return [{ signature, memo: memosOf(message), blockTimeMs }];
-    });
+      if (!message.staticKeys.includes(account)) continue;
+      const { signature, blockTimeMs, error } = kept;
+      past.push({
+        signature,
+        slot: Number(kept.slot),
+        failed: error !== null,
+        memo: memosOf(message),
+        blockTimeMs,
+      });
+    }
+    return past;
   }
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {

@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
-  NamedTransaction,
+  PastTransaction,
   ProgramCall,
   Signature,
   TokenChange,
@@ -71,10 +71,12 @@ function rentEpoch(value: JsonValue | undefined): bigint {
  */
 function checkAccount(value: JsonValue): void {
   if (value === null) return;
-  const { data, owner, lamports } = object(value, 'an account');
+  const { data, owner, lamports, executable } = object(value, 'an account');
   base64Bytes(data, 'account data');
   addressText(owner, 'an owner');
   u64(lamports, 'a balance');
+  if (typeof executable !== 'boolean')
+    throw new Malformed('a mark of a program that is neither true nor false');
 }
 
 function account(
@@ -99,17 +101,16 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
-    check: (result) => listIn(result, 'accounts', addresses.length).forEach(checkAccount),
+    check: (result) => {
+      listIn(result, 'accounts', addresses.length).forEach(checkAccount);
+      object(object(result, 'a result')['context'], 'a context');
+    },
     read: (answer, result) => {
       const values = listIn(result, 'accounts', addresses.length);
       return inSlot(
         answer,
         answer.value.map((info, at) => info && account(info, values[at])),
       );
-    },
-    words: {
-      context: 'a context that is no object',
-      executable: 'a mark of a program that is neither true nor false',
     },
     slotOf,
   });
@@ -146,19 +147,12 @@ export const rentQuestion = (sizeBytes: number) =>
     read: (lamports) => BigInt(count(lamports, 'a balance')),
   });
 
-/** `getBlockHeight`. */
-export const heightQuestion = (commitment: Commitment = COMMITMENT) =>
-  question({
-    method: 'getBlockHeight',
-    ask: ({ connection }, slot) => connection.getBlockHeight({ commitment, ...from(slot) }),
-    read: (height) => BigInt(count(height, 'a block height')),
-  });
-
 /** `isBlockhashValid`. */
-export const validityQuestion = (blockhash: string, commitment: Commitment = COMMITMENT) =>
+export const validityQuestion = (blockhash: string) =>
   question({
     method: 'isBlockhashValid',
-    ask: ({ connection }, slot) => connection.isBlockhashValid(blockhash, { commitment, ...from(slot) }),
+    ask: ({ connection }, slot) =>
+      connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
     read: (answer) => inSlot(answer, answer.value),
     slotOf,
   });
@@ -265,10 +259,7 @@ export const transactionQuestion = (signature: Signature) =>
 /** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
-/** A past transaction, and whether it succeeded. */
-export type PastEntry = NamedTransaction;
-
-const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastEntry => ({
+const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastTransaction => ({
   signature,
   slot,
   memo,
@@ -276,9 +267,10 @@ const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignature
   failed: readTransactionError(err) !== null,
 });
 
-/** `getSignaturesForAddress`: one page, newest first. */
-export const pastQuestion = (of: Address, before: Signature | undefined, limit = SIGNATURES_PER_PAGE) =>
-  question({
+/** `getSignaturesForAddress`: one page, newest first, of at most so many as are wanted. */
+export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
+  const limit = Math.min(wanted, SIGNATURES_PER_PAGE);
+  return question({
     method: 'getSignaturesForAddress',
     ask: ({ connection, key }, slot) =>
       connection.getSignaturesForAddress(
@@ -292,6 +284,7 @@ export const pastQuestion = (of: Address, before: Signature | undefined, limit =
     },
     read: (entries) => entries.map(pastEntry),
   });
+};
 
 /** `getHealth`, by hand. */
 export const HEALTH_QUESTION = question({
@@ -311,6 +304,6 @@ export const SLOT_QUESTION = question({
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
+  check: (version) => void object(version, 'a version'),
   read: (version) => version['solana-core'],
-  words: { '': 'a version that is no object' },
 });

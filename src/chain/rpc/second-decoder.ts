@@ -7,7 +7,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { readBuffer } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
-import type { ChainReader } from '../chain.js';
+import type { ChainReader, Commitment } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import {
   BATCH,
@@ -135,8 +135,8 @@ export const withSecondDecoder = <Reader extends ChainReader>(
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (name !== 'getAccounts') return typeof member === 'function' ? member.bind(target) : member;
-      return async (addresses: readonly Address[]) => {
-        const states = await target.getAccounts(addresses);
+      return async (addresses: readonly Address[], commitment?: Commitment) => {
+        const states = await target.getAccounts(addresses, commitment);
         if (states.some((state) => state?.owner === SQUADS_PROGRAM)) {
           const sdk = await loadSdk();
           for (const [at, address] of addresses.entries()) {

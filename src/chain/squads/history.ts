@@ -38,23 +38,23 @@ const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !l
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 async function readActs(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   accounts: readonly Address[],
   sinceMs: number,
 ): Promise<Acts | null> {
   const signatures = new Set<Signature>();
   for (const account of accounts)
-    for (const { signature } of await pastOf(history, account, sinceMs)) signatures.add(signature);
+    for (const { signature, failed } of await pastOf(history, account, sinceMs))
+      if (!failed) signatures.add(signature);
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
   const acts: Act[] = [];
   for (const [at, signature] of [...signatures].entries()) {
     const record = looked[at];
-    const wire = await chain.getTransaction(signature);
     // Of a transaction that failed nothing has happened: a node that says both is not believed.
-    if (record == null || record.error != null || wire === null) return null;
-    const own = instructionsOf(wire, record.tableAddresses ?? []);
+    if (record == null || record.error !== null || record.wire === null) return null;
+    const own = instructionsOf(record.wire, record.tableAddresses ?? []);
     if (hidesCalls(record, own)) return null;
     records.set(signature, record);
     const calls = [...own, ...(record.innerCalls ?? [])];
@@ -69,7 +69,7 @@ async function readActs(
 
 /** Not every node answers questions about the past. */
 const pastOf = (history: History, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
-  history.pastOf(account, sinceMs).catch((error: unknown) => {
+  history.history(account, { sinceMs }).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
     throw error;
   });
@@ -154,7 +154,7 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 export async function readPastBatch(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   ref: BatchRef,
   sinceMs = 0,

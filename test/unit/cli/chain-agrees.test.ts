@@ -62,16 +62,17 @@ function chainWith(transactions: readonly Past[]) {
   );
   const chain = {
     getAccounts: async (addresses: readonly string[]) => addresses.map(() => null),
-    getTransaction: async (signature: string) => wires.get(signature) ?? null,
     lookUp: async (signatures: readonly string[]) =>
-      signatures.map((_, at) => ({
+      signatures.map((signature, at) => ({
+        ...{ error: null, wire: wires.get(signature) ?? null },
         logs: transactions[at] === 'called from within' ? [`Program ${SQUADS_PROGRAM} invoke [2]`] : [],
       })),
   } as unknown as ChainReader;
   const history: History = {
-    pastOf: async () =>
+    history: async () =>
       [...wires.keys()].map((signature) => ({
         signature: signature as Signature,
+        ...{ slot: 1, failed: false },
         memo: null,
         blockTimeMs: null,
       })),

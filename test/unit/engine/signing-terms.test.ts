@@ -23,7 +23,7 @@ const chainWith = (fees?: Partial<PriorityFees>): Chain => {
     computeUnitsOf: async () => null,
     ...fees,
   };
-  const chain = { latestBlockhash: async () => recent, ...(fees === undefined ? {} : { priorityFees }) };
+  const chain = { latestBlockhash: async () => recent, fees: fees === undefined ? null : priorityFees };
   return chain as Partial<Chain> as Chain;
 };
 

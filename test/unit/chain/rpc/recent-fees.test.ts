@@ -17,9 +17,7 @@ async function open(methods: object, maxPriorityFeeLamports?: bigint) {
   const node = await stubNode(methods as Parameters<typeof stubNode>[0]);
   const more = maxPriorityFeeLamports === undefined ? {} : { maxPriorityFeeLamports };
   const opened = rpcChain([node.url], more);
-  const { priorityFees } = opened.chain;
-  if (priorityFees === undefined) throw new TypeError('A cluster has prices.');
-  return { ...opened, node, priorityFees };
+  return { ...opened, node, priorityFees: opened.chain.fees };
 }
 
 describe('the price of a compute unit', () => {

@@ -147,7 +147,7 @@ describe('cancelBatch', () => {
       lookUp: async (signatures) => {
         const records = await test.chain.lookUp(signatures);
         return signatures.map((signature, at) =>
-          signature === vote ? { ...failedRecord, signature } : (records[at] ?? null),
+          signature === vote ? { ...failedRecord, signature, wire: null } : (records[at] ?? null),
         );
       },
     });

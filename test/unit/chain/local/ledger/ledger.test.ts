@@ -129,8 +129,8 @@ describe('openLedger', () => {
     });
     expect(again.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
     expect(
-      again.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])[0]),
-    ).toEqual({
+      again.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('one')))),
+    ).toMatchObject({
       innerCalls: [],
       signature: base58Encode(signatureOf('one')),
       slot: BigInt(FIRST_SLOT),
@@ -241,7 +241,7 @@ describe('Ledger.write', () => {
     ).toThrow(RangeError);
     expect(lamportsOf(ledger)).toBe(1n);
     expect(ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
-    expect(ledger.read(({ transactions }) => transactions.wire(base58Encode(signatureOf('two'))))).toBeNull();
+    expect(ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('two'))))).toBeNull();
     ledger.write((draft) => draft.append([landing('three', 3n)]));
     expect(countOf(ledger)).toBe(2);
     ledger.close();
@@ -324,7 +324,7 @@ describe('Ledger.write', () => {
     ledger.write((draft) => draft.append([landing('one', 1n)]));
     database.exec(`UPDATE transactions SET logs = '["' || char(31) || '"]'`);
     const { message } = await unavailable(() =>
-      ledger.read(({ transactions }) => transactions.records([base58Encode(signatureOf('one'))])),
+      ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('one')))),
     );
     expect(message).toContain('is damaged');
     ledger.close();
@@ -348,7 +348,7 @@ describe('Ledger.write', () => {
     expect(first).toEqual({ slot: BigInt(FIRST_SLOT), epoch: 0n, unixTimestamp: 1_000n });
     const timeOf = (name: string) => {
       ledger.write((draft) => draft.append([landing(name, 1n)]));
-      return ledger.read(({ transactions }) => transactions.records([base58Encode(signatureOf(name))]))[0]
+      return ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf(name))))
         ?.blockTimeMs;
     };
     clock.timeMs = 5;
