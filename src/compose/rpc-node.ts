@@ -3,7 +3,7 @@ import { setComputeUnitLimit } from '../chain/compute-budget.js';
 import { type LedgerOptions, openLedger } from '../chain/local/ledger/ledger.js';
 import { createRuntime } from '../chain/local/runtime/runtime.js';
 import { transfer } from '../chain/system.js';
-import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
+import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Airdrop, Cluster, type ClusterParts } from '../rpc-node/cluster.js';
 import { type NodeAddress, startRpcNode } from '../rpc-node/rpc-node.js';
@@ -39,7 +39,7 @@ function airdropsOf(keys: string, treasury: Address): Airdrop {
       transfer({ from: treasury, to, lamports }),
     ];
     const message = compileLegacyMessage({ payer: treasury, instructions, blockhash });
-    return signTransaction(message, [keyring.get(treasury)]).bytes;
+    return encodeTransaction([keyring.get(treasury).signNow(message)], message);
   };
 }
 

@@ -7,13 +7,13 @@ import type { Chain, RecentBlockhash } from '../chain/chain.js';
 import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/compute-budget.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
 import { type InstructionName, instructionName } from '../chain/squads/instructions.js';
-import { compileLegacyMessage } from '../chain/transaction/compile.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {
   DEFAULT_INSTRUCTION_COMPUTE_UNITS,
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
 } from '../chain/transaction/limits.js';
+import { compileLegacyMessage } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 
 /** What a place in a block is worth, as of one time. */

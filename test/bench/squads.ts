@@ -6,8 +6,8 @@ import { loadNative, type NativeSvm } from '../../src/chain/local/vm/native.js';
 import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
 import { burnChecked } from '../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
 import {
@@ -19,6 +19,7 @@ import {
   type Vector,
   type VectorAccount,
 } from '../conformance/squads/vector.js';
+import { signTransaction } from '../support/sign.js';
 import type { BenchRatio } from './ratio.js';
 
 const ROUNDS = 30;

@@ -5,7 +5,7 @@ import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo } from '../../src/chain/memo.js';
 import { transfer } from '../../src/chain/system.js';
-import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
+import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import {
   chainOptions,

@@ -20,9 +20,9 @@ import {
   createRuntime,
   decodeTransaction,
   type ExecutionResult,
+  instructionsOf,
   type Runtime,
   resolveAccounts,
-  resolveInstructions,
   vaultAddress,
 } from './program.js';
 import { Random } from './random.js';
@@ -142,7 +142,7 @@ function vaultProblem(
 ): string | null {
   if (result.error !== null || world.isSpoiled) return null;
   const { message } = decodeTransaction(bytes);
-  const instructions = resolveInstructions(message, resolveAccounts(message, world)) ?? [];
+  const instructions = instructionsOf(message, resolveAccounts(message, world)) ?? [];
   const told = instructions.map(({ program: called, accounts, data }) => ({
     program: called,
     accounts: accounts.map(({ address }) => address),

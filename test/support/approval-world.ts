@@ -10,7 +10,6 @@ import type { Flywheel } from '../../src/chain/flywheel.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import { voteMessage } from '../../src/chain/squads/vote.js';
 import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { partiallySign } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { OpenedService } from '../../src/cli/context.js';
 import type { Service } from '../../src/contract/service.js';
@@ -30,6 +29,7 @@ import {
 } from './batch-on-chain.js';
 import { type TestCliOptions, testCli } from './in-process.js';
 import { namedAddress } from './oracle.js';
+import { partiallySign } from './sign.js';
 import {
   type MintParts,
   mintAccount,

@@ -17,15 +17,13 @@ import {
   initializeMint2,
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
-import {
-  compileV0Message,
-  type SignedTransaction,
-  signTransaction,
-} from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { compileV0Message } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import type { Clock } from '../../src/values/time.js';
+import { signTransaction } from './sign.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_KEY_BYTES = 32;

@@ -1,4 +1,5 @@
 /** The past of a batch as a node tells it when its accounts are closed: what was put into it, voted and executed. */
+
 import type {
   ChainReader,
   History,
@@ -12,12 +13,14 @@ import {
   batchExecuteTransaction,
   proposalApprove,
 } from '../../src/chain/squads/builders.js';
-import { vaultInnerMessage, vaultMessage } from '../../src/chain/squads/message.js';
-import { compileLegacyMessage, partiallySign } from '../../src/chain/transaction/compile.js';
+import { vaultMessage } from '../../src/chain/squads/message.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { compile } from '../../src/chain/transaction/message.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import { batchIndex, multisig, operator, owner, vaultAt } from './batch-on-chain.js';
 import { namedAddress } from './oracle.js';
+import { partiallySign } from './sign.js';
 
 const ref = { multisig, batchIndex };
 const vault = vaultAt.address;
@@ -36,7 +39,7 @@ export function pastOf(inner: readonly (readonly Instruction[])[], executed: num
   for (const member of [owner, operator])
     past.set(`approved by ${member.slice(0, 4)}`, [proposalApprove({ ...ref, member })]);
   inner.slice(0, executed).forEach((instructions, at) => {
-    const message = vaultInnerMessage(vault, instructions);
+    const message = compile(vault, instructions);
     past.set(`executed${at + 1}`, [
       batchExecuteTransaction({ ...ref, ...paid, number: at + 1, vault, message }),
     ]);

@@ -6,11 +6,12 @@ import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,
 } from '../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import { lamportsOf, type TestEngine, type TestProject } from './engine.js';
+import { signTransaction } from './sign.js';
 
 const FEE_LAMPORTS = 5_000n;
 

@@ -6,8 +6,7 @@ import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error
 import { base58Encode } from '../../values/base58.js';
 import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
-import { partiallySign } from '../transaction/compile.js';
-import { decodeTransaction } from '../transaction/wire.js';
+import { decodeTransaction, unsigned } from '../transaction/wire.js';
 import type { NodePool, Voice } from './node-pool.js';
 import { sendQuestion, type Trial, trialQuestion } from './sending-questions.js';
 
@@ -134,7 +133,7 @@ export class Outgoing {
 
   async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
-    const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
+    const [voice] = await this.#pool.ask(trialQuestion(unsigned(messageBytes)), { minContextSlot });
     return (voice as Voice<Trial>).value.refusal;
   }
 

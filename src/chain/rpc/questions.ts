@@ -17,7 +17,7 @@ import type {
   TokenChange,
   TransactionError,
 } from '../chain.js';
-import { verifySignature } from '../transaction/signer.js';
+import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
@@ -207,14 +207,9 @@ export interface FoundTransaction {
 function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8Array {
   const wire = base64Bytes(value, 'a transaction');
   try {
-    const { signatures, message, messageBytes } = decodeTransaction(wire);
-    const [own] = signatures;
-    const isSigned = signatures.every((one, at) => {
-      const signer = message.staticKeys[at];
-      return signer !== undefined && verifySignature(signer, messageBytes, one);
-    });
-    if (own !== undefined && base58Encode(own) === signature)
-      if (isSigned && signatures.length === message.requiredSignatures) return wire;
+    const transaction = decodeTransaction(wire);
+    const [own] = transaction.signatures;
+    if (own !== undefined && base58Encode(own) === signature && isSigned(transaction)) return wire;
   } catch {
     throw new Malformed('bytes that are no transaction');
   }

@@ -3,7 +3,7 @@ import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../fees.js';
-import { partiallySign } from '../transaction/compile.js';
+import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './sending-questions.js';
 
@@ -61,7 +61,7 @@ export class RecentFees implements PriorityFees {
   }
 
   async computeUnitsOf(message: Uint8Array): Promise<number | null> {
-    const trial = trialQuestion(partiallySign(message, []));
+    const trial = trialQuestion(unsigned(message));
     const [voice] = (await this.#pool.ask({ ...trial, isOptional: true }).catch(toNull)) ?? [];
     return voice?.value.refusal === null ? voice.value.computeUnits : null;
   }

@@ -17,7 +17,7 @@ import {
   PROPOSAL,
   VAULT_BATCH_TRANSACTION,
 } from '../squads/accounts.js';
-import type { InnerMessage } from '../squads/message.js';
+import type { Message } from '../transaction/message.js';
 import type { squadsAccounts } from './squads-sdk.js';
 
 type Sdk = typeof squadsAccounts;
@@ -32,11 +32,11 @@ interface Kind {
   theirs(sdk: Sdk, data: Buffer): unknown;
 }
 
-const ourMessage = (message: InnerMessage) => ({
+const ourMessage = (message: Message) => ({
   numSigners: message.signers,
   numWritableSigners: message.writableSigners,
   numWritableNonSigners: message.writableNonSigners,
-  accountKeys: message.keys,
+  accountKeys: message.staticKeys,
   instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
     programIdIndex: programIndex,
     accountIndexes,

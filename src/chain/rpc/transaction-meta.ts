@@ -3,7 +3,8 @@ import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { ProgramCall, TokenChange } from '../chain.js';
-import { decodeTransaction, type WireLookup } from '../transaction/wire.js';
+import type { Lookup } from '../transaction/message.js';
+import { decodeTransaction } from '../transaction/wire.js';
 
 const AMOUNT = /^[0-9]{1,20}$/;
 
@@ -37,7 +38,7 @@ export function tableAddressesOf(meta: JsonObject, wire: Uint8Array): readonly A
 }
 
 /** How many addresses a transaction takes from tables. */
-const count = (lookups: readonly WireLookup[], which: 'writableIndexes' | 'readonlyIndexes'): number =>
+const count = (lookups: readonly Lookup[], which: 'writableIndexes' | 'readonlyIndexes'): number =>
   lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
 
 function addressesIn(value: JsonValue | undefined, length: number): readonly Address[] | undefined {

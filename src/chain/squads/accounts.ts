@@ -18,7 +18,7 @@ import {
   u32,
   u64,
   vec,
-} from './codec.js';
+} from '../codec.js';
 import { storedMessage } from './message.js';
 
 /** Bits of a member's mask; mask 0 is allowed, above {@link ALL_PERMISSIONS} is not. */

@@ -4,11 +4,12 @@ import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
+import type { Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
-import { decodeVaultMessage, type InnerMessage } from './message.js';
+import { decodeVaultMessage } from './message.js';
 
 /** One instruction of the multisig program in a transaction that has landed and succeeded. */
 interface Act {
@@ -119,7 +120,7 @@ interface PastBatchTransaction {
   readonly number: number;
   readonly address: Address;
   /** `null`: malformed. */
-  readonly message: InnerMessage | null;
+  readonly message: Message | null;
   readonly ephemeralSigners: number;
   readonly added: Signature;
   /** `null`: it was not executed. */

@@ -4,9 +4,10 @@ import { setComputeUnitLimit, setLoadedAccountsDataSizeLimit } from '../../chain
 import { memo, proofMemoText } from '../../chain/memo.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BurnIntent, BurnRecord, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
@@ -99,7 +100,7 @@ export async function signBurns(
 ): Promise<readonly SignedBurn[]> {
   const messages = burns.map((terms) => burnMessage(token, terms, signing));
   const { lastValidBlockHeight } = signing;
-  return (await signTransactions(messages, burnWallet)).map(({ signature, bytes }) => ({
+  return (await sign(messages, [burnWallet])).map(({ signature, bytes }) => ({
     signature,
     transaction: bytes,
     lastValidBlockHeight,

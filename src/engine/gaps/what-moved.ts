@@ -59,7 +59,7 @@ export async function whatMoved(
       `The chain lists the transaction ${signature}, and has it not.`,
     );
   const { message } = decodeTransaction(record.wire);
-  const signers = message.staticKeys.slice(0, message.requiredSignatures);
+  const signers = message.staticKeys.slice(0, message.signers);
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
   if (record.error !== null) return undefined;

@@ -1,6 +1,6 @@
 /** Methods that try transactions out, price them and take them in. */
 import { feeOf } from '../../chain/compute-budget.js';
-import { verifySignature } from '../../chain/transaction/signer.js';
+import { isSigned } from '../../chain/transaction/sign.js';
 import {
   decodeMessage,
   decodeTransaction,
@@ -47,7 +47,7 @@ function readSent(text: string, encoding: unknown): Sent {
     );
   const wire = readWire(bytes);
   const [first] = wire.signatures;
-  if (first === undefined || wire.signatures.length !== wire.message.requiredSignatures)
+  if (first === undefined || wire.signatures.length !== wire.message.signers)
     throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
   return { bytes, wire, signature: base58Encode(first) };
 }
@@ -59,12 +59,6 @@ function readWire(bytes: Uint8Array): WireTransaction {
     throw invalidParams('failed to deserialize solana_transaction::versioned::VersionedTransaction');
   }
 }
-
-const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
-  signatures.every((signature, index) => {
-    const signer = message.staticKeys[index];
-    return signer !== undefined && verifySignature(signer, messageBytes, signature);
-  });
 
 const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, landed: false };
 const refused = (error: string): Run => ({ ...NOT_RUN, error: { kind: 'transaction', error } });

@@ -72,14 +72,14 @@ function metaJson(landed: Landed, message: WireMessage, names: readonly AccountM
 const indexes = (bytes: ReadonlyBytes): readonly number[] => [...bytes];
 
 function messageJson({ signatures, message }: WireTransaction): object {
-  const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, blockhash, lookups } = message;
+  const { signers, writableSigners, writableNonSigners, staticKeys, blockhash, lookups } = message;
   return {
     signatures: signatures.map(base58Encode),
     message: {
       header: {
-        numRequiredSignatures: requiredSignatures,
-        numReadonlySignedAccounts: readonlySigned,
-        numReadonlyUnsignedAccounts: readonlyUnsigned,
+        numRequiredSignatures: signers,
+        numReadonlySignedAccounts: signers - writableSigners,
+        numReadonlyUnsignedAccounts: staticKeys.length - signers - writableNonSigners,
       },
       accountKeys: staticKeys,
       recentBlockhash: base58Encode(blockhash),

@@ -11,13 +11,14 @@ import {
 import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
 import { vaultMessage } from '../../../src/chain/squads/message.js';
-import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import type { Uuid } from '../../../src/values/ids.js';
 import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
+import { signTransaction } from '../../support/sign.js';
 
 const signer = createKeypairSigner(generateKeypair());
 const create = batchCreate({

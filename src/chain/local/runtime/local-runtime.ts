@@ -9,13 +9,14 @@ import type { TransactionError } from '../../chain.js';
 import { budgetOf } from '../../compute-budget.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
+import { instructionsOf } from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import type { NativeProgram } from './invocation.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { Overlay } from './overlay.js';
-import { resolveAccounts, resolveInstructions } from './resolve.js';
+import { resolveAccounts } from './resolve.js';
 
 const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
 
@@ -164,7 +165,7 @@ export class LocalRuntime implements Runtime {
     const accounts = resolveAccounts(wire.message, source);
     const prepared: Prepared = { accounts, source, clock };
     this.#vm.setClock(clock);
-    const instructions = resolveInstructions(wire.message, accounts) ?? [];
+    const instructions = instructionsOf(wire.message, accounts) ?? [];
     const native = instructions.some(({ program }) => this.#native.has(program));
     // One that cannot get past its native instruction depends on what decides about its start, and on nothing else.
     const named = native

@@ -3,18 +3,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Commitment } from '../../../../src/chain/chain.js';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
 import { memo } from '../../../../src/chain/memo.js';
-import {
-  compileLegacyMessage,
-  partiallySign,
-  signTransaction,
-} from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+import { compileLegacyMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { settle } from '../../../../src/engine/settle/settle.js';
 import { FREE_LEASE } from '../../../support/doubles.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, hangUp, inContext, type StubNode, stated, stubNode } from '../../../support/rpc-stub.js';
+import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 

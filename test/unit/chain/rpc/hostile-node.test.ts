@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
-import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, result, says, stubNode, wireAccount } from '../../../support/rpc-stub.js';
+import { signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 

@@ -1,7 +1,7 @@
 /** Prices of compute units, as nodes tell them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
-import { compileLegacyMessage } from '../../../../src/chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, says, stated, stubNode } from '../../../support/rpc-stub.js';

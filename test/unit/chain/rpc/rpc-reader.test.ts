@@ -6,19 +6,18 @@ import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { readTransactionError } from '../../../../src/chain/rpc/transaction-error.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import {
   compileLegacyMessage,
   compileV0Message,
-  partiallySign,
-  signTransaction,
-} from '../../../../src/chain/transaction/compile.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+  decodeTransaction,
+} from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { type ReadonlyBytes, readBuffer } from '../../../../src/values/bytes.js';
 import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
+import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 type Params = readonly unknown[];
 /** What the node answers to a method: a result from its parameters. */

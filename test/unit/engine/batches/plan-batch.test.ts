@@ -11,8 +11,8 @@ import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,
 } from '../../../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/wire.js';
 import {
   executeTransactions,
   type PipelinePlan,

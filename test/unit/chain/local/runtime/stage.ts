@@ -2,14 +2,15 @@ import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/a
 import type { NativeProgram } from '../../../../../src/chain/local/runtime/invocation.js';
 import { type ExecutionResult, LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
-import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
 import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../../src/values/address.js';
+import { signTransaction } from '../../../../support/sign.js';
 
 export const NO_BLOCKHASH = '11111111111111111111111111111111';
 export const CLOCK = { slot: 5n, epoch: 0n, unixTimestamp: 1_700_000_000n };

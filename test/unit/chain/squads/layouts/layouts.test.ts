@@ -1,6 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
+import { encode, tryDecode } from '../../../../../src/chain/codec.js';
 import {
   ACCOUNT_SIZE,
   type AccountLayout,
@@ -14,7 +15,6 @@ import {
   VAULT_TRANSACTION,
 } from '../../../../../src/chain/squads/accounts.js';
 import * as addresses from '../../../../../src/chain/squads/addresses.js';
-import { encode, tryDecode } from '../../../../../src/chain/squads/codec.js';
 import { isOnCurve } from '../../../../../src/chain/squads/curve.js';
 import {
   decodeArguments,
@@ -113,7 +113,7 @@ describe('message layouts', () => {
       expect(encode(storedMessage, message)).toHaveLength(storedMessageSize(message));
       expect(tryDecode(argumentMessage, argument)).toEqual(message);
       const [theirs] = sqds.types.transactionMessageBeet.deserialize(Buffer.from(argument));
-      expect(theirs.accountKeys.map((key) => key.toBase58())).toEqual(message.keys);
+      expect(theirs.accountKeys.map((key) => key.toBase58())).toEqual(message.staticKeys);
       expect(theirs.instructions.map((one) => [one.programIdIndex, ...one.data])).toEqual(
         message.instructions.map((one) => [one.programIndex, ...one.data]),
       );
