@@ -1,7 +1,7 @@
 /** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
 import { setComputeUnitLimit } from '../chain/compute-budget.js';
 import { type LedgerOptions, openLedger } from '../chain/local/ledger/ledger.js';
-import { createRuntime } from '../chain/local/runtime/runtime.js';
+import { Runtime } from '../chain/local/runtime/runtime.js';
 import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -66,7 +66,7 @@ export async function openClusterParts(
     };
     if (genesis === ledger.genesis) {
       const program = squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
-      return { ledger, runtime: createRuntime(program), airdrop: airdropsOf(files.keys, treasury), close };
+      return { ledger, runtime: new Runtime(program), airdrop: airdropsOf(files.keys, treasury), close };
     }
     ledger.close();
     throw new FlywheelError(

@@ -1,7 +1,7 @@
 /** One call of a method: its parameters as they came, read one by one, and the state of the chain that it sees. */
 import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
-import type { AccountSource } from '../chain/local/runtime/local-runtime.js';
+import type { AccountSource } from '../chain/local/vm/vm.js';
 import { type Address, isAddress } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import type { JsonValue } from '../values/canonical-json.js';

@@ -1,14 +1,14 @@
 /** The chain as a node shows it: what was sent is in the newest block at once, and blocks become confirmed and final. */
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
-import { Admission } from '../chain/local/ledger/admission.js';
 import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
 import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js';
-import { type Envelope, readEnvelope } from '../chain/local/ledger/envelope.js';
 import type { Ledger } from '../chain/local/ledger/ledger.js';
 import type { KeptTransaction } from '../chain/local/ledger/transaction-table.js';
-import type { AccountSource, ExecutionResult, Runtime } from '../chain/local/runtime/local-runtime.js';
+import type { ExecutionResult } from '../chain/local/runtime/execution.js';
 import { resolveAccounts } from '../chain/local/runtime/resolve.js';
+import type { Runtime } from '../chain/local/runtime/runtime.js';
+import type { AccountSource } from '../chain/local/vm/vm.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
 import type { AccountMeta } from '../chain/transaction/instruction.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
@@ -176,7 +176,7 @@ export class Cluster {
     const slot = this.newestSlot();
     this.#tellSlots([wire], slot);
     const clock = runtimeClock(slot, this.timeMs(slot));
-    const touched = this.#touched(readEnvelope(wire), source);
+    const touched = this.#touched(wire, source);
     return runOf(this.#parts.runtime.execute(wire, source, clock, { verifySignatures }), touched);
   }
 
@@ -200,15 +200,13 @@ export class Cluster {
       transactions.map(({ wire }) => wire),
       this.newestSlot(),
     );
-    const envelopes = transactions.map(({ wire }) => readEnvelope(wire));
-    const runs = this.#parts.ledger.write((draft) => {
-      const admission = new Admission(draft, this.#parts.runtime);
-      return envelopes.map((envelope) => {
-        const touched = this.#touched(envelope, draft);
-        const execution = admission.land(envelope);
-        return execution && runOf(execution, touched);
-      });
-    });
+    const runs = this.#parts.ledger.write((draft) =>
+      transactions.map(({ wire }) => {
+        const touched = this.#touched(wire, draft);
+        const result = draft.land(wire, this.#parts.runtime);
+        return result && runOf(result, touched);
+      }),
+    );
     for (const [at, { signature }] of transactions.entries())
       if (runs[at]?.landed === true) this.#remember(signature, runs[at]);
     return transactions.filter((_, at) => runs[at]?.landed === false);
@@ -219,8 +217,8 @@ export class Cluster {
   }
 
   /** The accounts that a transaction names, as they are before it runs. */
-  #touched({ wire, flaw }: Envelope, source: AccountSource) {
-    return (flaw === null ? this.named(wire, source) : []).map((meta) => ({
+  #touched(wire: Uint8Array, source: AccountSource) {
+    return this.named(wire, source).map((meta) => ({
       ...meta,
       before: source.get(meta.address) ?? (meta.writable ? null : this.builtIn(meta.address)),
     }));

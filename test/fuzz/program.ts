@@ -1,19 +1,16 @@
 /** All that the fuzzer takes of the program. Whoever moves a file of `src` changes this one and no other here. */
 export { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../src/chain/account.js';
 export { encode } from '../../src/chain/codec.js';
+export type { ExecutionResult } from '../../src/chain/local/runtime/execution.js';
 export { resolveAccounts, tableEntry } from '../../src/chain/local/runtime/resolve.js';
-export {
-  createRuntime,
-  type ExecutionResult,
-  type Runtime,
-  type RuntimeClock,
-} from '../../src/chain/local/runtime/runtime.js';
+export { Runtime } from '../../src/chain/local/runtime/runtime.js';
 export { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
 export {
   INSTRUCTION_ERROR_SENTENCES,
   INSTRUCTION_ERRORS,
   TRANSACTION_ERRORS,
 } from '../../src/chain/local/vm/errors.js';
+export type { RuntimeClock } from '../../src/chain/local/vm/vm.js';
 export {
   ADDRESS_LOOKUP_TABLE_PROGRAM,
   ASSOCIATED_TOKEN_PROGRAM,

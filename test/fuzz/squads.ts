@@ -17,11 +17,10 @@ import { losers, problemOf } from './invariants.js';
 import { knownDifference } from './known-differences.js';
 import {
   type AccountState,
-  createRuntime,
   decodeTransaction,
   type ExecutionResult,
   instructionsOf,
-  type Runtime,
+  Runtime,
   resolveAccounts,
   vaultAddress,
 } from './program.js';
@@ -37,9 +36,9 @@ const seconds = Number(process.env['FUZZ_SECONDS'] ?? 60);
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const folder = process.env['FUZZ_FOUND_DIR'] ?? 'test/fuzz/found';
 
-const native = createRuntime();
+const native = new Runtime();
 const nativeRun = createRun(null);
-const real = REAL_PROGRAM === null ? null : createRuntime({ squadsProgram: REAL_PROGRAM });
+const real = REAL_PROGRAM === null ? null : new Runtime({ squadsProgram: REAL_PROGRAM });
 const ends = new Map<string, number>();
 
 const fromState = (state: AccountState | null): VectorAccount | null =>

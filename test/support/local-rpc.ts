@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLedger } from '../../src/chain/local/ledger/ledger.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
-import { createRuntime } from '../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { transfer } from '../../src/chain/system.js';
 import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
@@ -122,7 +122,7 @@ async function partsOf(
   const ledger = await openLedger({ path, ...slots, create: false, genesis: { accounts: [] } });
   return {
     ledger,
-    runtime: createRuntime(squads),
+    runtime: new Runtime(squads),
     airdrop: (to, lamports, blockhash) =>
       signedWith(blockhash, [treasury], [transfer({ from: treasury.address, to, lamports })]).bytes,
     close: () => ledger.close(),

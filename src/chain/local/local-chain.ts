@@ -23,10 +23,8 @@ import {
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { Admission } from './ledger/admission.js';
-import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
-import type { Runtime } from './runtime/local-runtime.js';
+import type { Runtime } from './runtime/runtime.js';
 
 /** Where the ledger lies, what it begins with, and which Squads program runs. */
 export interface LocalChainOptions extends LedgerOptions {
@@ -132,11 +130,13 @@ class LedgerChain implements LocalChain {
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
     if (transactions.length === 0) return [];
     const runtime = await this.#ready();
-    const envelopes = transactions.map(readEnvelope);
-    return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime);
-      return envelopes.map((envelope, index) => admission.admit(envelope, index));
-    });
+    return this.#ledger.write((draft) =>
+      transactions.map((wire, index) => {
+        const result = draft.land(wire, runtime);
+        if (result === null || result.landed || result.error === null) return null;
+        return { index, error: result.error, logs: result.logs };
+      }),
+    );
   }
 
   async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt> {
@@ -148,12 +148,10 @@ class LedgerChain implements LocalChain {
     }
     if (bundles.length === 0) return [];
     const runtime = await this.#ready();
-    const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime);
       const receipt: (Rejection | null)[] = [];
-      for (const bundle of envelopes) {
-        const rejected = admission.admitBundle(bundle);
+      for (const bundle of bundles) {
+        const rejected = draft.landWhole(bundle, runtime);
         receipt.push(rejected);
         if (rejected !== null) break;
       }
@@ -189,8 +187,8 @@ export async function openLocalChain(options: LocalChainOptions): Promise<LocalC
   const { squadsProgram } = options;
   const program = squadsProgram === undefined ? {} : { squadsProgram };
   const load = async (): Promise<Runtime> => {
-    const { createRuntime } = await import('./runtime/runtime.js');
-    return createRuntime(program);
+    const { Runtime } = await import('./runtime/runtime.js');
+    return new Runtime(program);
   };
   return new LedgerChain(ledger, load);
 }

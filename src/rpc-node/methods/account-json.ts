@@ -1,6 +1,6 @@
 /** An account as a node shows it. */
 import type { AccountState } from '../../chain/account.js';
-import type { AccountSource } from '../../chain/local/runtime/local-runtime.js';
+import type { AccountSource } from '../../chain/local/vm/vm.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';

@@ -3,7 +3,7 @@
  * They are planned beforehand, and nobody checks, shows or keeps anything.
  */
 import type { AccountState } from '../../../src/chain/account.js';
-import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/signer.js';
@@ -39,7 +39,7 @@ const CLOCK = { slot: 1n, epoch: 0n, unixTimestamp: 1n };
 
 /** What runs a transaction and keeps what it changes. */
 function machine({ blockhash, accounts }: BareBatch) {
-  const runtime = createRuntime();
+  const runtime = new Runtime();
   const states = new Map<Address, AccountState | null>();
   for (const { address, owner, ...account } of accounts)
     states.set(address, {

@@ -4,21 +4,16 @@ import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file
 import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
-import type { AccountState } from '../../account.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
+import type { ExecutionResult } from '../runtime/execution.js';
 import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
-export interface Landing {
+export interface Landing extends Omit<ExecutionResult, 'landed'> {
   /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
-  readonly error: TransactionError | null;
-  readonly changes: ReadonlyMap<Address, AccountState | null>;
-  readonly logs: readonly string[];
-  readonly feeLamports: bigint;
-  readonly computeUnits: bigint;
 }
 
 /** A block that a transaction lands in. */

@@ -1,6 +1,7 @@
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
 import type { NativeProgram } from '../../../../../src/chain/local/runtime/invocation.js';
-import { type ExecutionResult, LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
+import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
 import {
@@ -28,7 +29,7 @@ export class Stage {
   readonly accounts = new Map<Address, AccountState>();
   readonly payer: KeypairSigner;
   program: NativeProgram = () => {};
-  readonly runtime = new LocalRuntime({
+  readonly runtime = new Runtime({
     nativePrograms: new Map([[SQUADS_PROGRAM, (invocation) => this.program(invocation)]]),
   });
 

@@ -4,7 +4,7 @@ import { generated } from '@sqds/multisig';
 import { afterAll, describe, expect, it } from 'vitest';
 import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
-import { createRuntime } from '../../../../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
 import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
@@ -28,7 +28,7 @@ const known = Object.entries(generated).flatMap(([name, value]) =>
 const missing = known.filter(([name]) => !(name in INSTRUCTIONS));
 const present = known.filter(([name]) => name in INSTRUCTIONS);
 
-const runtime = createRuntime();
+const runtime = new Runtime();
 const payer = namedSigner('payer');
 
 /** Calls the program with nothing but an identifier. */
