@@ -197,12 +197,8 @@ export type Commitment = 'confirmed' | 'finalized';
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
-/** A transaction that was seen to land. */
-export interface Landing {
-  readonly signature: Signature;
-  /** In which it landed. */
-  readonly slot: bigint;
-}
+/** A transaction that was seen to land in a slot. */
+export type Seen = Pick<TransactionRecord, 'signature' | 'slot'>;
 
 /** What has become of a landing: no fork can take it back, one still may, or one has. */
 export type Finality = 'final' | 'waiting' | 'undone';
@@ -233,7 +229,7 @@ export interface Chain extends ChainReader, History {
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
 
   /** Whether landings have become final, in order. `undone` is a proof: the transaction is not there, and may land once more. */
-  finality(landings: readonly Landing[]): Promise<readonly Finality[]>;
+  finality(landings: readonly Seen[]): Promise<readonly Finality[]>;
 
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its

@@ -6,7 +6,7 @@ import { transfer } from '../chain/system.js';
 import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Airdrop, Cluster, type ClusterParts } from '../rpc-node/cluster.js';
-import { type NodeAddress, startRpcNode } from '../rpc-node/rpc-node.js';
+import { type ListenAddress, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
 import { shareDataDirectory } from './data-lock.js';
@@ -83,7 +83,7 @@ export async function openClusterParts(
 export async function startRpcOverLedger(
   { clock, io }: Ambient,
   settings: Settings,
-  address: NodeAddress,
+  address: ListenAddress,
 ): Promise<RunningRpc> {
   const cluster = new Cluster(await openClusterParts(settings.dataDir.value, { clock }));
   const onFailure = (error: unknown): void => void io.stderr.write(`${messageOf(error)}\n`);

@@ -5,7 +5,7 @@ import type { AccountSource } from '../chain/local/vm/vm.js';
 import { type Address, isAddress } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { type Cluster, COMMITMENTS, type Commitment, type Landed } from './cluster.js';
+import { type Cluster, type Landed, LEVELS, type Level } from './cluster.js';
 import { contextSlotNotReached, invalidParams } from './rpc-error.js';
 
 /** The options object that most methods take last. */
@@ -19,7 +19,7 @@ export class View implements AccountSource {
   readonly cluster: Cluster;
   readonly slot: number;
 
-  constructor(cluster: Cluster, commitment: Commitment) {
+  constructor(cluster: Cluster, commitment: Level) {
     this.cluster = cluster;
     this.slot = cluster.slotOf(commitment);
   }
@@ -46,7 +46,7 @@ export class View implements AccountSource {
   }
 
   /** How sure a block is. */
-  commitmentOf(slot: number): Commitment {
+  levelOf(slot: number): Level {
     return (
       (['finalized', 'confirmed'] as const).find((level) => slot <= this.cluster.slotOf(level)) ?? 'processed'
     );
@@ -98,15 +98,15 @@ export class Call {
   }
 
   /** The state at a level. @throws RpcError -32016 when it is older than the options ask for. */
-  view(options: Options, otherwise?: Commitment): View {
-    const view = this.viewAt(commitmentOf(options, otherwise));
+  view(options: Options, otherwise?: Level): View {
+    const view = this.viewAt(levelOf(options, otherwise));
     const { minContextSlot } = options;
     if (minContextSlot !== undefined && minContextSlot !== null)
       if (view.slot < readCount(minContextSlot, 'a slot')) throw contextSlotNotReached(view.slot);
     return view;
   }
 
-  viewAt(commitment: Commitment): View {
+  viewAt(commitment: Level): View {
     return new View(this.cluster, commitment);
   }
 }
@@ -135,9 +135,9 @@ export function readCount(value: JsonValue | undefined, what: string): number {
 }
 
 /** The level of commitment that is asked for. @throws RpcError */
-export function commitmentOf({ commitment }: Options, otherwise: Commitment = 'finalized'): Commitment {
+export function levelOf({ commitment }: Options, otherwise: Level = 'finalized'): Level {
   if (commitment === undefined || commitment === null) return otherwise;
-  const found = COMMITMENTS.find((name) => name === commitment);
+  const found = LEVELS.find((name) => name === commitment);
   if (found === undefined) throw invalidParams('Invalid params: unknown commitment.');
   return found;
 }

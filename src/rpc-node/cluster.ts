@@ -17,9 +17,9 @@ import { base58Decode, base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
 /** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
-export type Commitment = 'processed' | 'confirmed' | 'finalized';
+export type Level = 'processed' | 'confirmed' | 'finalized';
 
-export const COMMITMENTS = ['processed', 'confirmed', 'finalized'] as const satisfies readonly Commitment[];
+export const LEVELS = ['processed', 'confirmed', 'finalized'] as const satisfies readonly Level[];
 
 /** What running a transaction did; its accounts in the order of the message: static keys, writable looked-up, readonly looked-up. */
 export interface Run extends Omit<ExecutionResult, 'changes'> {
@@ -64,7 +64,7 @@ export interface ClusterParts {
 }
 
 /** Slots after which a block is at a level. */
-const LAGS: Readonly<Record<Commitment, number>> = { processed: 0, confirmed: 2, finalized: 31 };
+const LAGS: Readonly<Record<Level, number>> = { processed: 0, confirmed: 2, finalized: 31 };
 /** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
 const MAX_RECENT_SLOTS = 512;
 /** Runs that are remembered at most. */
@@ -106,7 +106,7 @@ export class Cluster {
   }
 
   /** The newest slot at a level. */
-  slotOf(commitment: Commitment): number {
+  slotOf(commitment: Level): number {
     return Math.max(FIRST_SLOT, this.newestSlot() - LAGS[commitment]);
   }
 

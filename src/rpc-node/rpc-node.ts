@@ -9,7 +9,7 @@ import { answersOf, readAsked } from './json-rpc.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** A node that listens. */
-export interface RpcNode {
+export interface ListeningNode {
   /** Addresses to be dialled. */
   readonly url: string;
   readonly webSocketUrl: string;
@@ -20,7 +20,7 @@ export interface RpcNode {
 }
 
 /** Where a node listens. */
-export interface NodeAddress {
+export interface ListenAddress {
   readonly host: string;
   /** 0 takes a free one; subscriptions are served there and at the next one. */
   readonly port: number;
@@ -53,7 +53,7 @@ async function createApp(handle: BodyHandler): Promise<FastifyInstance> {
 const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
 
 /** Takes a port and the one after it; any two for port 0. @throws `ERR_CONFIG_INVALID` when they cannot be had. */
-async function listen(handle: BodyHandler, { host, port: wanted }: NodeAddress) {
+async function listen(handle: BodyHandler, { host, port: wanted }: ListenAddress) {
   for (let tries = 1; ; tries += 1) {
     const port = wanted === 0 ? randomInt(...ANY_PORTS) : wanted;
     const app = await createApp(handle);
@@ -88,12 +88,12 @@ async function listen(handle: BodyHandler, { host, port: wanted }: NodeAddress) 
 export async function startRpcNode(
   cluster: Cluster,
   onFailure: (error: unknown) => void,
-  address: NodeAddress,
+  address: ListenAddress,
   handle: BodyHandler = async (text, reply) => {
     const answer = await answersOf(cluster, readAsked(text), onFailure);
     await (answer === '' ? reply.code(204).send() : reply.type('application/json').send(answer));
   },
-): Promise<RpcNode> {
+): Promise<ListeningNode> {
   const { app, sockets, port } = await listen(handle, address);
   const subscriptions = new Subscriptions(cluster, onFailure);
   for (const server of [app.server, sockets])

@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type AccountState, EMPTY_ACCOUNT } from '../chain/account.js';
 import { sameBytes } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { Call, commitmentOf } from './call.js';
+import { Call, levelOf } from './call.js';
 import type { Cluster } from './cluster.js';
 import { answerText, readAsked, toJson } from './json-rpc.js';
 import { accountJson, dataTerms } from './methods/account-json.js';
@@ -45,7 +45,7 @@ function account(call: Call): Watch {
   const address = call.address(0);
   const options = call.options(1);
   const terms = dataTerms(options);
-  const commitment = commitmentOf(options);
+  const commitment = levelOf(options);
   let known = call.viewAt(commitment).get(address);
   return () => {
     const view = call.viewAt(commitment);
@@ -58,7 +58,7 @@ function account(call: Call): Watch {
 
 function signature(call: Call): Watch {
   const wanted = requireSignature(call.text(0, 'a signature'));
-  const commitment = commitmentOf(call.options(1));
+  const commitment = levelOf(call.options(1));
   return () => {
     const { slot } = call.viewAt(commitment);
     const landed = call.cluster.find(wanted, slot);

@@ -20,13 +20,13 @@ import {
   type VaultBatchTransaction,
 } from '../../src/chain/squads/accounts.js';
 import {
+  associatedTokenAddress,
   batchTransactionAddress,
   multisigAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
 } from '../../src/chain/squads/addresses.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { compile } from '../../src/chain/transaction/message.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';

@@ -8,9 +8,9 @@ import type { Chain } from '../../src/chain/chain.js';
 import { localGenesis } from '../../src/chain/local/ledger/genesis.js';
 import type { LocalChainOptions } from '../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { createAccount } from '../../src/chain/system.js';
 import { decodeMint, decodeTokenAccount, MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,

@@ -7,7 +7,7 @@ import { Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { transfer } from '../../src/chain/system.js';
 import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
-import { type RpcNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
@@ -26,13 +26,13 @@ export interface TestNodeOptions extends SlotTerms {
   readonly port?: number;
 }
 
-export interface PlainNode extends RpcNode {
+export interface PlainNode extends ListeningNode {
   readonly cluster: Cluster;
   readonly directory: string;
   readonly failures: readonly unknown[];
 }
 
-export interface TestNode extends RpcNode {
+export interface TestNode extends ListeningNode {
   readonly cluster: TestCluster;
   readonly faults: Faults;
   readonly directory: string;
@@ -43,7 +43,7 @@ export interface TestNode extends RpcNode {
   settle(): void;
 }
 
-const nodes = new Set<RpcNode>();
+const nodes = new Set<ListeningNode>();
 
 /** Ends every node that a test has started and not closed. */
 export async function closeTestNodes(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Tokens and SOL that move past the service: from the treasury, from strangers, out of wallets that must run dry. */
 import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { transfer } from '../../src/chain/system.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,

@@ -9,11 +9,10 @@ import { type Chain, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/c
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { ALL_PERMISSIONS } from '../../src/chain/squads/accounts.js';
-import { multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
+import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../src/chain/squads/builders.js';
 import { createAccount, transfer } from '../../src/chain/system.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,

@@ -7,12 +7,12 @@ import { type AccountState, type Rent, rentExemptLamports } from '../account.js'
 import {
   type Chain,
   type Finality,
-  type Landing,
   MAX_BUNDLE_TRANSACTIONS,
   type Past,
   type PastTransaction,
   type RecentBlockhash,
   type Rejection,
+  type Seen,
   type Signature,
   type Sought,
   type SubmitReceipt,
@@ -90,7 +90,7 @@ class LedgerChain implements LocalChain {
   }
 
   /** There are no forks here. */
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
+  async finality(landings: readonly Seen[]): Promise<readonly Finality[]> {
     return landings.map(() => 'final');
   }
 

@@ -13,7 +13,7 @@ import {
   type Commitment,
   type Finality,
   hasExpired,
-  type Landing,
+  type Seen,
   type Signature,
   type Sought,
   type SubmitReceipt,
@@ -143,10 +143,10 @@ export class ClusterChain extends RpcReader implements Chain {
     return traces;
   }
 
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
+  async finality(landings: readonly Seen[]): Promise<readonly Finality[]> {
     const { slot: finalizedSlot } = await this.#lastFinalized(this.pollMs);
     const due = landings.filter(({ slot }) => slot <= BigInt(finalizedSlot));
-    const found = new Map<Landing, Finality>();
+    const found = new Map<Seen, Finality>();
     for (const chunk of chunks(due, MAX_SIGNATURES_PER_CALL)) {
       const heard = await this.#statuses(chunk);
       for (const [index, landing] of chunk.entries())
@@ -213,7 +213,7 @@ export class ClusterChain extends RpcReader implements Chain {
   }
 
   /** Undone is what no node finds that has seen a finalized state beyond its slot, and keeps that slot. */
-  async #finalityOf({ slot }: Landing, heard: readonly Heard[]): Promise<Finality> {
+  async #finalityOf({ slot }: Seen, heard: readonly Heard[]): Promise<Finality> {
     if (isFinalForAll(heard)) return 'final';
     if (heard.some(({ seen }) => seen !== null)) return 'waiting';
     for (const { node } of heard) {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
-import { isOnCurve } from './curve.js';
+import { isCurvePoint } from './curve.js';
 
 /** An address and the bump that takes it off the curve. */
 export interface DerivedAddress {
@@ -54,7 +54,7 @@ export function deriveWithBump(
   const known = withBump.get(name);
   if (known !== undefined) return known;
   const bytes = bumpHasher(seeds.parts(), program)(bump);
-  return keep(withBump, name, isOnCurve(bytes) ? null : addressFromBytes(bytes));
+  return keep(withBump, name, isCurvePoint(bytes) ? null : addressFromBytes(bytes));
 }
 
 /** The address of these seeds with the highest bump that works: the canonical one. */
@@ -66,7 +66,7 @@ export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): Derived
   let bump = MAX_BUMP;
   let bytes = hashWith(bump);
   // Half of all hashes are off the curve, so that none of 256 is cannot happen.
-  while (isOnCurve(bytes)) {
+  while (isCurvePoint(bytes)) {
     bump -= 1;
     bytes = hashWith(bump);
   }

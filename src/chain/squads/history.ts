@@ -76,13 +76,13 @@ const pastOf = (history: History, account: Address, sinceMs: number): Promise<re
   });
 
 /** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
-interface Instruction {
+interface Call {
   readonly program: Address | undefined;
   readonly accounts: readonly (Address | undefined)[];
   readonly data: ReadonlyBytes;
 }
 
-function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Instruction[] {
+function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Call[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const keys = [...staticKeys, ...tableAddresses];
   return instructions.map(({ programIndex, accountIndexes, data }) => ({
@@ -97,16 +97,16 @@ function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): r
  * more; else the logs alone tell it, and where they are cut, a program that was not given the multisig program cannot have
  * called it.
  */
-function hidesCalls(record: TransactionRecord, instructions: readonly Instruction[]): boolean {
+function hidesCalls(record: TransactionRecord, instructions: readonly Call[]): boolean {
   const told = record.logs.filter((line) => INNER_CALL.test(line)).length;
   if (record.innerCalls !== undefined)
     return told > record.innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).length;
-  const mayCall = ({ accounts }: Instruction): boolean =>
+  const mayCall = ({ accounts }: Call): boolean =>
     accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined);
   return told > 0 || (!areWhole(record) && instructions.some(mayCall));
 }
 
-function actOf({ accounts, data }: Instruction, signature: Signature): Act | undefined {
+function actOf({ accounts, data }: Call, signature: Signature): Act | undefined {
   const name = instructionName(data);
   if (name === undefined) return undefined;
   const roles = Object.keys(INSTRUCTIONS[name].accounts);

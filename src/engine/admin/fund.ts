@@ -1,8 +1,8 @@
 /** Funding from the local treasury: SOL, and tokens of the registered mint. */
 import { tokenProgramAddress } from '../../chain/programs.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import { transfer } from '../../chain/system.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { sign } from '../../chain/transaction/sign.js';

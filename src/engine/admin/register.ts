@@ -2,11 +2,10 @@
 import { rentExemptLamports } from '../../chain/account.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
-import { multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
+import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAccount, transfer } from '../../chain/system.js';
 import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,

@@ -11,6 +11,7 @@ import { encode } from '../../chain/codec.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
   batchAddTransaction,
   batchCreate,
@@ -24,7 +25,6 @@ import {
   storedMessageSize,
   vaultMessageInstructions,
 } from '../../chain/squads/message.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import {
   MAX_INSTRUCTION_TRACE,

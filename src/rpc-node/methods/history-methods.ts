@@ -3,15 +3,7 @@ import { memosOf } from '../../chain/memo.js';
 import { decodeTransaction, SIGNATURE_BYTES } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import {
-  type Call,
-  commitmentOf,
-  inContext,
-  type Methods,
-  type Options,
-  readCount,
-  type View,
-} from '../call.js';
+import { type Call, inContext, levelOf, type Methods, type Options, readCount, type View } from '../call.js';
 import type { Landed } from '../cluster.js';
 import { errorJson, invalidParams } from '../rpc-error.js';
 import { type TransactionTerms, transactionJson } from './transaction-json.js';
@@ -37,7 +29,7 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
   if (!history && landed.slot <= view.slot - RECENT_SLOTS) return null;
-  const confirmationStatus = view.commitmentOf(landed.slot);
+  const confirmationStatus = view.levelOf(landed.slot);
   const err = errorJson(landed.error);
   return {
     slot: landed.slot,
@@ -61,7 +53,7 @@ function getSignatureStatuses(call: Call): unknown {
 
 /** A block that is only processed is not part of history. @throws RpcError */
 function historyView(call: Call, options: Options): View {
-  if (commitmentOf(options) === 'processed')
+  if (levelOf(options) === 'processed')
     throw invalidParams('Method does not support commitment below `confirmed`');
   return call.view(options);
 }
@@ -104,7 +96,7 @@ function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Lan
     err: errorJson(error),
     memo: memosOf(decodeTransaction(wire).message),
     blockTime: Math.floor(blockTimeMs / MS_PER_SECOND),
-    confirmationStatus: view.commitmentOf(slot),
+    confirmationStatus: view.levelOf(slot),
   };
 }
 

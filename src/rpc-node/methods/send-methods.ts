@@ -11,8 +11,8 @@ import {
 import { base58Encode } from '../../values/base58.js';
 import {
   type Call,
-  commitmentOf,
   inContext,
+  levelOf,
   type Methods,
   type Options,
   readAddress,
@@ -156,7 +156,7 @@ function getRecentPrioritizationFees({ cluster }: Call): unknown {
 function requestAirdrop(call: Call): unknown {
   const to = call.address(0);
   const lamports = call.count(1, 'a number of lamports');
-  commitmentOf(call.options(2));
+  levelOf(call.options(2));
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
     throw invalidParams(`Invalid request: an airdrop is of 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
   const bytes = call.cluster.airdrop(

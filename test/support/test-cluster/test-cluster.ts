@@ -8,8 +8,8 @@ import { FIRST_SLOT } from '../../../src/chain/local/ledger/clock.js';
 import {
   Cluster,
   type ClusterParts,
-  type Commitment,
   type Landed,
+  type Level,
   type Run,
   type SentTransaction,
 } from '../../../src/rpc-node/cluster.js';
@@ -59,7 +59,7 @@ export class DemandClock implements Clock {
 export class TestCluster extends Cluster {
   readonly #faults: Faults;
   readonly #random: () => number;
-  readonly #lags: Readonly<Record<Commitment, number>>;
+  readonly #lags: Readonly<Record<Level, number>>;
   readonly #clock: DemandClock | null;
   readonly #accounts: AccountVersions;
   readonly #fates = new Map<string, Fate>();
@@ -123,7 +123,7 @@ export class TestCluster extends Cluster {
     }
   }
 
-  override slotOf(commitment: Commitment): number {
+  override slotOf(commitment: Level): number {
     const slot = Math.max(this.#rootAtStart, this.#slot - this.#lags[commitment]);
     return Math.max(FIRST_SLOT, slot - this.#lagSlots);
   }

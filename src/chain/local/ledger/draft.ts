@@ -11,7 +11,7 @@ import type { Runtime } from '../runtime/runtime.js';
 import type { AccountSource, RuntimeClock } from '../vm/vm.js';
 import type { AccountTable } from './account-table.js';
 import type { LedgerClock } from './clock.js';
-import type { Landing, TransactionTable } from './transaction-table.js';
+import type { NewTransaction, TransactionTable } from './transaction-table.js';
 
 /** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
@@ -69,7 +69,7 @@ export class LedgerDraft implements AccountSource {
     const all = bundle.map(readSent);
     if (all.every((sent) => this.#hasLanded(sent))) return null;
     const overlay = new Overlay(this);
-    const landings: Landing[] = [];
+    const landings: NewTransaction[] = [];
     for (const [index, sent] of all.entries()) {
       const isRepeated = landings.some(({ signature }) => sameBytes(signature, sent.signature));
       const result =
@@ -83,7 +83,7 @@ export class LedgerDraft implements AccountSource {
   }
 
   /** Adds transactions in their order. */
-  append(landings: readonly Landing[]): void {
+  append(landings: readonly NewTransaction[]): void {
     const block = { slot: this.slot, timeMs: this.#timeMs };
     for (const landing of landings) {
       this.#tables.transactions.append(block, landing, tokenChangesOf(landing, this.#overlay));
@@ -139,7 +139,7 @@ function readSent(wire: Uint8Array): Sent {
 }
 
 /** Which token accounts a transaction left with another amount than the one they hold here. */
-const tokenChangesOf = ({ changes }: Landing, source: AccountSource): readonly TokenChange[] =>
+const tokenChangesOf = ({ changes }: NewTransaction, source: AccountSource): readonly TokenChange[] =>
   [...changes].flatMap(([account, state]) => {
     const [was, is] = [decodeTokenAccount(source.get(account)), decodeTokenAccount(state)];
     const mint = (is ?? was)?.mint;

@@ -10,7 +10,7 @@ import type { ExecutionResult } from '../runtime/execution.js';
 import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
-export interface Landing extends Omit<ExecutionResult, 'landed'> {
+export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
   /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
@@ -55,7 +55,7 @@ export class TransactionTable {
     this.#one = database.prepare(`SELECT ${COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`);
   }
 
-  append(block: BlockPlace, landing: Landing, moved: readonly TokenChange[]): void {
+  append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
       `INSERT INTO transactions (${COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );

@@ -8,7 +8,7 @@ import { BLOCKHASH_LIFETIME_MS } from '../../../../../src/chain/chain.js';
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import { SCHEMA_VERSION, SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/schema.js';
-import type { Landing } from '../../../../../src/chain/local/ledger/transaction-table.js';
+import type { NewTransaction } from '../../../../../src/chain/local/ledger/transaction-table.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
@@ -34,7 +34,7 @@ const account = (lamports: bigint, data = new Uint8Array(0)): AccountState => ({
 
 const signatureOf = (name: string): Uint8Array => createHash('sha512').update(name).digest();
 
-const landing = (name: string, lamports: bigint, sizeBytes = 0): Landing => ({
+const landing = (name: string, lamports: bigint, sizeBytes = 0): NewTransaction => ({
   signature: signatureOf(name),
   wire: Buffer.concat([Buffer.of(1), signatureOf(name), Buffer.from(`rest of ${name}`)]),
   error: null,
