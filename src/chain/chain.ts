@@ -9,7 +9,6 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
-import type { PriorityFees } from './fees.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -202,6 +201,22 @@ export type Seen = Pick<TransactionRecord, 'signature' | 'slot'>;
 
 /** What has become of a landing: no fork can take it back, one still may, or one has. */
 export type Finality = 'final' | 'waiting' | 'undone';
+
+/** What a place in a block costs beside the signatures, where others want it too. */
+export interface PriorityFees {
+  /** Lamports that one transaction pays for it at most. */
+  readonly maxLamports: bigint;
+
+  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; where nobody says, the last that was told, or a low one. */
+  priceOf(written: readonly Address[]): Promise<bigint>;
+
+  /**
+   * Compute units that a message would use now.
+   * @param message - signatures are not looked at, nor how old its blockhash is.
+   * @returns `null` where it would fail, or the chain does not say.
+   */
+  computeUnitsOf(message: Uint8Array): Promise<number | null>;
+}
 
 export interface Chain extends ChainReader, History {
   /** `null` where nothing is paid beyond the signatures. */

@@ -7,6 +7,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
 import { type AccountState, type Rent, rentFromEmpty } from '../account.js';
+import type { PriorityFees } from '../chain.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
@@ -21,7 +22,6 @@ import {
   type TransactionRecord,
 } from '../chain.js';
 import { feeOf } from '../compute-budget.js';
-import type { PriorityFees } from '../fees.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';

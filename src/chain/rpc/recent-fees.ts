@@ -2,7 +2,7 @@
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
-import type { PriorityFees } from '../fees.js';
+import type { PriorityFees } from '../chain.js';
 import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './sending-questions.js';

@@ -12,9 +12,9 @@ import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
 import { compile, isWritable } from '../../transaction/message.js';
 import { encodeMessage, unsigned } from '../../transaction/wire.js';
 import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
-import { InstructionFailure, type InstructionFault } from './failure.js';
-import type { Invocation, NativeProgram } from './invocation.js';
 import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
+import type { Invocation, NativeProgram } from './native-program.js';
+import { InstructionFailure, type InstructionFault } from './native-program.js';
 import type { Overlay } from './overlay.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */

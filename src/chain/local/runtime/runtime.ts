@@ -15,8 +15,8 @@ import { runSquads } from '../squads/program.js';
 import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import { type ExecutionResult, refused } from './execution.js';
-import type { NativeProgram } from './invocation.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
+import type { NativeProgram } from './native-program.js';
 import { Overlay } from './overlay.js';
 import { resolveAccounts } from './resolve.js';
 

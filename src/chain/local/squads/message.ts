@@ -7,8 +7,8 @@ import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addr
 import { argumentMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import { instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
-import { InstructionFailure } from '../runtime/failure.js';
-import type { Invocation } from '../runtime/invocation.js';
+import type { Invocation } from '../runtime/native-program.js';
+import { InstructionFailure } from '../runtime/native-program.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './errors.js';
 

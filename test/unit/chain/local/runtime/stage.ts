@@ -1,6 +1,6 @@
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
 import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
-import type { NativeProgram } from '../../../../../src/chain/local/runtime/invocation.js';
+import type { NativeProgram } from '../../../../../src/chain/local/runtime/native-program.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
