@@ -138,9 +138,9 @@ export class Runtime {
     const [payer] = accounts;
     const before = payer === undefined ? null : this.#vm.peek(payer.address);
     const run = this.#vm.send(transaction, { verifySignatures, limitLogs: !native });
-    if (!run.failed) return this.#succeeded(prepared, run);
+    if (run.error === null) return this.#succeeded(prepared, run);
     const after = payer === undefined ? null : this.#vm.read(payer.address);
-    if (payer === undefined || after === before) return refused(run.error ?? 'Unknown');
+    if (payer === undefined || after === before) return refused(run.error);
     const charge = { payer: payer.address, after, feeLamports: sumOf([before]) - sumOf([after]) };
     return native ? this.#runNatively(prepared, instructions, charge) : failed(run, charge);
   }
