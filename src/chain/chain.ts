@@ -116,7 +116,7 @@ export type SendOutcome =
     };
 
 /** How long a transaction is sent for. */
-export interface SendTerms {
+interface SendTerms {
   /** That of its blockhash. */
   readonly lastValidBlockHeight: bigint;
   /** Milliseconds since the Unix epoch, by the clock of the sender. */
@@ -308,5 +308,3 @@ export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint):
 export const MAX_BUNDLE_TRANSACTIONS = 4;
 /** Blocks after its own for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
-/** What those blocks take: the least time for which it stays good. */
-export const BLOCKHASH_LIFETIME_MS = 60_000;

@@ -95,7 +95,7 @@ export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'd
 }
 
 /** The budget of a message. */
-export const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
+const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
   budgetOf(
     instructions.flatMap(({ programIndex, data }) => {
       const program = staticKeys[programIndex];

@@ -1,13 +1,14 @@
 /** What every implementation of the port `Chain` promises. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
-import { BLOCKHASH_LIFETIME_MS, type Chain } from '../../src/chain/chain.js';
+import type { Chain } from '../../src/chain/chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo } from '../../src/chain/memo.js';
 import { transfer } from '../../src/chain/system.js';
 import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
 import {
+  BLOCKHASH_LIFETIME_MS,
   chainOptions,
   createToken,
   HandClock,

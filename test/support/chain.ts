@@ -51,6 +51,9 @@ export function removeDirectories(): void {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 }
 
+/** The least time for which a blockhash stays good. */
+export const BLOCKHASH_LIFETIME_MS = 60_000;
+
 /** A clock that moves only when told. */
 export class HandClock implements Clock {
   constructor(public timeMs = Date.UTC(2026, 0, 31, 12)) {}

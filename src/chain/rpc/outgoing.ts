@@ -25,7 +25,7 @@ interface Sent {
 type Refusal = Omit<Rejection, 'index'>;
 
 /** Runs work for every item, so many at a time. @returns the results, in order. */
-export async function inParallel<Item, Result>(
+async function inParallel<Item, Result>(
   items: readonly Item[],
   width: number,
   work: (item: Item, index: number) => Promise<Result>,

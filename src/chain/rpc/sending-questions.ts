@@ -111,7 +111,7 @@ export const trialQuestion = (wire: Uint8Array) =>
   });
 
 /** Most accounts that fees are asked for at once (agave, `MAX_TX_ACCOUNT_LOCKS`). */
-export const MAX_FEE_ACCOUNTS = 128;
+const MAX_FEE_ACCOUNTS = 128;
 /** Blocks that a node tells the fees of, generously (agave, `MAX_NUM_RECENT_BLOCKS`). */
 const MAX_FEE_BLOCKS = 1_000;
 

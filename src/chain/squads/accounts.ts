@@ -52,7 +52,7 @@ const multisigFields = struct({
 });
 
 /** The variants in the order of their numbers; `Executing` has no timestamp and is never written any more. */
-export const PROPOSAL_STATUSES = [
+const PROPOSAL_STATUSES = [
   'Draft',
   'Active',
   'Rejected',

@@ -6,7 +6,7 @@ import { base58Decode } from '../../values/base58.js';
 import { type Call, inContext, levelOf, type Methods, type Options, readCount, type View } from '../call.js';
 import type { Landed } from '../cluster.js';
 import { errorJson, invalidParams } from '../rpc-error.js';
-import { type TransactionTerms, transactionJson } from './transaction-json.js';
+import { transactionJson } from './transaction-json.js';
 
 /** Signatures at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_STATUSES = 256;
@@ -15,7 +15,6 @@ const MAX_SIGNATURES = 1_000;
 /** Slots for which a node remembers signatures without looking through its history. */
 const RECENT_SLOTS = 300;
 const MS_PER_SECOND = 1_000;
-const ENCODINGS = ['json', 'base64'] as const;
 /** Base58 characters of 64 bytes at most. */
 const MAX_SIGNATURE_LENGTH = 88;
 
@@ -58,16 +57,6 @@ function historyView(call: Call, options: Options): View {
   return call.view(options);
 }
 
-function termsOf({ encoding, maxSupportedTransactionVersion }: Options): TransactionTerms {
-  const known = ENCODINGS.find((name) => name === (encoding ?? 'json'));
-  if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
-  const max = maxSupportedTransactionVersion;
-  return {
-    encoding: known,
-    maxVersion: max === undefined || max === null ? null : readCount(max, 'a version'),
-  };
-}
-
 function getTransaction(call: Call): unknown {
   const signature = requireSignature(call.text(0, 'a signature'));
   const raw = call.raw(1);
@@ -75,7 +64,7 @@ function getTransaction(call: Call): unknown {
   const view = historyView(call, options);
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
-  return transactionJson(landed, termsOf(options), view);
+  return transactionJson(landed, options, view);
 }
 
 /** Transactions that name an address, newest first. */

@@ -24,7 +24,7 @@ import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../r
 import { accountJson, dataTerms } from './account-json.js';
 
 /** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
-export const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
+const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
 /** Accounts that a simulation shows at most. */
 const MAX_SHOWN_ACCOUNTS = 64;
 

@@ -5,19 +5,31 @@ import type { AccountMeta } from '../../chain/transaction/instruction.js';
 import { decodeTransaction, type WireMessage, type WireTransaction } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import type { View } from '../call.js';
+import { type Options, readCount, type View } from '../call.js';
 import type { Landed } from '../cluster.js';
-import { errorJson, versionNotSupported } from '../rpc-error.js';
+import { errorJson, invalidParams, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-json.js';
 
 /** How a transaction is written; a version above the highest that is asked for is refused. */
-export interface TransactionTerms {
+interface TransactionTerms {
   readonly encoding: 'json' | 'base64';
   /** `null`: only legacy ones. */
   readonly maxVersion: number | null;
 }
 
 const MS_PER_SECOND = 1_000;
+
+const ENCODINGS = ['json', 'base64'] as const;
+
+function termsOf({ encoding, maxSupportedTransactionVersion }: Options): TransactionTerms {
+  const known = ENCODINGS.find((name) => name === (encoding ?? 'json'));
+  if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
+  const max = maxSupportedTransactionVersion;
+  return {
+    encoding: known,
+    maxVersion: max === undefined || max === null ? null : readCount(max, 'a version'),
+  };
+}
 
 /** Of the token accounts that a transaction changed; of those that it only named as well, where this node has run it. */
 function tokenBalances(
@@ -103,7 +115,8 @@ function messageJson({ signatures, message }: WireTransaction): object {
 }
 
 /** @throws RpcError -32015 for a version that was not asked for. */
-export function transactionJson(landed: Landed, terms: TransactionTerms, view: View): object {
+export function transactionJson(landed: Landed, options: Options, view: View): object {
+  const terms = termsOf(options);
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;
   if (terms.maxVersion === null && version !== 'legacy') throw versionNotSupported(version);

@@ -4,7 +4,6 @@ import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
-import { BLOCKHASH_LIFETIME_MS } from '../../../../../src/chain/chain.js';
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import { SCHEMA_VERSION, SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/schema.js';
@@ -14,6 +13,7 @@ import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/f
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
 import { base58Decode, base58Encode } from '../../../../../src/values/base58.js';
 import {
+  BLOCKHASH_LIFETIME_MS,
   chainOptions,
   HandClock,
   namedSigner,
