@@ -186,16 +186,6 @@ export type Commitment = 'confirmed' | 'finalized';
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
-/** A transaction that was seen to land. */
-export interface Landing {
-  readonly signature: Signature;
-  /** In which it landed. */
-  readonly slot: bigint;
-}
-
-/** What has become of a landing: no fork can take it back, one still may, or one has. */
-export type Finality = 'final' | 'waiting' | 'undone';
-
 /** A transaction that names an account, as a list of such tells of it. */
 export interface NamedTransaction extends PastTransaction {
   readonly slot: number;
@@ -241,9 +231,6 @@ export interface Chain extends ChainReader, History {
    * no older than that.
    */
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
-
-  /** Whether landings have become final, in order. `undone` is a proof: the transaction is not there, and may land once more. */
-  finality(landings: readonly Landing[]): Promise<readonly Finality[]>;
 
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its

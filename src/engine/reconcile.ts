@@ -12,7 +12,7 @@ import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { openOf, settleBurns, writeOutcomes } from './burns/chunk.js';
-import { watchLandings } from './burns/taken-back.js';
+import { watchConfirmed } from './burns/confirmed.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
@@ -78,9 +78,11 @@ export class Reconciler {
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
       for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
-    await this.#try('what has landed and is not final', 'landings', terms, () =>
-      watchLandings(deps, { tokenId }),
-    );
+    await this.#try('burns that have landed and are not final', 'confirmed', terms, async () => {
+      const { missing } = await watchConfirmed(deps, { tokenId });
+      // To send what has landed all the same changes nothing.
+      if (missing.length > 0) await deps.chain.submit(missing);
+    });
     const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(tokenId),
       setUps: await unfinished.setUps(tokenId),

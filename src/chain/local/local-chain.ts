@@ -6,8 +6,6 @@ import { giveTurns } from '../../values/turns.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   type Chain,
-  type Finality,
-  type Landing,
   MAX_BUNDLE_TRANSACTIONS,
   type PastTransaction,
   type RecentBlockhash,
@@ -91,11 +89,6 @@ class LedgerChain implements LocalChain {
     const records = await this.lookUp(sought.map(({ signature }) => signature));
     if (!records.includes(null)) return toTraces(sought, 0n, records);
     return traceByLookUp(this, sought);
-  }
-
-  /** There are no forks here. */
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
-    return landings.map(() => 'final');
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {

@@ -11,9 +11,7 @@ import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
   type Commitment,
-  type Finality,
   hasExpired,
-  type Landing,
   type PastTransaction,
   type RecentBlockhash,
   type Signature,
@@ -163,18 +161,6 @@ class ClusterChain implements Chain {
     return traces;
   }
 
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
-    const { slot: finalizedSlot } = await this.#lastFinalized(this.pollMs);
-    const due = landings.filter(({ slot }) => slot <= BigInt(finalizedSlot));
-    const found = new Map<Landing, Finality>();
-    for (const chunk of chunks(due, MAX_SIGNATURES_PER_CALL)) {
-      const heard = await this.#statuses(chunk);
-      for (const [index, landing] of chunk.entries())
-        found.set(landing, await this.#finalityOf(landing, heard[index] ?? []));
-    }
-    return landings.map((landing) => found.get(landing) ?? 'waiting');
-  }
-
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
@@ -197,9 +183,9 @@ class ClusterChain implements Chain {
   }
 
   /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
-  async #lastFinalized(maxAgeMs = FINALIZED_FOR_MS): Promise<FinalizedState> {
+  async #lastFinalized(): Promise<FinalizedState> {
     const { pool, quorum, clock } = this.#parts;
-    if (clock.nowMs() - this.#finalizedMs < maxAgeMs) return this.#finalized;
+    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
     const voices = await pool.ask(FINALIZED_QUESTION, { voices: quorum });
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
@@ -231,17 +217,6 @@ class ClusterChain implements Chain {
     return asked.map((_, index) =>
       voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot })),
     );
-  }
-
-  /** Undone is what no node finds that has seen a finalized state beyond its slot, and keeps that slot. */
-  async #finalityOf({ slot }: Landing, heard: readonly Heard[]): Promise<Finality> {
-    if (isFinalForAll(heard)) return 'final';
-    if (heard.some(({ seen }) => seen !== null)) return 'waiting';
-    for (const { node } of heard) {
-      const [first] = await this.#parts.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
-      if (first === undefined || BigInt(first.value) > slot) return 'waiting';
-    }
-    return 'undone';
   }
 
   /** All have to say the same; where they do not, it is not settled yet. */

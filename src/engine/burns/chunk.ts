@@ -4,6 +4,7 @@
  */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -212,7 +213,7 @@ interface BurnUnit extends Unit {
   readonly burn: OpenBurn;
 }
 
-const unitOf = (burn: OpenBurn): BurnUnit => ({
+export const unitOf = (burn: OpenBurn): BurnUnit => ({
   burn,
   transactions: [{ signature: burn.signature, bytes: burn.transaction }],
   lastValidBlockHeight: burn.lastValidBlockHeight,
@@ -241,28 +242,19 @@ export async function settleBurns(
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
-  // 0 where no node tells the time of the block.
-  const dateSettled = isoTime(record?.blockTimeMs || deps.store.latestMs());
-  const feeLamports = record?.feeLamports ?? null;
-  const { sequence, signature } = burn;
+  const settled = {
+    sequence: burn.sequence,
+    // 0 where no node tells the time of the block.
+    dateSettled: isoTime(record?.blockTimeMs || deps.store.latestMs()),
+    feeLamports: record?.feeLamports ?? null,
+  };
   if (end.kind === 'landed')
-    return {
-      ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports },
-      watchedSlot: end.isFinal ? null : (record?.slot ?? null),
-    };
+    return { ...settled, status: end.isFinal ? 'FINAL' : 'CONFIRMED', errorCode: null, errorMessage: null };
   const errorMessage =
     end.rejection === null
-      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${signature}).`
+      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`
       : `The chain refused the burn: ${end.reason}; the burn wallet is ${token.burnWallet}.`;
-  return {
-    sequence,
-    status: 'FAILED',
-    errorCode: 'ERR_BURN_TOKENOMICS_FAILED',
-    errorMessage,
-    dateSettled,
-    feeLamports,
-    watchedSlot: null,
-  };
+  return { ...settled, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage };
 }
 
 async function signAgain(
@@ -285,21 +277,42 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes and adds up the daily use. */
+/** Writes outcomes, and adds to the daily use what has landed for good. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
   settled: readonly SettledBurn[],
 ): Promise<void> {
   if (settled.length === 0) return;
-  const landed = new Map<UtcDay, bigint>();
-  for (const { burn, outcome } of settled) {
-    if (outcome.status === 'FAILED') continue;
-    const day = dayOfUse(burn.day, Date.parse(outcome.dateSettled));
-    landed.set(day, (landed.get(day) ?? 0n) + burn.amount);
-  }
+  const final = settled.filter(({ outcome }) => outcome.status === 'FINAL');
   await tx.burns.settleMany(
     settled.map(({ outcome }) => outcome),
-    Array.from(landed, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount })),
+    useOf(
+      tokenId,
+      final.map(({ burn: { day, amount }, outcome: { dateSettled } }) => ({ day, amount, dateSettled })),
+    ),
   );
+}
+
+/** No fork can take these back any more: those of them that are still confirmed add to the daily use. */
+export async function writeFinal(
+  tx: StoreTransaction,
+  tokenId: string,
+  confirmed: readonly Pick<BurnRecord, 'signature'>[],
+): Promise<void> {
+  const final = await tx.burns.finalize(confirmed.map(({ signature }) => signature));
+  for (const { amount, ...counter } of useOf(tokenId, final)) await tx.usage.addLanded(counter, amount);
+}
+
+/** What burns that have landed for good add to each day. */
+function useOf(
+  tokenId: string,
+  burns: readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[],
+): readonly DayUse[] {
+  const days = new Map<UtcDay, bigint>();
+  for (const burn of burns) {
+    const day = dayOfUse(burn.day, Date.parse(burn.dateSettled ?? ''));
+    days.set(day, (days.get(day) ?? 0n) + burn.amount);
+  }
+  return Array.from(days, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount }));
 }

@@ -15,7 +15,7 @@ export function outcomeOf(
   { status, errorCode, errorMessage, dateSettled }: Settled,
   input: BurnShape,
 ): ElementOutcome {
-  if (status === 'SUCCESS') {
+  if (status !== 'FAILED') {
     const date = dateSettled ?? '';
     return {
       index,

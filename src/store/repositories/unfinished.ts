@@ -1,7 +1,7 @@
 /** Work that was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
 import type { RequestRecord } from '../records.js';
-import { PENDING, RUNNING, type Session } from '../session.js';
+import { OPEN, PENDING, RUNNING, type Session } from '../session.js';
 import { REQUEST } from './requests.js';
 
 /** Who takes, and what. */
@@ -39,9 +39,9 @@ export const unfinishedRepository = ({ db, database }: Session) => {
   return {
     /** Ids of requests that have pending burns. */
     async burnRequests(tokenId: string | null = null): Promise<readonly string[]> {
-      const pending = db.selectFrom('burns').select('requestId').distinct().where('status', '=', PENDING);
+      const pending = db.selectFrom('burns').select('requestId').where(OPEN).where('status', '=', PENDING);
       const own = tokenId === null ? pending : pending.where('tokenId', '=', tokenId);
-      return (await own.execute()).map(({ requestId }) => requestId);
+      return [...new Set((await own.execute()).map(({ requestId }) => requestId))];
     },
 
     /**

@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, it, vi } from 'vitest';
-import type { BurnOutcome } from '../../../../src/store/records.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { StoreTransaction } from '../../../../src/store/store.js';
 import { sha256 } from '../../../../src/values/digest.js';
@@ -16,6 +15,7 @@ import {
   DAY,
   LATER,
   register,
+  success,
   temporaryDirectory,
 } from '../../../support/store.js';
 
@@ -29,6 +29,7 @@ const ALLOWED = [
   'SCAN settled', // The outcomes that were handed in.
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
   'SCAN requests USING INDEX requests_running', // Only what runs.
+  'SCAN burns USING INDEX burns_open', // Only what is open.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
 ];
 
@@ -36,15 +37,6 @@ const ALLOWED = [
 async function callEverything(tx: StoreTransaction): Promise<void> {
   const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
   const hold = { ...usage, batchId: 'batch-1', amount: 2n, fromDay: DAY, toDay: null };
-  const outcome = (sequence: number): BurnOutcome => ({
-    sequence,
-    status: 'SUCCESS',
-    errorCode: null,
-    errorMessage: null,
-    dateSettled: LATER,
-    feeLamports: null,
-    watchedSlot: null,
-  });
   const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
   const calls: readonly (() => Promise<unknown>)[] = [
     () => tx.tokens.get('token-1'),
@@ -64,10 +56,16 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.renew('batch-1', 'me', 1),
     () => tx.requests.running(),
     () => tx.burns.reserve('token-1', DAY, 2),
-    () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]),
-    () => tx.burns.resign(1, aBurn(1).signature, signed),
+    () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]),
+    () => tx.burns.resign(3, aBurn(3).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
-    () => tx.burns.settleMany([outcome(1), outcome(2)]),
+    () => tx.burns.settleMany([success(1, 'CONFIRMED'), success(2)]),
+    () => tx.burns.confirmed(null),
+    () => tx.burns.confirmed('token-1'),
+    () => tx.burns.reopen(aBurn(1)),
+    () => tx.burns.finalize(['one', 'two']),
+    () => tx.burns.countPending('token-1'),
+    () => tx.unfinished.burnRequests(),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
