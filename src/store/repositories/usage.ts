@@ -1,6 +1,5 @@
 /** What counts against the daily caps: what has landed on a day for good, and all that may still land on it. */
 import { type RawBuilder, sql } from 'kysely';
-import { invariant } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
 import { insertAll, OPEN, type Session } from '../session.js';
@@ -71,26 +70,16 @@ export const usageRepository = (session: Session) => {
     },
 
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
-      if (database === 'postgres') {
-        await countLanded([{ ...counter, amount }]).execute(db);
-        return;
-      }
+      if (database === 'postgres') return void (await countLanded([{ ...counter, amount }]).execute(db));
+      // In a file one process writes at a time.
       const known = db.selectFrom('dailyUsage').select('landed');
-      const { landed: before = 0n } =
-        (await known.where(({ and }) => and({ ...counter })).executeTakeFirst()) ?? {};
-      const landed = before + amount;
-      const { numInsertedOrUpdatedRows } = await db
+      const before = await known.where(({ and }) => and({ ...counter })).executeTakeFirst();
+      const landed = (before?.landed ?? 0n) + amount;
+      await db
         .insertInto('dailyUsage')
         .values({ ...counter, landed })
-        // Only on top of what was read.
-        .onConflict((conflict) =>
-          conflict
-            .columns(['tokenId', 'day', 'kind'])
-            .doUpdateSet({ landed })
-            .where('dailyUsage.landed', '=', before),
-        )
-        .executeTakeFirst();
-      invariant(numInsertedOrUpdatedRows === 1n, 'The daily usage changed while it was being counted.');
+        .onConflict((conflict) => conflict.columns(['tokenId', 'day', 'kind']).doUpdateSet({ landed }))
+        .execute();
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */
