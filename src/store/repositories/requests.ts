@@ -7,7 +7,7 @@ import type { RequestRecord } from '../records.js';
 import type { Row } from '../schema.js';
 import { changesOne, columnsBut, DONE, mustChange, OPEN, RUNNING, type Session } from '../session.js';
 
-export const REQUEST = columnsBut('requests', 'dayCount');
+const REQUEST = columnsBut('requests', 'dayCount');
 
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 

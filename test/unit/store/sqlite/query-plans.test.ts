@@ -51,7 +51,6 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.get('plan'),
     () => tx.requests.claim({ id: 'plan', leaseUntilMs: 0 }, { holder: 'me', leaseUntilMs: 1 }),
     () => tx.unfinished.isExecution('batch-1'),
-    () => tx.unfinished.takeBurns({ lease: { holder: 'me', leaseUntilMs: 2 }, nowMs: 1, except: ['x'] }),
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),
     () => tx.requests.running(),

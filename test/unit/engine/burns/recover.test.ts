@@ -1,8 +1,9 @@
-/** Burns that have landed where a fork may still take them back: what becomes of them counts once, whichever engines see it. */
+/** Burns that nobody works on: what becomes of them counts once, whichever engines see it, and whatever a fork takes back. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Trace, TransactionRecord } from '../../../../src/chain/chain.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import type { Engine } from '../../../../src/engine/engine.js';
+import { LEASE_MS } from '../../../../src/engine/lease.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -141,4 +142,23 @@ it('stays as it is while its request is worked on, whose answer would not know',
   await passBlocks(test, 300);
   expect(await engine.watch()).toBe(0);
   expect(await states(engine)).toEqual(['SUCCESS', 'CONFIRMED']);
+});
+
+it('is carried on by nobody while somebody holds it, and by one whose clock was set back since', async () => {
+  const dead = chainOver(test.chain, { submit: () => Promise.reject(new Error('killed')) });
+  const burning = engineBeside(test, { chain: dead }).burn(aBurnRequest(3), call());
+  await expect(burning).rejects.toThrow();
+  const holdUntil = (leaseMs: number) =>
+    test.store.transaction(async (tx) => {
+      const request = await tx.requests.find(tokenId(), 'burn', 'key-1');
+      const lease = { holder: 'another', leaseUntilMs: tx.nowMs + leaseMs };
+      if (request !== undefined) await tx.requests.claim(request, lease);
+    });
+  await holdUntil(LEASE_MS - 1_000);
+  expect(await test.engine.reconcile()).toMatchObject({ burns: 0 });
+  await holdUntil(2 * LEASE_MS);
+  expect(await Promise.all([1, 2, 3].map(() => engineBeside(test).reconcile()))).toContainEqual(
+    expect.objectContaining({ burns: 1 }),
+  );
+  expect([(await test.engine.status()).burned, await counted()]).toEqual(['3', 3_000_000n]);
 });
