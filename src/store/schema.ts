@@ -403,7 +403,7 @@ export const TABLES = {
     ],
     indexes: [
       // What has not come to its end: read at every reservation, and nearly always next to nothing.
-      { name: 'burns_open', on: 'token_id', where: OPEN_BURN },
+      { name: 'burns_open', on: 'token_id, day', where: OPEN_BURN },
       { name: 'burns_of_token', on: 'token_id, sequence' },
       { name: 'burns_landed', on: 'token_id, date_settled', where: LANDED_BURN },
       // A part of the hash is enough to find a few, and takes a third of the room.

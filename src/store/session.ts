@@ -34,8 +34,11 @@ export class RecordPlugin extends CamelCasePlugin {
 /** States that partial indexes name: literals, because such an index serves only a condition that is written out. */
 export const PENDING = sql.lit('PENDING' as const);
 export const CONFIRMED = sql.lit('CONFIRMED' as const);
-/** Of burns. SQLite does not see that one state is among several, so that who looks for one of them writes out both. */
-export const OPEN = sql.raw<boolean>(OPEN_BURN);
+/**
+ * Of burns, beside a state of these. SQLite does not see that one state is among several, and takes the index of open burns rather than
+ * that of all of a token only for a condition on its second column.
+ */
+export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
 export const LANDED = sql.raw<boolean>(LANDED_BURN);
 export const RUNNING = sql.lit('running' as const);
 export const DONE = sql.lit('done' as const);

@@ -4,6 +4,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
+import { OPEN_BURN } from '../schema.js';
 import {
   CONFIRMED,
   changesOne,
@@ -89,7 +90,7 @@ const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly DayU
       as (values ${sql.join(rows)})
     update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
       date_settled = settled.date_settled, fee_lamports = settled.fee_lamports,
-      "transaction" = case when settled.${OPEN} then burns."transaction" end
+      "transaction" = case when settled.${sql.raw(OPEN_BURN)} then burns."transaction" end
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 

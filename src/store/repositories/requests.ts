@@ -12,7 +12,7 @@ const REQUEST = columnsBut('requests', 'dayCount');
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 
 /** Have all burns of a request come to their end? Else it is kept for them. */
-const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and burns.${OPEN})`;
+const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and ${OPEN})`;
 
 /** Ids of the requests that came with an idempotency key, whatever they are about. */
 export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: string) =>

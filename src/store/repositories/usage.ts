@@ -35,8 +35,8 @@ export const amountsOn = (
 /** Days on which something of a project counts, the latest of them among those. */
 export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
   select max(day) as day from daily_usage where token_id = ${tokenId}
-  union all select max(day) from burns where token_id = ${tokenId} and ${OPEN}
-  union all select max(substr(date_settled, 1, 10)) from burns where token_id = ${tokenId} and ${OPEN}`;
+  union all select max(case when date_settled > day then substr(date_settled, 1, 10) else day end)
+    from burns where token_id = ${tokenId} and ${OPEN}`;
 
 /** Base units that have landed on a day. */
 export type DayUse = UsageCounter & { readonly amount: bigint };

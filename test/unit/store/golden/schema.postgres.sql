@@ -245,7 +245,7 @@ create table "burns" (
   check ((status = 'FAILED') = (error_code is not null)),
   check (("transaction" is not null) = (status in ('PENDING', 'CONFIRMED'))));
 
-create index burns_open on "burns" (token_id) where status in ('PENDING', 'CONFIRMED');
+create index burns_open on "burns" (token_id, day) where status in ('PENDING', 'CONFIRMED');
 
 create index burns_of_token on "burns" (token_id, sequence);
 

@@ -137,6 +137,11 @@ it('reads no table from end to end', async () => {
     .filter(({ detail }) => !ALLOWED.some((allowed) => detail.match(allowed)?.[0] === detail));
   expect(statements.size).toBeGreaterThan(35);
   expect(scans).toStrictEqual([]);
+  const ofOpenBurns = plans.filter(
+    ({ sql, detail }) => sql.includes("status in ('PENDING', 'CONFIRMED')") && detail.includes(' burns '),
+  );
+  expect(ofOpenBurns.filter(({ detail }) => detail.includes('burns_of_token'))).toStrictEqual([]);
+  expect(ofOpenBurns.filter(({ detail }) => detail.includes('burns_open')).length).toBeGreaterThan(6);
   const moved = plans.filter(({ sql }) => sql.includes('as moved')).map(({ detail }) => detail);
   for (const index of [
     'pipeline_actions_to (recipient=?)',
