@@ -340,6 +340,7 @@ export const TABLES = {
     ],
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
+      // For whoever looks at the database: what is held, and by whom.
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
       // Serves the reference: the request may be linked before its batch is inserted.
       { name: 'requests_of_batch', on: 'batch_id', where: 'batch_id is not null' },

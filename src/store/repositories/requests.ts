@@ -55,9 +55,6 @@ export const requestRepository = (session: Session) => {
 
     get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
 
-    running: (): Promise<readonly RequestRecord[]> =>
-      requests.where('status', '=', RUNNING).orderBy('dateCreated').orderBy('id').execute(),
-
     /** Takes over a running request whose lease is still the one that was read. @returns whether it was. */
     claim: (
       { id, leaseUntilMs }: Pick<RequestRecord, 'id' | 'leaseUntilMs'>,

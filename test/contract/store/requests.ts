@@ -35,7 +35,6 @@ export function requests(store: () => Store): void {
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
         aRequest({ status: 'done', holder: 'holder-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
       );
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([]);
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.requests.complete('request-1', '{}')),
         (s: Store) => s.transaction((tx) => tx.requests.linkBatch('request-9', 'batch-1')),
@@ -80,13 +79,10 @@ export function requests(store: () => Store): void {
       });
     });
 
-    it('lists the running ones, oldest first, and forgets a removed one', async () => {
-      const older = aRequest({ id: 'request-0', value: 'older', dateCreated: '2026-01-01T00:00:00.000Z' });
-      await store().transaction((tx) => tx.requests.insert(older));
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([older, aRequest()]);
-      await store().transaction((tx) => tx.requests.remove('request-0'));
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([aRequest()]);
-      await store().transaction((tx) => tx.requests.insert(older));
+    it('is forgotten when it is removed, and its key is free', async () => {
+      await store().transaction((tx) => tx.requests.remove('request-1'));
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toBeUndefined();
+      await store().transaction((tx) => tx.requests.insert(aRequest()));
     });
 
     it('links a batch', async () => {

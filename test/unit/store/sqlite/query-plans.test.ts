@@ -28,7 +28,6 @@ const ALLOWED = [
   /^SCAN (burned|acted|moved)$/, // No more than was asked for.
   'SCAN settled', // The outcomes that were handed in.
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
-  'SCAN requests USING INDEX requests_running', // Only what runs.
   'SCAN burns USING INDEX burns_open', // Only what is open.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
 ];
@@ -53,7 +52,6 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.unfinished.isExecution('batch-1'),
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),
-    () => tx.requests.running(),
     () => tx.burns.reserve('token-1', DAY, 2),
     () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]),
     () => tx.burns.resign(3, aBurn(3).signature, signed),
