@@ -159,6 +159,8 @@ export interface Sought {
   readonly lastValidBlockHeight: bigint;
   /** Its wire bytes, where they are at hand: what it has paid need not be asked for then. */
   readonly bytes?: Uint8Array;
+  /** The time of its block need not be told, which would be a question for each block. */
+  readonly isTimeKnown?: true;
 }
 
 /** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */

@@ -251,10 +251,10 @@ class ClusterChain implements Chain {
   }
 
   /** Of what succeeded, and whose bytes are at hand, nothing else has to be asked for but the time of its block. */
-  async #record({ signature, bytes }: Sought, status: LandedStatus): Promise<TransactionRecord> {
+  async #record({ signature, bytes, isTimeKnown }: Sought, status: LandedStatus): Promise<TransactionRecord> {
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     this.#outgoing.forget(signature);
-    const blockTimeMs = await this.#blockTimes.ofMs(status.slot);
+    const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimes.ofMs(status.slot);
     if (bytes === undefined || status.error !== null)
       return { ...(await this.#parts.reader.record(signature, status)), blockTimeMs };
     const feeLamports = feeOf(decodeTransaction(bytes).message);

@@ -162,7 +162,7 @@ interface BurnUnit extends Unit {
   readonly burn: OpenBurn;
 }
 
-export const unitOf = (burn: OpenBurn): BurnUnit => ({
+const unitOf = (burn: OpenBurn): BurnUnit => ({
   burn,
   transactions: [{ signature: burn.signature, bytes: burn.transaction }],
   lastValidBlockHeight: burn.lastValidBlockHeight,

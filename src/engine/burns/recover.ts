@@ -3,6 +3,7 @@
  * confirmed one is looked at until no fork can take it back: what a fork has taken back is sent again as the same bytes, and where
  * these can land no more, it is pending again.
  */
+import type { Trace } from '../../chain/chain.js';
 import type { RecoveryScope } from '../../contract/recovery.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
@@ -11,8 +12,7 @@ import type { EngineDeps } from '../deps.js';
 import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, requestHolding } from '../requests/requests.js';
-import { type Fate, findFates } from '../settle/fate.js';
-import { openOf, settleBurns, unitOf, writeFinal, writeOutcomes } from './chunk.js';
+import { openOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
  * Looks at what became of confirmed burns, of one project or of all, and sends nothing.
@@ -24,25 +24,32 @@ export async function watchConfirmed(
   { tokenId = null }: RecoveryScope = {},
 ): Promise<{ readonly reopened: number; readonly missing: readonly Uint8Array[] }> {
   const burns = await store.read((tx) => tx.burns.confirmed(tokenId));
-  const fates = await findFates(chain, burns.map(unitOf));
+  if (burns.length === 0) return { reopened: 0, missing: [] };
+  const traces = await chain.trace(
+    burns.map(({ signature, transaction, lastValidBlockHeight }) => ({
+      ...{ signature, bytes: transaction, lastValidBlockHeight, isTimeKnown: true },
+    })),
+  );
+  const those = (are: (trace: Trace) => boolean) => burns.filter((_, at) => are(traces[at] as Trace));
+  const final = those((trace) => trace.kind === 'landed' && trace.isFinal && !hasFailed(trace));
+  const undone = those((trace) => trace.kind === 'never' || hasFailed(trace));
   let reopened = 0;
-  for (const project of new Set(burns.map((burn) => burn.tokenId))) {
-    const own = (is: (fate: Fate) => boolean) =>
-      burns.filter((burn, at) => burn.tokenId === project && is(fates[at] as Fate));
-    const final = own((fate) => fate.kind === 'landed' && fate.isFinal);
-    const undone = own(({ kind }) => kind === 'expired' || kind === 'failed');
-    if (final.length + undone.length === 0) continue;
+  for (const project of new Set([...final, ...undone].map(({ tokenId: id }) => id))) {
+    const own = (some: typeof burns) => some.filter((burn) => burn.tokenId === project);
     reopened += await store.transaction(
       async (tx) => {
-        await writeFinal(tx, project, final);
-        return reopen(tx, undone);
+        await writeFinal(tx, project, own(final));
+        return reopen(tx, own(undone));
       },
       { tokenId: project },
     );
   }
-  const open = burns.filter((_, at) => fates[at]?.kind === 'open');
-  return { reopened, missing: open.map(({ transaction }) => transaction) };
+  const missing = those((trace) => trace.kind === 'open' && trace.isOver !== true);
+  return { reopened, missing: missing.map(({ transaction }) => transaction) };
 }
+
+/** What fails is only told when no fork can take that back. */
+const hasFailed = (trace: Trace): boolean => trace.kind === 'landed' && trace.record.error !== null;
 
 /** @returns how many; those that another engine has taken up, or whose request somebody works on who would not know, stay. */
 async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Promise<number> {
