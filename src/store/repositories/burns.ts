@@ -18,7 +18,7 @@ import {
 import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { requestsOf } from './requests.js';
 import { SUM } from './sums.js';
-import { amountsOn, countLanded, type DayUse, daysOf, usageRepository } from './usage.js';
+import { countLanded, type DayUse, daysOf, usageRepository, usedOn } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter extends Page {
@@ -116,21 +116,22 @@ export const burnRepository = (session: Session) => {
         database === 'postgres'
           ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
           : sql`null`;
-      const used = amountsOn({ tokenId, kind: 'burn', day: sql`(select day from at)` });
       const { rows } = await sql<{
-        readonly day: UtcDay | null;
+        readonly day: UtcDay;
         readonly numbers: readonly string[] | null;
-        readonly amount: bigint | null;
+        readonly high: number;
+        readonly low: number;
       }>`with at (day) as (
           select max(day) from (
             select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
-        select day, ${numbers} as numbers, null as amount from at
-        union all select null, null, amount from (${used}) as used`.execute(db);
-      const found = rows.find(({ day }) => day !== null);
+        select at.day, ${numbers} as numbers, high, low
+        from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`.execute(db);
+      const [found] = rows;
+      invariant(found !== undefined, 'There is a day, and what is used of it.');
       return {
-        day: found?.day ?? today,
-        used: rows.reduce((total, { amount }) => total + (amount ?? 0n), 0n),
-        sequences: found?.numbers?.map(Number) ?? (await nextInFile(count)),
+        day: found.day,
+        used: SUM.whole(found),
+        sequences: found.numbers?.map(Number) ?? (await nextInFile(count)),
       };
     },
 

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
 import { insertAll, OPEN, type Session } from '../session.js';
+import { SUM } from './sums.js';
 
 /** What of a batch may still land, and on which days it counts. */
 export type UsageHold = Row<'usageHolds'>;
@@ -14,22 +15,23 @@ export type UsageKind = UsageHold['kind'];
 type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
 /**
- * Amounts that count on a day: what has landed for good, burns that may land on it or have landed where a fork may still move them,
- * and the holds that cover it.
+ * What counts on a day, in halves: what has landed for good, burns that may land on it or have landed where a fork may still move
+ * them, and the holds that cover it.
  */
-export const amountsOn = (
+export const usedOn = (
   { tokenId, kind, day }: Pick<UsageCounter, 'tokenId' | 'kind'> & { readonly day: RawBuilder<UtcDay> },
   exceptBatch = '',
 ) => {
   // A pending burn may land on the day it was accepted for and on any later one; a confirmed one counts up to the day of its block.
   const open = sql`union all select amount from burns where token_id = ${tokenId} and ${OPEN} and day <= ${day}
       and (date_settled is null or day = ${day} or substr(date_settled, 1, 10) >= ${day})`;
-  return sql<{ amount: bigint }>`select landed as amount from daily_usage
-      where token_id = ${tokenId} and day = ${day} and kind = ${kind}
-    ${kind === 'burn' ? open : sql``}
-    union all select amount from usage_holds
-      where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
-        and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}`;
+  return sql<{ readonly high: number; readonly low: number }>`select
+      cast(coalesce(${sql.raw(SUM.high)}, 0) as bigint) as high, cast(coalesce(${sql.raw(SUM.low)}, 0) as bigint) as low
+    from (select landed as amount from daily_usage where token_id = ${tokenId} and day = ${day} and kind = ${kind}
+      ${kind === 'burn' ? open : sql``}
+      union all select amount from usage_holds
+        where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
+          and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}) as amounts`;
 };
 
 /** Days on which something of a project counts, the latest of them among those. */
@@ -59,8 +61,8 @@ export const usageRepository = (session: Session) => {
      * @param exceptBatch - whose holds are left out.
      */
     async used({ tokenId, day, kind }: UsageCounter, exceptBatch = ''): Promise<bigint> {
-      const { rows } = await amountsOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
-      return rows.reduce((total, { amount }) => total + amount, 0n);
+      const { rows } = await usedOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
+      return SUM.whole(rows[0] ?? { high: 0, low: 0 });
     },
 
     /** The latest day on which anything counts; no day before it is begun once more. */

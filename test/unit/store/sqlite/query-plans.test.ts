@@ -25,6 +25,7 @@ const ALLOWED = [
   /^SCAN (progress|burn_numbers)$/, // One row.
   'SCAN sqlite_master',
   /^SCAN (at|days)$/, // A day.
+  /^SCAN (amounts|used)$/, // What counts on a day.
   /^SCAN (burned|acted|moved)$/, // No more than was asked for.
   'SCAN settled', // The outcomes that were handed in.
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
