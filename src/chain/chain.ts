@@ -169,6 +169,8 @@ export interface Sought {
   readonly lastValidBlockHeight: bigint;
   /** Its wire bytes, where they are at hand: what it has paid need not be asked for then. */
   readonly bytes?: Uint8Array;
+  /** The time of its block need not be told, which would be a question for each block. */
+  readonly isTimeKnown?: true;
 }
 
 /** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */
@@ -195,12 +197,6 @@ export type Commitment = 'confirmed' | 'finalized';
 
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
-
-/** A transaction that was seen to land in a slot. */
-export type Seen = Pick<TransactionRecord, 'signature' | 'slot'>;
-
-/** What has become of a landing: no fork can take it back, one still may, or one has. */
-export type Finality = 'final' | 'waiting' | 'undone';
 
 /** What a place in a block costs beside the signatures, where others want it too. */
 export interface PriorityFees {
@@ -242,9 +238,6 @@ export interface Chain extends ChainReader, History {
    * no older than that.
    */
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
-
-  /** Whether landings have become final, in order. `undone` is a proof: the transaction is not there, and may land once more. */
-  finality(landings: readonly Seen[]): Promise<readonly Finality[]>;
 
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its

@@ -9,7 +9,6 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
     latestBlockhash: () => chain.latestBlockhash(),
     expiredHeight: () => chain.expiredHeight(),
     rent: () => chain.rent(),
-    finality: (landings) => chain.finality(landings),
     trace: (sought) => traceByLookUp(over, sought),
     isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
     pollMs: chain.pollMs,

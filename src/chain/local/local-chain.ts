@@ -6,13 +6,11 @@ import { giveTurns } from '../../values/turns.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   type Chain,
-  type Finality,
   MAX_BUNDLE_TRANSACTIONS,
   type Past,
   type PastTransaction,
   type RecentBlockhash,
   type Rejection,
-  type Seen,
   type Signature,
   type Sought,
   type SubmitReceipt,
@@ -87,11 +85,6 @@ class LedgerChain implements LocalChain {
     const records = await this.lookUp(sought.map(({ signature }) => signature));
     if (!records.includes(null)) return toTraces(sought, 0n, records);
     return traceByLookUp(this, sought);
-  }
-
-  /** There are no forks here. */
-  async finality(landings: readonly Seen[]): Promise<readonly Finality[]> {
-    return landings.map(() => 'final');
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {

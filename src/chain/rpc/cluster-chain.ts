@@ -12,9 +12,7 @@ import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
   type Commitment,
-  type Finality,
   hasExpired,
-  type Seen,
   type Signature,
   type Sought,
   type SubmitReceipt,
@@ -143,18 +141,6 @@ export class ClusterChain extends RpcReader implements Chain {
     return traces;
   }
 
-  async finality(landings: readonly Seen[]): Promise<readonly Finality[]> {
-    const { slot: finalizedSlot } = await this.#lastFinalized(this.pollMs);
-    const due = landings.filter(({ slot }) => slot <= BigInt(finalizedSlot));
-    const found = new Map<Seen, Finality>();
-    for (const chunk of chunks(due, MAX_SIGNATURES_PER_CALL)) {
-      const heard = await this.#statuses(chunk);
-      for (const [index, landing] of chunk.entries())
-        found.set(landing, await this.#finalityOf(landing, heard[index] ?? []));
-    }
-    return landings.map((landing) => found.get(landing) ?? 'waiting');
-  }
-
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
@@ -177,9 +163,9 @@ export class ClusterChain extends RpcReader implements Chain {
   }
 
   /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
-  async #lastFinalized(maxAgeMs = FINALIZED_FOR_MS): Promise<FinalizedState> {
+  async #lastFinalized(): Promise<FinalizedState> {
     const { clock } = this.#terms;
-    if (clock.nowMs() - this.#finalizedMs < maxAgeMs) return this.#finalized;
+    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
     const voices = await this.pool.ask(FINALIZED_QUESTION, { voices: this.quorum });
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
@@ -212,17 +198,6 @@ export class ClusterChain extends RpcReader implements Chain {
     );
   }
 
-  /** Undone is what no node finds that has seen a finalized state beyond its slot, and keeps that slot. */
-  async #finalityOf({ slot }: Seen, heard: readonly Heard[]): Promise<Finality> {
-    if (isFinalForAll(heard)) return 'final';
-    if (heard.some(({ seen }) => seen !== null)) return 'waiting';
-    for (const { node } of heard) {
-      const [first] = await this.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
-      if (first === undefined || BigInt(first.value) > slot) return 'waiting';
-    }
-    return 'undone';
-  }
-
   /** All have to say the same; where they do not, it is not settled yet. */
   async #traceOne(sought: Sought, heard: readonly Heard[], expiredHeight: bigint): Promise<Trace> {
     const { signature, lastValidBlockHeight } = sought;
@@ -253,11 +228,14 @@ export class ClusterChain extends RpcReader implements Chain {
     return height !== null && height <= signedAbove;
   }
 
-  /** For a successful transaction whose bytes we hold, only the block time is missing. */
-  async #recordOf({ signature, bytes }: Sought, status: LandedStatus): Promise<TransactionRecord> {
+  /** Of what succeeded, and whose bytes are at hand, nothing else has to be asked for but the time of its block. */
+  async #recordOf(
+    { signature, bytes, isTimeKnown }: Sought,
+    status: LandedStatus,
+  ): Promise<TransactionRecord> {
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     this.#outgoing.forget(signature);
-    const blockTimeMs = await this.#blockTimeMs(status.slot);
+    const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimeMs(status.slot);
     if (bytes === undefined || status.error !== null)
       return { ...(await this.record(signature, status)), blockTimeMs };
     const feeLamports = feeOf(decodeTransaction(bytes).message);
