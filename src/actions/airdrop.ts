@@ -6,7 +6,8 @@ import {
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
 } from '../chain/programs.js';
-import { associatedTokenAddress, isOnCurve } from '../chain/tokens/addresses.js';
+import { associatedTokenAddress } from '../chain/squads/addresses.js';
+import { isOnCurve } from '../chain/squads/curve.js';
 import {
   CREATE_IDEMPOTENT,
   createAssociatedTokenAccountIdempotent,

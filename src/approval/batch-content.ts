@@ -4,9 +4,9 @@ import { isMemo, isSignedBy } from '../actions/memo.js';
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
 import { describeInstruction, type Operation, type PipelineAction, readAction } from '../actions/registry.js';
 import { proofMemoText } from '../chain/memo.js';
-import type { InnerMessage } from '../chain/squads/message.js';
 import { vaultMessageInstructions } from '../chain/squads/message.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Message } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 
@@ -70,7 +70,7 @@ export interface DecodedTransaction {
   /** What it runs, with the rights of its message; none where that cannot be told. */
   readonly instructions: readonly Instruction[];
   /** As it is stored, with the rights that it gives to each account. */
-  readonly message: InnerMessage;
+  readonly message: Message;
   /** Keys that the message marks as signers; normally the vault alone. */
   readonly signers: readonly Address[];
   /** Further signers that the program itself would provide; normally none. */
@@ -85,7 +85,7 @@ export function decodedTransaction(
 ): DecodedTransaction {
   const { message } = stored;
   const instructions = vaultMessageInstructions(message);
-  const common = { ...stored, signers: message.keys.slice(0, message.signers) };
+  const common = { ...stored, signers: message.staticKeys.slice(0, message.signers) };
   if (instructions !== undefined)
     return { ...common, instructions, operations: instructions.map(describeInstruction), problem: null };
   const problem =

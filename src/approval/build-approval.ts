@@ -1,9 +1,8 @@
 /** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
 
 import { voteMessage } from '../chain/squads/vote.js';
-import { partiallySign } from '../chain/transaction/compile.js';
 import type { KeypairSigner } from '../chain/transaction/signer.js';
-import { decodeTransaction, encodeTransaction } from '../chain/transaction/wire.js';
+import { decodeTransaction, encodeTransaction, unsigned } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 
@@ -29,7 +28,7 @@ export const buildApproval = ({
   blockhash,
   feePayer,
 }: BuildApprovalInput): Uint8Array =>
-  partiallySign(
+  unsigned(
     voteMessage({
       kind: 'approve',
       multisig,
@@ -38,7 +37,6 @@ export const buildApproval = ({
       payer: feePayer ?? owner,
       blockhash,
     }),
-    [],
   );
 
 /**
@@ -48,7 +46,7 @@ export const buildApproval = ({
 export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Array {
   const { signatures, message, messageBytes } = decodeTransaction(wire);
   const place = message.staticKeys.indexOf(signer.address);
-  if (place < 0 || place >= message.requiredSignatures || place >= signatures.length) {
+  if (place < 0 || place >= message.signers || place >= signatures.length) {
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
       `The transaction asks for no signature of ${signer.address}.`,

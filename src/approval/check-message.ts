@@ -2,25 +2,25 @@
 
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import type { VaultToken } from '../chain/flywheel.js';
+import { isSameMessage } from '../chain/squads/message.js';
 import {
-  type InnerInstruction,
-  type InnerMessage,
-  isSameMessage,
-  isSignerIndex,
-  isWritableIndex,
-  vaultInnerMessage,
-} from '../chain/squads/message.js';
+  type CompiledInstruction,
+  compile,
+  isSigner,
+  isWritable,
+  type Message,
+} from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { sameBytes } from '../values/bytes.js';
 
 const NO_RIGHTS = 'is only read';
 
-function rightsOf(message: InnerMessage): ReadonlyMap<Address, string> {
+function rightsOf(message: Message): ReadonlyMap<Address, string> {
   return new Map(
-    message.keys.map((key, index) => {
+    message.staticKeys.map((key, index) => {
       const rights = [
-        ...(isSignerIndex(message, index) ? ['signs'] : []),
-        ...(isWritableIndex(message, index) ? ['is written'] : []),
+        ...(isSigner(message, index) ? ['signs'] : []),
+        ...(isWritable(message, index) ? ['is written'] : []),
       ];
       return [key, rights.join(' and ') || NO_RIGHTS];
     }),
@@ -28,8 +28,8 @@ function rightsOf(message: InnerMessage): ReadonlyMap<Address, string> {
 }
 
 /** An instruction with addresses in place of indexes. */
-const resolved = ({ keys }: InnerMessage, { programIndex, accountIndexes }: InnerInstruction): string =>
-  [programIndex, ...accountIndexes].map((index) => keys[index]).join(' ');
+const resolved = ({ staticKeys }: Message, { programIndex, accountIndexes }: CompiledInstruction): string =>
+  [programIndex, ...accountIndexes].map((index) => staticKeys[index]).join(' ');
 
 /**
  * Compares a stored message with the one that the content would be compiled to. The order of accounts is the compiler's own
@@ -37,15 +37,15 @@ const resolved = ({ keys }: InnerMessage, { programIndex, accountIndexes }: Inne
  * @returns what differs, or `undefined`; no full stop.
  */
 export function messageProblem(
-  actual: InnerMessage,
+  actual: Message,
   content: PipelineContent,
   token: VaultToken,
 ): string | undefined {
-  const expected = vaultInnerMessage(token.vault, pipelineInstructions(content, token));
+  const expected = compile(token.vault, pipelineInstructions(content, token));
   if (isSameMessage(actual, expected)) return undefined;
   const wanted = rightsOf(expected);
   const rights = rightsOf(actual);
-  if (rights.size !== actual.keys.length) return 'it lists an account twice';
+  if (rights.size !== actual.staticKeys.length) return 'it lists an account twice';
   for (const [key, right] of rights) {
     const due = wanted.get(key);
     if (due === undefined) return `it names the account ${key}, which no part of a pipeline needs`;
@@ -56,7 +56,7 @@ export function messageProblem(
   if (actual.instructions.length !== expected.instructions.length)
     return `it holds ${actual.instructions.length} instructions, its pipeline ${expected.instructions.length}`;
   const at = actual.instructions.findIndex((instruction, index) => {
-    const due = expected.instructions[index] as InnerInstruction;
+    const due = expected.instructions[index] as CompiledInstruction;
     return (
       resolved(actual, instruction) !== resolved(expected, due) || !sameBytes(instruction.data, due.data)
     );

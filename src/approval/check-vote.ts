@@ -16,14 +16,9 @@ import {
   MICRO_LAMPORTS_PER_LAMPORT,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../chain/transaction/limits.js';
+import { type CompiledInstruction, isSigner, isWritable } from '../chain/transaction/message.js';
 import { verifySignature } from '../chain/transaction/signer.js';
-import {
-  isSigner,
-  isWritable,
-  type WireInstruction,
-  type WireMessage,
-  type WireTransaction,
-} from '../chain/transaction/wire.js';
+import type { WireMessage, WireTransaction } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
@@ -73,28 +68,24 @@ function decode(wire: Uint8Array, the: string): DecodedApproval {
 }
 
 function checkHeader({ signatures, message }: WireTransaction, the: string): void {
-  const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, lookups } = message;
+  const { signers, writableSigners, writableNonSigners, staticKeys, lookups } = message;
   ensure(
     lookups.length === 0,
     () => `${the} takes accounts from a lookup table, so its content is not plain`,
   );
   ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} names an account twice`);
-  const unsigned = staticKeys.length - requiredSignatures;
   ensure(
-    requiredSignatures > 0 &&
-      readonlySigned < requiredSignatures &&
-      unsigned >= 0 &&
-      readonlyUnsigned <= unsigned,
+    writableSigners > 0 && staticKeys.length >= signers && writableNonSigners >= 0,
     () => 'The header of the approval contradicts its accounts',
   );
   ensure(
-    signatures.length === requiredSignatures,
-    () => `${the} holds ${signatures.length} signatures and asks for ${requiredSignatures}`,
+    signatures.length === signers,
+    () => `${the} holds ${signatures.length} signatures and asks for ${signers}`,
   );
 }
 
 function checkSigners(message: WireMessage, expected: ExpectedVote, the: string): Address {
-  const signers = message.staticKeys.slice(0, message.requiredSignatures);
+  const signers = message.staticKeys.slice(0, message.signers);
   const feePayer = signers[0] as Address;
   ensure(
     expected.feePayers.includes(feePayer),
@@ -106,7 +97,7 @@ function checkSigners(message: WireMessage, expected: ExpectedVote, the: string)
   return feePayer;
 }
 
-function toInstruction(message: WireMessage, wire: WireInstruction, the: string): Instruction {
+function toInstruction(message: WireMessage, wire: CompiledInstruction, the: string): Instruction {
   const key = (index: number): Address =>
     message.staticKeys[index] ?? refuse(`${the} names account ${index} of ${message.staticKeys.length}`);
   return {

@@ -4,7 +4,7 @@ import type { ChainReader, History, TransactionRecord } from '../chain/chain.js'
 import { vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
 import { type PastBatch, readPastBatch } from '../chain/squads/history.js';
-import type { InnerMessage } from '../chain/squads/message.js';
+import type { Message } from '../chain/transaction/message.js';
 import { type BatchContent, contentOf, decodedTransaction } from './batch-content.js';
 
 /** What a batch held. */
@@ -16,11 +16,11 @@ export interface PastDescription extends BatchRef, BatchContent {
 }
 
 /** What nobody could have executed. */
-const MALFORMED: InnerMessage = {
+const MALFORMED: Message = {
   signers: 1,
   writableSigners: 0,
   writableNonSigners: 0,
-  keys: [],
+  staticKeys: [],
   instructions: [],
   lookups: [],
 };
@@ -30,7 +30,7 @@ const MALFORMED: InnerMessage = {
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 export async function readPastContent(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   ref: BatchRef,
 ): Promise<PastDescription | null> {

@@ -73,7 +73,7 @@ export async function simulateBatch(
 ): Promise<SimulatedChanges> {
   const { mint, vault, vaultTokenAccount } = flywheel;
   const steps = description.transactions.map(({ instructions }) => instructions);
-  const keys = description.transactions.flatMap(({ message }) => message.keys);
+  const keys = description.transactions.flatMap(({ message }) => message.staticKeys);
   const addresses = [...new Set([mint, vault, vaultTokenAccount, CLOCK_SYSVAR, ...keys])];
   const states = await reader.getAccounts(addresses);
   const before = new Map(addresses.map((address, at) => [address, states[at] ?? null]));

@@ -9,7 +9,6 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
-import type { PriorityFees } from './fees.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -36,6 +35,8 @@ export type TransactionError =
 /** What the chain knows of a signature that has landed. A failed transaction has landed too: its fee is gone. */
 export interface TransactionRecord {
   readonly signature: Signature;
+  /** Its wire bytes; `null` where no node keeps them. */
+  readonly wire: Uint8Array | null;
   /** Slot in which it landed. */
   readonly slot: bigint;
   /** Milliseconds since the Unix epoch; 0 where no node says, see {@link dateLanded}. */
@@ -95,13 +96,8 @@ export interface ChainReader {
 
   latestBlockhash(): Promise<RecentBlockhash>;
 
-  blockHeight(): Promise<bigint>;
-
   /** Records in the order asked for; `null` for a signature that has not landed. */
   lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]>;
-
-  /** The wire bytes of a landed transaction, or `null`. */
-  getTransaction(signature: Signature): Promise<Uint8Array | null>;
 
   /** Can a transaction with this blockhash (base58) still land? */
   isBlockhashValid(blockhash: string): Promise<boolean>;
@@ -120,7 +116,7 @@ export type SendOutcome =
     };
 
 /** How long a transaction is sent for. */
-export interface SendTerms {
+interface SendTerms {
   /** That of its blockhash. */
   readonly lastValidBlockHeight: bigint;
   /** Milliseconds since the Unix epoch, by the clock of the sender. */
@@ -138,19 +134,33 @@ export interface ChainSender {
   submitAndConfirm(wire: Uint8Array, terms: SendTerms): Promise<SendOutcome>;
 }
 
-/** A transaction that has landed and succeeded. */
+/** A transaction that names an account, as a list of such tells of it. */
 export interface PastTransaction {
   readonly signature: Signature;
+  readonly slot: number;
+  readonly failed: boolean;
   /** The memos that it names itself, as the node joins them; those of inner instructions are not among them. */
   readonly memo: string | null;
   /** `null` when the node does not say. */
   readonly blockTimeMs: number | null;
 }
 
+/** Which part of the past of an account is asked for. */
+export interface Past {
+  /** None from before this time. */
+  readonly sinceMs?: number;
+  /** @default 20,000 */
+  readonly limit?: number;
+  /** Only those older than this one. */
+  readonly before?: Signature;
+  /** As listed by a node that has come as far as this slot. */
+  readonly sinceSlot?: number;
+}
+
 /** The past of an account, as far back as a node keeps it. */
 export interface History {
-  /** The newest transactions that name the account, newest first, none from before `sinceMs`. */
-  pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]>;
+  /** The transactions that name an account, newest first; fewer than the limit where there are no more. */
+  history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }
 
 /** A transaction that may have been submitted. */
@@ -159,6 +169,8 @@ export interface Sought {
   readonly lastValidBlockHeight: bigint;
   /** Its wire bytes, where they are at hand: what it has paid need not be asked for then. */
   readonly bytes?: Uint8Array;
+  /** The time of its block need not be told, which would be a question for each block. */
+  readonly isTimeKnown?: true;
 }
 
 /** What became of a transaction that may have been submitted. `never` is a proof; what cannot be told is `open`. */
@@ -186,40 +198,25 @@ export type Commitment = 'confirmed' | 'finalized';
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
 
-/** A transaction that was seen to land. */
-export interface Landing {
-  readonly signature: Signature;
-  /** In which it landed. */
-  readonly slot: bigint;
-}
+/** What a place in a block costs beside the signatures, where others want it too. */
+export interface PriorityFees {
+  /** Lamports that one transaction pays for it at most. */
+  readonly maxLamports: bigint;
 
-/** What has become of a landing: no fork can take it back, one still may, or one has. */
-export type Finality = 'final' | 'waiting' | 'undone';
+  /** Micro-lamports that those who wrote these accounts have paid for a compute unit of late; where nobody says, the last that was told, or a low one. */
+  priceOf(written: readonly Address[]): Promise<bigint>;
 
-/** A transaction that names an account, as a list of such tells of it. */
-export interface NamedTransaction extends PastTransaction {
-  readonly slot: number;
-  readonly failed: boolean;
-}
-
-/** A part of the transactions that name an account. */
-export interface Page {
-  readonly limit: number;
-  /** Only those older than this one. */
-  readonly before?: Signature;
-  /** As listed by a node that has come as far as this slot. */
-  readonly sinceSlot?: number;
+  /**
+   * Compute units that a message would use now.
+   * @param message - signatures are not looked at, nor how old its blockhash is.
+   * @returns `null` where it would fail, or the chain does not say.
+   */
+  computeUnitsOf(message: Uint8Array): Promise<number | null>;
 }
 
 export interface Chain extends ChainReader, History {
-  /**
-   * The newest transactions that name an account, newest first; fewer than `limit` where there are no more.
-   * Absent where the store knows by itself how far the chain has come.
-   */
-  readonly newestOf?: (account: Address, page: Page) => Promise<readonly NamedTransaction[]>;
-
-  /** Absent where nothing is paid beyond the signatures. */
-  readonly priorityFees?: PriorityFees;
+  /** `null` where nothing is paid beyond the signatures. */
+  readonly fees: PriorityFees | null;
 
   /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
   readonly bundleSize: number;
@@ -241,9 +238,6 @@ export interface Chain extends ChainReader, History {
    * no older than that.
    */
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;
-
-  /** Whether landings have become final, in order. `undone` is a proof: the transaction is not there, and may land once more. */
-  finality(landings: readonly Landing[]): Promise<readonly Finality[]>;
 
   /**
    * Submits transactions that stand for themselves, in order. One that fails while running lands as failed and keeps its
@@ -307,5 +301,3 @@ export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint):
 export const MAX_BUNDLE_TRANSACTIONS = 4;
 /** Blocks after its own for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
-/** What those blocks take: the least time for which it stays good. */
-export const BLOCKHASH_LIFETIME_MS = 60_000;

@@ -95,7 +95,7 @@ export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'd
 }
 
 /** The budget of a message. */
-export const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
+const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
   budgetOf(
     instructions.flatMap(({ programIndex, data }) => {
       const program = staticKeys[programIndex];
@@ -108,5 +108,5 @@ export function feeOf(message: WireMessage): bigint {
   const { computeUnits, microLamports } = budgetOfMessage(message);
   const paid = BigInt(computeUnits) * microLamports;
   const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
-  return BigInt(message.requiredSignatures) * LAMPORTS_PER_SIGNATURE + priority;
+  return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priority;
 }

@@ -3,7 +3,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { base58Encode } from '../values/base58.js';
 import type { Clock } from '../values/time.js';
 import type { Chain, ChainSender, Rejection, SendOutcome, Signature, Trace } from './chain.js';
-import { verifySignature } from './transaction/signer.js';
+import { isSigned } from './transaction/sign.js';
 import { decodeTransaction } from './transaction/wire.js';
 
 /** Time between two sendings. */
@@ -18,15 +18,9 @@ interface SenderDeps {
 
 /** @throws `ERR_INVALID_REQUEST` unless every signature is there and holds: others could never land. */
 function signatureOf(wire: Uint8Array): Signature {
-  const { signatures, message, messageBytes } = decodeTransaction(wire);
-  const [first] = signatures;
-  const areSigned =
-    signatures.length === message.requiredSignatures &&
-    signatures.every((signature, index) => {
-      const signer = message.staticKeys[index];
-      return signer !== undefined && verifySignature(signer, messageBytes, signature);
-    });
-  if (first === undefined || !areSigned)
+  const transaction = decodeTransaction(wire);
+  const [first] = transaction.signatures;
+  if (first === undefined || !isSigned(transaction))
     throw new FlywheelError('ERR_INVALID_REQUEST', 'A signature of the transaction is missing or wrong.');
   return base58Encode(first);
 }

@@ -5,7 +5,7 @@ import type { DataChain } from '../contract/admin.js';
 import type { DatabaseAdmin } from '../contract/database-admin.js';
 import type { LocalAdmin } from '../contract/local-admin.js';
 import type { Registrar } from '../contract/registration.js';
-import type { NodeAddress } from '../rpc-node/rpc-node.js';
+import type { ListenAddress } from '../rpc-node/rpc-node.js';
 import type { Clock } from '../values/time.js';
 import type { RunningRpc } from './rpc-node.js';
 import type { RunningServer, ServeOptions } from './server.js';
@@ -31,7 +31,7 @@ export interface Openers {
   openService(settings: Settings, warn: (text: string) => void): Promise<OpenedService>;
   openLocal(settings: Settings): Promise<LocalAdmin>;
   startServer(settings: Settings, options: ServeOptions): Promise<RunningServer>;
-  startLocalRpc(settings: Settings, address: NodeAddress): Promise<RunningRpc>;
+  startLocalRpc(settings: Settings, address: ListenAddress): Promise<RunningRpc>;
   /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc(settings: Settings): Promise<readonly NodeReport[]>;
   /** Registers a project of a cluster in the data directory. @param cluster - a name or the address of a node. */

@@ -70,7 +70,7 @@ async function checkOnChain(store: Store, chain: Chain): Promise<readonly Databa
 
 async function checkLanded(store: Store, chain: Chain, token: TokenRecord): Promise<DatabaseFinding> {
   const burns = await store.read(async (tx) => {
-    const { items } = await tx.burns.list({ tokenId: token.id, status: 'SUCCESS', limit: LOOKED_UP });
+    const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
     return items;
   });
   const traces = await chain.trace(burns);

@@ -1,16 +1,17 @@
 /** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
 import { setComputeUnitLimit } from '../chain/compute-budget.js';
-import { type LedgerBankOptions, openLedgerBank } from '../chain/local/ledger-bank.js';
+import { type LedgerOptions, openLedger } from '../chain/local/ledger/ledger.js';
+import { Runtime } from '../chain/local/runtime/runtime.js';
 import { transfer } from '../chain/system.js';
-import { compileLegacyMessage, signTransaction } from '../chain/transaction/compile.js';
+import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { NodeLedger } from '../rpc-node/node-ledger.js';
-import { type NodeAddress, type RpcNode, type RpcNodeOptions, startRpcNode } from '../rpc-node/rpc-node.js';
+import { type Airdrop, Cluster, type ClusterParts } from '../rpc-node/cluster.js';
+import { type ListenAddress, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
 import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
-import { dataFiles, type LocalConfig, requireLocalConfig } from './local-config.js';
+import { dataFiles, requireLocalConfig } from './local-config.js';
 import { readSquadsProgram } from './open-engine.js';
 import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
@@ -20,32 +21,15 @@ export interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }
 
-/** Starts the node of `flywheel local rpc`. @throws as {@link startLocalRpc} */
-export const startRpcOverLedger = (
-  { clock, io }: Ambient,
-  settings: Settings,
-  address: NodeAddress,
-): Promise<RunningRpc> =>
-  startLocalRpc(
-    settings.dataDir.value,
-    { clock, onFailure: (error) => io.stderr.write(`${messageOf(error)}\n`) },
-    address,
-  );
-
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-
-/** What is chosen for a node; the rest comes with the data directory. */
-type LocalRpcOptions = Omit<RpcNodeOptions, 'ledger' | 'airdrop'> & NodePace;
-
-type NodePace = Pick<LedgerBankOptions, 'clock' | 'slotMs'>;
 
 /** A compute limit that no two airdrops in a row share: the same transfer under the same blockhash would be the same transaction. */
 const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
 /** Airdrops from the treasury, which is read when the first is asked for. */
-function airdropsOf(keys: string, treasury: Address): RpcNodeOptions['airdrop'] {
+function airdropsOf(keys: string, treasury: Address): Airdrop {
   const keyring = createFileKeyring(keys);
   let given = 0;
   return (to, lamports, blockhash) => {
@@ -55,53 +39,58 @@ function airdropsOf(keys: string, treasury: Address): RpcNodeOptions['airdrop'] 
       transfer({ from: treasury, to, lamports }),
     ];
     const message = compileLegacyMessage({ payer: treasury, instructions, blockhash });
-    return signTransaction(message, [keyring.get(treasury)]).bytes;
+    return encodeTransaction([keyring.get(treasury).signNow(message)], message);
   };
 }
 
-/** The ledger, held by the lock of the data directory against being wiped. */
-async function openNodeLedger(dataDir: string, config: LocalConfig, pace: NodePace): Promise<NodeLedger> {
+/**
+ * What the cluster of a data directory is made of; its lock is held against being wiped.
+ * @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done.
+ */
+export async function openClusterParts(
+  dataDir: string,
+  pace: Pick<LedgerOptions, 'clock' | 'slotMs'>,
+): Promise<ClusterParts> {
+  const { genesis, treasury, squadsProgram } = requireLocalConfig(dataDir);
   const files = dataFiles(dataDir);
   const lock = await shareDataDirectory(files.lock);
   try {
-    const bank = await openLedgerBank({
+    const ledger = await openLedger({
       path: files.ledger,
       ...pace,
-      ...(config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {}),
+      ...{ create: false, genesis: { accounts: [] } },
     });
-    if (config.genesis !== bank.genesisHash) {
-      bank.close();
-      throw new FlywheelError(
-        'ERR_STORE_UNAVAILABLE',
-        'ledger.db is of another flywheel than the one that this data directory was set up with.',
-      );
-    }
-    const close = bank.close.bind(bank);
-    bank.close = () => {
-      close();
+    const close = (): void => {
+      ledger.close();
       lock.close();
     };
-    return bank;
+    if (genesis === ledger.genesis) {
+      const program = squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+      return { ledger, runtime: new Runtime(program), airdrop: airdropsOf(files.keys, treasury), close };
+    }
+    ledger.close();
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      'ledger.db is of another flywheel than the one that this data directory was set up with.',
+    );
   } catch (error) {
     lock.close();
     throw error;
   }
 }
 
-/** Starts a node. @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_CONFIG_INVALID` when it cannot listen. */
-export async function startLocalRpc(
-  dataDir: string,
-  { onFailure, ...pace }: LocalRpcOptions,
-  address: NodeAddress,
-  start = startRpcNode,
-): Promise<RpcNode> {
-  const config = requireLocalConfig(dataDir);
-  const ledger = await openNodeLedger(dataDir, config, pace);
-  const airdrop = airdropsOf(dataFiles(dataDir).keys, config.treasury);
+/** Starts the node of `flywheel local rpc`. @throws as {@link openClusterParts}, and `ERR_CONFIG_INVALID` when it cannot listen */
+export async function startRpcOverLedger(
+  { clock, io }: Ambient,
+  settings: Settings,
+  address: ListenAddress,
+): Promise<RunningRpc> {
+  const cluster = new Cluster(await openClusterParts(settings.dataDir.value, { clock }));
+  const onFailure = (error: unknown): void => void io.stderr.write(`${messageOf(error)}\n`);
   try {
-    return await start({ onFailure, ledger, airdrop }, address);
+    return await startRpcNode(cluster, onFailure, address);
   } catch (error) {
-    ledger.close();
+    cluster.close();
     throw error;
   }
 }

@@ -24,7 +24,7 @@ import { issueApproval } from './batches/issue-approval.js';
 import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import { listBurns } from './burns/list-burns.js';
-import { watchLandings } from './burns/taken-back.js';
+import { watchConfirmed } from './burns/recover.js';
 import type { EngineDeps } from './deps.js';
 import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
@@ -79,7 +79,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const reconciler = new Reconciler(deps);
   const watch = async (scope?: RecoveryScope): Promise<number> => {
     try {
-      return await watchLandings(deps, scope);
+      return (await watchConfirmed(deps, scope)).reopened;
     } catch (error) {
       // A chain that is out of reach has taken nothing back yet.
       if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
@@ -112,7 +112,7 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
-      await Promise.all([deps.store.progress(), deps.chain.blockHeight()]);
+      await Promise.all([deps.store.progress(), deps.chain.latestBlockhash()]);
       await requireOneWhole(deps.store);
     },
     state: () => engineState(deps),

@@ -15,9 +15,8 @@ import { requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js'
 import { checkAndPlan } from './batches/init-batch.js';
 import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
-import { dailyCap, dayOfNow } from './daily-cap.js';
+import { dayOfNow } from './daily-cap.js';
 import type { EngineDeps } from './deps.js';
-import { maxFeeLamports } from './signing-terms.js';
 
 /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
 export async function foreseeBurns(
@@ -33,13 +32,7 @@ export async function foreseeBurns(
     readTokens(deps, token),
     readUsage(deps, token),
   ]);
-  const cap = dailyCap(principal.flywheel, 'burn');
-  const allowance = new BurnAllowance(token, balance, {
-    day,
-    cap,
-    used,
-    feeLamports: maxFeeLamports(deps.chain),
-  });
+  const allowance = new BurnAllowance({ deps, token, principal }, balance, { day, used });
   let burned = 0n;
   const failures: ForeseenFailure[] = [];
   for (const [index, burn] of prepared.entries()) {

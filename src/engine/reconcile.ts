@@ -4,20 +4,15 @@
  * for: every step of it was written down before.
  */
 import type { RecoveryTerms } from '../contract/recovery.js';
-import { invariant, isFlywheelError } from '../errors/flywheel-error.js';
-import type { RequestRecord } from '../store/records.js';
-import type { TakenRequest } from '../store/repositories/unfinished.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
-import { openOf, settleBurns, writeOutcomes } from './burns/chunk.js';
-import { watchLandings } from './burns/taken-back.js';
+import { carryOnBurns, watchConfirmed } from './burns/recover.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
-import { type Caller, newLease, underLease } from './lease.js';
-import { requestHolding } from './requests/requests.js';
+import type { Caller } from './lease.js';
 
 export interface Reconciled {
   /** Burns that have an outcome now. */
@@ -27,8 +22,6 @@ export interface Reconciled {
   /** Batches that were carried on to where they wait for somebody, or to their end. */
   readonly batches: number;
 }
-
-const NOTHING = { burns: 0, requests: 0 } as const;
 
 /** How it is done. */
 export type ReconcileTerms = Caller & RecoveryTerms;
@@ -78,67 +71,40 @@ export class Reconciler {
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
       for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
-    await this.#try('what has landed and is not final', 'landings', terms, () =>
-      watchLandings(deps, { tokenId }),
-    );
+    await this.#try('burns that have landed and are not final', 'confirmed', terms, async () => {
+      const { missing } = await watchConfirmed(deps, { tokenId });
+      // To send what has landed all the same changes nothing.
+      if (missing.length > 0) await deps.chain.submit(missing);
+    });
     const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(tokenId),
       setUps: await unfinished.setUps(tokenId),
       executions: [...(await unfinished.executions(tokenId)), ...(await unfinished.closings(tokenId))],
     }));
-    const { burns, requests } = left.burns.length > 0 ? await this.#settleRequests(terms) : NOTHING;
-    let batches = 0;
-    for (const id of left.setUps) {
-      const work = async (): Promise<boolean> => {
-        await gaps.requireOf({ batch: id });
-        return carryOnSetUp(deps, id, terms);
-      };
-      if (!(await this.#try(`the set-up of batch ${id}`, id, terms, work))) continue;
-      batches += 1;
-      tell(deps, { operationId: id, event: 'reconciled', what: 'set-up' });
-    }
-    for (const id of left.executions) {
-      const work = async (): Promise<boolean> => {
-        await gaps.requireOf({ batch: id });
-        return carryOnExecution(deps, id, terms);
-      };
-      if (!(await this.#try(`the execution of batch ${id}`, id, terms, work))) continue;
-      batches += 1;
-      tell(deps, { operationId: id, event: 'reconciled', what: 'execution' });
-    }
-    return { burns, requests, batches };
-  }
-
-  /** Takes them one by one, so that several servers share them: none waits for what another is at. */
-  async #settleRequests(terms: ReconcileTerms): Promise<Pick<Reconciled, 'burns' | 'requests'>> {
-    const deps = this.#deps;
-    const tried = new Set<string>();
-    let burns = 0;
-    let requests = 0;
-    while (terms.signal?.aborted !== true) {
-      const except = [...tried, ...this.#delayed()];
-      const taken = await this.#try('what is pending', 'pending', terms, () =>
-        takeBurns(deps, except, terms.tokenId ?? null),
-      );
-      if (taken === undefined) break;
-      const { request, from } = taken;
-      const { id } = request;
-      tried.add(id);
-      tell(deps, { operationId: id, event: 'taken over', from });
-      const settled = await this.#try(`the burns of request ${id}`, id, terms, () =>
-        settleRequest(deps, request, terms),
-      );
-      if (settled === undefined || settled === 0) continue;
+    let [burns, requests, batches] = [0, 0, 0];
+    // One by one, so that several servers share them: none waits for what another is at.
+    for (const id of left.burns) {
+      const work = (): Promise<number> => carryOnBurns(deps, id, terms);
+      const settled = (await this.#try(`the burns of request ${id}`, id, terms, work)) ?? 0;
+      if (settled === 0) continue;
       burns += settled;
       requests += 1;
       tell(deps, { operationId: id, event: 'reconciled', what: 'burns' });
     }
-    return { burns, requests };
-  }
-
-  #delayed(): readonly string[] {
-    const nowMs = this.#deps.clock.nowMs();
-    return [...this.#delays].flatMap(([id, { untilMs }]) => (nowMs < untilMs ? [id] : []));
+    for (const [what, ids, carryOn] of [
+      ['set-up', left.setUps, carryOnSetUp],
+      ['execution', left.executions, carryOnExecution],
+    ] as const)
+      for (const id of ids) {
+        const work = async (): Promise<boolean> => {
+          await gaps.requireOf({ batch: id });
+          return carryOn(deps, id, terms);
+        };
+        if (!(await this.#try(`the ${what} of batch ${id}`, id, terms, work))) continue;
+        batches += 1;
+        tell(deps, { operationId: id, event: 'reconciled', what });
+      }
+    return { burns, requests, batches };
   }
 
   async #forgetOld({ signal }: ReconcileTerms): Promise<void> {
@@ -179,38 +145,5 @@ export class Reconciler {
       if (delay?.reason !== reason) onProblem?.(what, error);
       return undefined;
     }
-  }
-}
-
-const takeBurns = (
-  deps: EngineDeps,
-  except: readonly string[],
-  tokenId: string | null,
-): Promise<TakenRequest | undefined> =>
-  deps.store.transaction(
-    (tx) => tx.unfinished.takeBurns({ lease: newLease(deps, tx), nowMs: tx.nowMs, except, tokenId }),
-    { tokenId: null },
-  );
-
-/** Settles what is pending of a request that was just taken. @returns how many burns */
-async function settleRequest(deps: EngineDeps, request: RequestRecord, caller: Caller): Promise<number> {
-  try {
-    return await underLease(deps, requestHolding(request), caller, async (lease) => {
-      // What an older copy has pending may have been signed again since, and have landed so.
-      await gapWatchOf(deps).requireOf({ request: request.id });
-      const { token, pending } = await deps.store.read(async (tx) => ({
-        token: await tx.tokens.get(request.tokenId),
-        pending: openOf(await tx.burns.ofRequest(request.id)),
-      }));
-      invariant(token !== undefined, 'Burns are of a token that is never removed.');
-      const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
-      await lease.write((tx) => writeOutcomes(tx, token.id, settled));
-      await lease.giveUp();
-      return settled.length;
-    });
-  } catch (error) {
-    // Another engine has taken the request, and settles it.
-    if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return 0;
-    throw error;
   }
 }

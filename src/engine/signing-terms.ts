@@ -7,13 +7,13 @@ import type { Chain, RecentBlockhash } from '../chain/chain.js';
 import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/compute-budget.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
 import { type InstructionName, instructionName } from '../chain/squads/instructions.js';
-import { compileLegacyMessage } from '../chain/transaction/compile.js';
 import type { Instruction } from '../chain/transaction/instruction.js';
 import {
   DEFAULT_INSTRUCTION_COMPUTE_UNITS,
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
 } from '../chain/transaction/limits.js';
+import { compileLegacyMessage } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 
 /** What a place in a block is worth, as of one time. */
@@ -96,22 +96,22 @@ async function triedUnits(chain: Chain, sample: Sample, blockhash: string): Prom
     ...sample.instructions.filter((one) => !isBudget(one)),
   ];
   const message = compileLegacyMessage({ payer: sample.payer, instructions, blockhash });
-  const used = (await chain.priorityFees?.computeUnitsOf(message)) ?? null;
+  const used = (await chain.fees?.computeUnitsOf(message)) ?? null;
   return used === null ? null : Math.min(MAX_COMPUTE_UNITS, Math.ceil(used * HEADROOM.part) + HEADROOM.units);
 }
 
 /** The newest blockhash, and what those who write the accounts of a sample pay now. */
 export async function signingTerms(chain: Chain, sample: Sample): Promise<SigningTerms> {
-  const { priorityFees } = chain;
-  if (priorityFees === undefined) return chain.latestBlockhash();
+  const { fees } = chain;
+  if (fees === null) return chain.latestBlockhash();
   const [recent, microLamports] = await Promise.all([
     chain.latestBlockhash(),
-    priorityFees.priceOf(writtenBy(sample)),
+    fees.priceOf(writtenBy(sample)),
   ]);
   const units = await triedUnits(chain, sample, recent.blockhash);
   return {
     ...recent,
-    priority: { microLamports, maxLamports: priorityFees.maxLamports },
+    priority: { microLamports, maxLamports: fees.maxLamports },
     ...(units === null ? {} : { sample: { instructions: sample.instructions, units } }),
   };
 }
@@ -142,5 +142,4 @@ export function withBudget(
 }
 
 /** What a transaction with one signature costs at most. */
-export const maxFeeLamports = ({ priorityFees }: Chain): bigint =>
-  LAMPORTS_PER_SIGNATURE + (priorityFees?.maxLamports ?? 0n);
+export const maxFeeLamports = ({ fees }: Chain): bigint => LAMPORTS_PER_SIGNATURE + (fees?.maxLamports ?? 0n);

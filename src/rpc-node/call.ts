@@ -1,35 +1,36 @@
-/** One call of a method: its parameters, and the state of the chain that it sees. */
+/** One call of a method: its parameters as they came, read one by one, and the state of the chain that it sees. */
 import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
-import type { Address } from '../values/address.js';
-import type { Cluster, Commitment, Landed } from './cluster.js';
-import type { AccountSource } from './node-ledger.js';
-import { commitmentOf, type Options, type Params, readCount } from './params.js';
-import { contextSlotNotReached } from './rpc-error.js';
+import type { AccountSource } from '../chain/local/vm/vm.js';
+import { type Address, isAddress } from '../values/address.js';
+import { base58Decode } from '../values/base58.js';
+import type { JsonValue } from '../values/canonical-json.js';
+import { type Cluster, type Landed, LEVELS, type Level } from './cluster.js';
+import { contextSlotNotReached, invalidParams } from './rpc-error.js';
 
-/** Signs a transfer of what `requestAirdrop` gives. */
-export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
+/** The options object that most methods take last. */
+export type Options = Readonly<Record<string, JsonValue | undefined>>;
+
+/** Characters of base58 that are read at most; it takes a time that grows with their square. */
+const MAX_BASE58_LENGTH = 2_048;
 
 /** The chain at the end of a slot. */
 export class View implements AccountSource {
   readonly cluster: Cluster;
   readonly slot: number;
 
-  constructor(cluster: Cluster, commitment: Commitment) {
+  constructor(cluster: Cluster, commitment: Level) {
     this.cluster = cluster;
     this.slot = cluster.slotOf(commitment);
   }
 
   get height(): number {
-    return this.cluster.ledger.heightOf(this.slot);
+    return this.cluster.heightOf(this.slot);
   }
 
-  get blockhash(): string {
-    return this.cluster.blockhashOf(this.slot);
-  }
-
-  get lastValidHeight(): number {
-    return this.height + Number(BLOCKHASH_LIFETIME_BLOCKS);
+  get latestBlockhash() {
+    const lastValidBlockHeight = this.height + Number(BLOCKHASH_LIFETIME_BLOCKS);
+    return { blockhash: this.cluster.blockhashOf(this.slot), lastValidBlockHeight };
   }
 
   get(address: Address): AccountState | null {
@@ -45,41 +46,73 @@ export class View implements AccountSource {
   }
 
   /** How sure a block is. */
-  commitmentOf(slot: number): Commitment {
-    if (slot <= this.cluster.slotOf('finalized')) return 'finalized';
-    return slot <= this.cluster.slotOf('confirmed') ? 'confirmed' : 'processed';
+  levelOf(slot: number): Level {
+    return (
+      (['finalized', 'confirmed'] as const).find((level) => slot <= this.cluster.slotOf(level)) ?? 'processed'
+    );
   }
 }
 
-/** A call that is being answered. */
+/** A call that is being answered. What its parameters are not, ends it with an RpcError. */
 export class Call {
-  readonly params: Params;
   readonly cluster: Cluster;
-  readonly airdrop: Airdrop;
+  readonly #values: readonly JsonValue[];
 
-  constructor(params: Params, cluster: Cluster, airdrop: Airdrop) {
-    this.params = params;
+  constructor(values: readonly JsonValue[], cluster: Cluster) {
+    this.#values = values;
     this.cluster = cluster;
-    this.airdrop = airdrop;
+  }
+
+  raw(at: number): JsonValue | undefined {
+    return this.#values[at];
+  }
+
+  address(at: number): Address {
+    return readAddress(this.raw(at));
+  }
+
+  text(at: number, what: string): string {
+    const value = this.raw(at);
+    if (typeof value !== 'string') throw invalidParams(`Invalid params: expected ${what}.`);
+    return value;
+  }
+
+  count(at: number, what: string): number {
+    return readCount(this.raw(at), what);
+  }
+
+  texts(at: number, most: number): readonly string[] {
+    const value = this.raw(at);
+    if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+      throw invalidParams('Invalid params: expected a list of texts.');
+    if (value.length > most) throw invalidParams(`Too many inputs provided; max ${most}`);
+    return value as readonly string[];
+  }
+
+  /** The object at a place, or one without fields. */
+  options(at: number): Options {
+    const value = this.raw(at) ?? {};
+    if (typeof value !== 'object' || Array.isArray(value))
+      throw invalidParams('Invalid params: expected an object.');
+    return value as Options;
   }
 
   /** The state at a level. @throws RpcError -32016 when it is older than the options ask for. */
-  view(options: Options, otherwise: Commitment = 'finalized'): View {
-    const view = this.viewAt(commitmentOf(options, otherwise));
+  view(options: Options, otherwise?: Level): View {
+    const view = this.viewAt(levelOf(options, otherwise));
     const { minContextSlot } = options;
     if (minContextSlot !== undefined && minContextSlot !== null)
       if (view.slot < readCount(minContextSlot, 'a slot')) throw contextSlotNotReached(view.slot);
     return view;
   }
 
-  viewAt(commitment: Commitment): View {
+  viewAt(commitment: Level): View {
     return new View(this.cluster, commitment);
   }
 }
 
 /** Answers a call; a value may hold bigints. */
-export type Method = (call: Call) => unknown;
-export type Methods = Readonly<Record<string, Method>>;
+export type Methods = Readonly<Record<string, (call: Call) => unknown>>;
 
 /** Whose behaviour the methods have. */
 export const API_VERSION = '2.2.0';
@@ -89,3 +122,34 @@ export const inContext = ({ slot }: View, value: unknown): unknown => ({
   context: { apiVersion: API_VERSION, slot },
   value,
 });
+
+/** @throws RpcError */
+export function readAddress(value: JsonValue | undefined): Address {
+  if (typeof value === 'string' && isAddress(value)) return value;
+  throw invalidParams('Invalid param: Invalid');
+}
+
+export function readCount(value: JsonValue | undefined, what: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw invalidParams(`Invalid params: expected ${what}.`);
+}
+
+/** The level of commitment that is asked for. @throws RpcError */
+export function levelOf({ commitment }: Options, otherwise: Level = 'finalized'): Level {
+  if (commitment === undefined || commitment === null) return otherwise;
+  const found = LEVELS.find((name) => name === commitment);
+  if (found === undefined) throw invalidParams('Invalid params: unknown commitment.');
+  return found;
+}
+
+/** Bytes in base58 or base64. @throws RpcError */
+export function readBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
+  if (encoding === 'base64') {
+    const bytes = Buffer.from(text, 'base64');
+    if (bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '')) return bytes;
+    throw invalidParams('invalid base64 encoding');
+  }
+  const bytes = text.length > MAX_BASE58_LENGTH ? undefined : base58Decode(text);
+  if (bytes === undefined) throw invalidParams('invalid base58 encoding');
+  return bytes;
+}

@@ -1,15 +1,36 @@
 /** The chain as a node shows it: what was sent is in the newest block at once, and blocks become confirmed and final. */
-import type { AccountState } from '../chain/account.js';
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
-import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../chain/programs.js';
+import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
+import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js';
+import type { Ledger } from '../chain/local/ledger/ledger.js';
+import type { KeptTransaction } from '../chain/local/ledger/transaction-table.js';
+import type { ExecutionResult } from '../chain/local/runtime/execution.js';
+import { resolveAccounts } from '../chain/local/runtime/resolve.js';
+import type { Runtime } from '../chain/local/runtime/runtime.js';
+import type { AccountSource } from '../chain/local/vm/vm.js';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
+import type { AccountMeta } from '../chain/transaction/instruction.js';
+import { decodeTransaction } from '../chain/transaction/wire.js';
 import { type Address, addressBytes } from '../values/address.js';
-import { readBuffer } from '../values/bytes.js';
-import type { AccountSource, KeptTransaction, NodeLedger, Run } from './node-ledger.js';
+import { base58Decode, base58Encode } from '../values/base58.js';
+import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
 /** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
-export type Commitment = 'processed' | 'confirmed' | 'finalized';
+export type Level = 'processed' | 'confirmed' | 'finalized';
 
-export const COMMITMENTS = ['processed', 'confirmed', 'finalized'] as const satisfies readonly Commitment[];
+export const LEVELS = ['processed', 'confirmed', 'finalized'] as const satisfies readonly Level[];
+
+/** What running a transaction did; its accounts in the order of the message: static keys, writable looked-up, readonly looked-up. */
+export interface Run extends Omit<ExecutionResult, 'changes'> {
+  readonly accounts: readonly Touched[];
+}
+
+/** An account that a transaction names, before and after it. */
+interface Touched extends AccountMeta {
+  readonly before: AccountState | null;
+  readonly after: AccountState | null;
+}
 
 /** A transaction in the block of a slot. */
 export interface Landed extends Omit<KeptTransaction, 'slot' | 'place'> {
@@ -30,28 +51,63 @@ export interface SentTransaction {
   readonly isRetried: boolean;
 }
 
-/** The slot in which a ledger begins. */
-export const FIRST_SLOT = 1_000;
+/** Signs a transfer of what `requestAirdrop` gives. */
+export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
+
+/** What a cluster is on. */
+export interface ClusterParts {
+  readonly ledger: Ledger;
+  readonly runtime: Runtime;
+  readonly airdrop: Airdrop;
+  /** Closes the ledger. */
+  close(): void;
+}
+
 /** Slots after which a block is at a level. */
-const LAGS: Readonly<Record<Commitment, number>> = { processed: 0, confirmed: 2, finalized: 31 };
+const LAGS: Readonly<Record<Level, number>> = { processed: 0, confirmed: 2, finalized: 31 };
 /** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
 const MAX_RECENT_SLOTS = 512;
 /** Runs that are remembered at most. */
 const MAX_RUNS = 20_000;
 const LOOKUP_TABLES = readBuffer(addressBytes(ADDRESS_LOOKUP_TABLE_PROGRAM));
 
+/** As a cluster shows the program that runs natively here. */
+const SQUADS_ACCOUNT: AccountState = {
+  lamports: 1_141_440n,
+  owner: UPGRADEABLE_LOADER,
+  data: new Uint8Array(0),
+  executable: true,
+  rentEpoch: RENT_EPOCH_EXEMPT,
+};
+
 /** One cluster on one ledger, to which others may write as well. */
 export class Cluster {
-  readonly ledger: NodeLedger;
+  readonly slotMs: number;
+  readonly #parts: ClusterParts;
   readonly #runs = new Map<Signature, Run>();
 
-  constructor(ledger: NodeLedger) {
-    this.ledger = ledger;
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.slotMs = this.#read(({ clock }) => clock.slotMs);
+  }
+
+  /** Tells the ledger from all others, base58. */
+  get genesis(): string {
+    return this.#parts.ledger.genesis;
+  }
+
+  get airdrop(): Airdrop {
+    return this.#parts.airdrop;
+  }
+
+  /** The newest slot of the ledger; never one before another that was told of. */
+  newestSlot(): number {
+    return this.#read(({ clock }) => clock.slot());
   }
 
   /** The newest slot at a level. */
-  slotOf(commitment: Commitment): number {
-    return Math.max(FIRST_SLOT, this.ledger.slot() - LAGS[commitment]);
+  slotOf(commitment: Level): number {
+    return Math.max(FIRST_SLOT, this.newestSlot() - LAGS[commitment]);
   }
 
   /** The oldest slot of which there is the block. */
@@ -59,41 +115,69 @@ export class Cluster {
     return FIRST_SLOT;
   }
 
+  heightOf(slot: number): number {
+    return slot - FIRST_SLOT;
+  }
+
+  /** Time of the block of a slot, in ms since the Unix epoch. */
+  timeMs(slot: number): number {
+    return this.#read(({ clock }) => clock.timeMs(slot));
+  }
+
+  /** Base58. */
   blockhashOf(slot: number): string {
-    return this.ledger.blockhash(slot);
+    return this.#read(({ clock }) => base58Encode(clock.blockhash(slot)));
   }
 
   /** May the block of a slot take a transaction with this blockhash? */
   isGoodBlockhash(blockhash: string, slot: number): boolean {
-    return this.ledger.isGoodBlockhash(blockhash, slot);
+    const bytes = base58Decode(blockhash);
+    return bytes !== undefined && this.#read(({ clock }) => clock.isGood(bytes, slot));
+  }
+
+  /** Transactions that have landed. */
+  transactionCount(): number {
+    return this.#read(({ transactions }) => transactions.tip.id);
   }
 
   /** An account; at every level it is as the newest block has left it. */
   accountAt(address: Address, _slot: number): AccountState | null {
-    return this.ledger.get(address) ?? this.ledger.builtIn(address);
+    return this.#read(({ accounts }) => accounts.get(address)) ?? this.builtIn(address);
   }
 
   accounts(_slot: number): Iterable<readonly [Address, AccountState]> {
-    return this.ledger.accounts();
+    return this.#read(({ accounts }) => accounts.all());
+  }
+
+  /** A program or sysvar that is no account of the ledger. */
+  builtIn(address: Address): AccountState | null {
+    return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.#parts.runtime.builtIn(address);
   }
 
   /** A transaction in a block of a slot up to this one. */
   find(signature: Signature, slot: number): Landed | null {
-    const kept = this.ledger.find(signature);
+    const kept = this.#read(({ transactions }) => transactions.kept(signature));
     const landed = kept && this.#landedOf(kept);
     return landed !== null && landed.slot <= slot ? landed : null;
   }
 
-  /** Transactions that may name an address, newest first, from before a place on, until `take` says `false`. */
-  search(address: Address, before: number | null, take: (landed: Landed) => boolean): void {
-    this.ledger.search(address, before, (kept) => take(this.#landedOf(kept)));
+  /** Transactions that may name an address, newest first, from before a place on. */
+  *past(address: Address, before: number | null): Iterable<Landed> {
+    for (const kept of this.#parts.ledger.holding(addressBytes(address), before)) yield this.#landedOf(kept);
   }
 
-  /** Tries a transaction out in the newest slot; nothing is kept. */
-  run(wire: Uint8Array, source: AccountSource, options: { readonly verifySignatures: boolean }): Run {
-    const slot = this.ledger.slot();
+  /** The accounts that a transaction names; entries of lookup tables as they stand in the source. */
+  named(wire: ReadonlyBytes, source: AccountSource): readonly AccountMeta[] {
+    return resolveAccounts(decodeTransaction(wire).message, source);
+  }
+
+  /** Tries a transaction out on a state in the newest slot; its blockhash is not looked at, and nothing is kept. */
+  run(wire: Uint8Array, source: AccountSource, verifySignatures = false): Run {
+    const slot = this.newestSlot();
     this.#tellSlots([wire], slot);
-    return this.ledger.run(wire, source, slot, options);
+    const clock = runtimeClock(slot, this.timeMs(slot));
+    const touched = this.#touched(wire, source);
+    return runOf(this.#parts.runtime.execute(wire, source, clock, { verifySignatures }), touched);
   }
 
   /** Takes a transaction; one that cannot land is forgotten. */
@@ -104,14 +188,40 @@ export class Cluster {
   /** Called about once a slot. */
   tick(): void {}
 
-  /** Puts transactions into the newest block, in order. @returns those that could not start. */
+  /** No process begins before the newest slot then, however its clock is set. */
+  close(): void {
+    this.#parts.ledger.keepSlot();
+    this.#parts.close();
+  }
+
+  /** Puts transactions into the newest block, in order, durably. @returns those that could not start. */
   protected land(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
-    const wires = transactions.map(({ wire }) => wire);
-    this.#tellSlots(wires, this.ledger.slot());
-    const runs = this.ledger.land(wires);
-    for (const [at, run] of runs.entries())
-      if (run?.landed === true) this.#remember((transactions[at] as SentTransaction).signature, run);
+    this.#tellSlots(
+      transactions.map(({ wire }) => wire),
+      this.newestSlot(),
+    );
+    const runs = this.#parts.ledger.write((draft) =>
+      transactions.map(({ wire }) => {
+        const touched = this.#touched(wire, draft);
+        const result = draft.land(wire, this.#parts.runtime);
+        return result && runOf(result, touched);
+      }),
+    );
+    for (const [at, { signature }] of transactions.entries())
+      if (runs[at]?.landed === true) this.#remember(signature, runs[at]);
     return transactions.filter((_, at) => runs[at]?.landed === false);
+  }
+
+  #read<Result>(work: (tables: LedgerTables) => Result): Result {
+    return this.#parts.ledger.read(work);
+  }
+
+  /** The accounts that a transaction names, as they are before it runs. */
+  #touched(wire: Uint8Array, source: AccountSource) {
+    return this.named(wire, source).map((meta) => ({
+      ...meta,
+      before: source.get(meta.address) ?? (meta.writable ? null : this.builtIn(meta.address)),
+    }));
   }
 
   #remember(signature: Signature, run: Run): void {
@@ -129,6 +239,14 @@ export class Cluster {
     if (!wires.some((wire) => readBuffer(wire).includes(LOOKUP_TABLES))) return;
     const count = Math.min(MAX_RECENT_SLOTS, newest - FIRST_SLOT + 1);
     const slots = Array.from({ length: count }, (_, back) => newest - back);
-    this.ledger.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
+    this.#parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
   }
+}
+
+function runOf({ changes, ...execution }: ExecutionResult, touched: readonly Omit<Touched, 'after'>[]): Run {
+  const accounts = touched.map((account) => {
+    const changed = changes.get(account.address);
+    return { ...account, after: changed === undefined ? account.before : changed };
+  });
+  return { ...execution, accounts };
 }

@@ -2,13 +2,12 @@
 import type { JsonValue } from '../values/canonical-json.js';
 import { InexactNumber, jsonTextOf } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
-import { type Airdrop, Call, type Methods } from './call.js';
+import { Call, type Methods, type Options } from './call.js';
 import type { Cluster } from './cluster.js';
 import { ACCOUNT_METHODS } from './methods/account-methods.js';
 import { CHAIN_METHODS } from './methods/chain-methods.js';
 import { HISTORY_METHODS } from './methods/history-methods.js';
 import { SEND_METHODS } from './methods/send-methods.js';
-import { type Options, Params } from './params.js';
 import { internalError, invalidRequest, methodNotFound, parseError, RpcError } from './rpc-error.js';
 
 const METHODS: Methods = { ...ACCOUNT_METHODS, ...CHAIN_METHODS, ...HISTORY_METHODS, ...SEND_METHODS };
@@ -18,7 +17,7 @@ const MAX_BATCH = 500;
 const MAX_VALUES = 50_000;
 
 /** One call as it was read. */
-export interface Request {
+interface Request {
   readonly id: JsonValue;
   readonly method: string;
   readonly params: readonly JsonValue[] | Options;
@@ -66,58 +65,52 @@ const exact = (_key: string, value: unknown): unknown => {
 /** Text of a value that may hold bigints. */
 export const toJson = (value: object): string => jsonTextOf({ jsonrpc: '2.0', ...value }, exact);
 
-/** Runs `work` for its result; whatever it throws becomes the answer. */
-export async function answerText(
-  id: JsonValue,
-  work: () => unknown,
+/**
+ * The text that answers a request; `null` where none is wanted.
+ * @param work - whatever it throws becomes the answer.
+ * @param onFailure - hears of what was no fault of the caller.
+ */
+export function answerText(
+  request: Request | RpcError,
+  work: (request: Request) => unknown,
   onFailure: (error: unknown) => void,
-): Promise<string> {
-  try {
-    return toJson({ result: (await work()) ?? null, id });
-  } catch (thrown) {
-    if (!(thrown instanceof RpcError)) onFailure(thrown);
-    const { code, message, data } = thrown instanceof RpcError ? thrown : internalError();
-    return toJson({ error: { code, message, ...(data === undefined ? {} : { data }) }, id });
-  }
+): string | null {
+  const answer = (): object => {
+    try {
+      if (request instanceof RpcError) throw request;
+      return { result: work(request) ?? null };
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) onFailure(thrown);
+      const { code, message, data } = thrown instanceof RpcError ? thrown : internalError();
+      return { error: { code, message, ...(data === undefined ? {} : { data }) } };
+    }
+  };
+  const body = answer();
+  if (request instanceof RpcError) return toJson({ ...body, id: null });
+  return request.isNotification ? null : toJson({ ...body, id: request.id });
 }
 
-/** Answers calls with the methods of a node. */
-export class JsonRpc {
-  readonly #cluster: Cluster;
-  readonly #airdrop: Airdrop;
-  readonly #onFailure: (error: unknown) => void;
-
-  /** @param onFailure - hears of what was no fault of the caller. */
-  constructor(cluster: Cluster, airdrop: Airdrop, onFailure: (error: unknown) => void) {
-    this.#cluster = cluster;
-    this.#airdrop = airdrop;
-    this.#onFailure = onFailure;
+/** The text of the answers of a cluster; empty where none was asked for. */
+export async function answersOf(
+  cluster: Cluster,
+  { requests, isBatch }: Asked,
+  onFailure: (error: unknown) => void,
+): Promise<string> {
+  const answers: string[] = [];
+  for (const request of requests) {
+    const answer = answerText(
+      request,
+      ({ method, params }) => {
+        const known = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+        if (known === undefined) throw methodNotFound();
+        if (!Array.isArray(params)) throw invalidRequest('Params are a list');
+        return known(new Call(params as readonly JsonValue[], cluster));
+      },
+      onFailure,
+    );
+    if (answer !== null) answers.push(answer);
+    // Between calls others have their turn: a batch may try out hundreds of transactions.
+    if (requests.length > 1) await new Promise((resolve) => void setImmediate(resolve));
   }
-
-  /** The text of the answers; empty where none was asked for. */
-  async answer({ requests, isBatch }: Asked): Promise<string> {
-    const answers: string[] = [];
-    for (const request of requests) {
-      const answer = await this.#answerOne(request);
-      if (answer !== null) answers.push(answer);
-      // Between calls others have their turn: a batch may try out hundreds of transactions.
-      if (requests.length > 1) await new Promise((resolve) => void setImmediate(resolve));
-    }
-    return isBatch && answers.length > 0 ? `[${answers.join(',')}]` : answers.join('');
-  }
-
-  async #answerOne(request: Request | RpcError): Promise<string | null> {
-    const id = request instanceof RpcError ? null : request.id;
-    const text = await answerText(id, () => this.#call(request), this.#onFailure);
-    return request instanceof RpcError || !request.isNotification ? text : null;
-  }
-
-  #call(request: Request | RpcError): unknown {
-    if (request instanceof RpcError) throw request;
-    const { method, params } = request;
-    const known = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
-    if (known === undefined) throw methodNotFound();
-    if (!Array.isArray(params)) throw invalidRequest('Params are a list');
-    return known(new Call(new Params(params as readonly JsonValue[]), this.#cluster, this.#airdrop));
-  }
+  return isBatch && answers.length > 0 ? `[${answers.join(',')}]` : answers.join('');
 }

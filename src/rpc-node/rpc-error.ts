@@ -1,6 +1,6 @@
 /** The errors of a node's JSON-RPC, with the codes that every node of Solana has for them. */
 import type { TransactionError } from '../chain/chain.js';
-import type { Run } from './node-ledger.js';
+import type { Run } from './cluster.js';
 
 /** Ends a call with an error. */
 export class RpcError extends Error {

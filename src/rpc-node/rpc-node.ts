@@ -1,26 +1,15 @@
 /** A node of a cluster on this machine: JSON-RPC over HTTP on one port, subscriptions there and on the next one. */
 import { randomInt } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Airdrop } from './call.js';
-import { Cluster } from './cluster.js';
-import { JsonRpc, readAsked } from './json-rpc.js';
-import type { NodeLedger } from './node-ledger.js';
+import type { Cluster } from './cluster.js';
+import { answersOf, readAsked } from './json-rpc.js';
 import { Subscriptions } from './subscriptions.js';
 
-/** What a node is made of. */
-export interface RpcNodeOptions {
-  /** Closed with the node. */
-  readonly ledger: NodeLedger;
-  readonly airdrop: Airdrop;
-  /** Hears of failures that are no caller's fault. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** A node that listens. */
-export interface RpcNode {
+export interface ListeningNode {
   /** Addresses to be dialled. */
   readonly url: string;
   readonly webSocketUrl: string;
@@ -31,7 +20,7 @@ export interface RpcNode {
 }
 
 /** Where a node listens. */
-export interface NodeAddress {
+export interface ListenAddress {
   readonly host: string;
   /** 0 takes a free one; subscriptions are served there and at the next one. */
   readonly port: number;
@@ -51,13 +40,6 @@ const GRACE_MS = 1_000;
 const ANY_PORTS = [10_240, 32_000] as const;
 const PORT_TRIES = 100;
 
-export const answerWith =
-  (rpc: JsonRpc): BodyHandler =>
-  async (text, reply) => {
-    const answer = await rpc.answer(readAsked(text));
-    await (answer === '' ? reply.code(204).send() : reply.type('application/json').send(answer));
-  };
-
 async function createApp(handle: BodyHandler): Promise<FastifyInstance> {
   const app = fastify({ bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true, ...TIMEOUTS });
   await app.register(cors, { origin: '*', strictPreflight: false });
@@ -70,14 +52,8 @@ async function createApp(handle: BodyHandler): Promise<FastifyInstance> {
 
 const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
 
-interface Listening {
-  readonly app: FastifyInstance;
-  readonly sockets: Server;
-  readonly port: number;
-}
-
 /** Takes a port and the one after it; any two for port 0. @throws `ERR_CONFIG_INVALID` when they cannot be had. */
-async function listen(handle: BodyHandler, { host, port: wanted }: NodeAddress): Promise<Listening> {
+async function listen(handle: BodyHandler, { host, port: wanted }: ListenAddress) {
   for (let tries = 1; ; tries += 1) {
     const port = wanted === 0 ? randomInt(...ANY_PORTS) : wanted;
     const app = await createApp(handle);
@@ -103,13 +79,21 @@ async function listen(handle: BodyHandler, { host, port: wanted }: NodeAddress):
   }
 }
 
-/** Serves a cluster, and closes its ledger in the end. @throws `ERR_CONFIG_INVALID` when it cannot listen. */
-export async function serveCluster(
+/**
+ * Serves a cluster, and closes it in the end.
+ * @param onFailure - hears of failures that are no caller's fault.
+ * @param handle - @default what the cluster answers
+ * @throws `ERR_CONFIG_INVALID` when it cannot listen.
+ */
+export async function startRpcNode(
   cluster: Cluster,
-  handle: BodyHandler,
-  { onFailure }: Pick<RpcNodeOptions, 'onFailure'>,
-  address: NodeAddress,
-): Promise<RpcNode> {
+  onFailure: (error: unknown) => void,
+  address: ListenAddress,
+  handle: BodyHandler = async (text, reply) => {
+    const answer = await answersOf(cluster, readAsked(text), onFailure);
+    await (answer === '' ? reply.code(204).send() : reply.type('application/json').send(answer));
+  },
+): Promise<ListeningNode> {
   const { app, sockets, port } = await listen(handle, address);
   const subscriptions = new Subscriptions(cluster, onFailure);
   for (const server of [app.server, sockets])
@@ -121,7 +105,7 @@ export async function serveCluster(
       onFailure(error);
     }
     subscriptions.notify();
-  }, cluster.ledger.slotMs);
+  }, cluster.slotMs);
   const close = async (graceMs: number): Promise<void> => {
     clearInterval(timer);
     subscriptions.close();
@@ -131,8 +115,7 @@ export async function serveCluster(
     }, graceMs);
     await Promise.all([app.close(), new Promise((resolve) => sockets.close(resolve))]);
     clearTimeout(late);
-    cluster.ledger.keepSlot();
-    cluster.ledger.close();
+    cluster.close();
   };
   let closed: Promise<void> | undefined;
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
@@ -147,11 +130,4 @@ export async function serveCluster(
       return closed;
     },
   };
-}
-
-/** Starts a node. @throws `ERR_CONFIG_INVALID` when it cannot listen. */
-export async function startRpcNode(options: RpcNodeOptions, address: NodeAddress): Promise<RpcNode> {
-  const cluster = new Cluster(options.ledger);
-  const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
-  return serveCluster(cluster, answerWith(rpc), options, address);
 }

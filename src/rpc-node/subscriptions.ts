@@ -2,16 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { AccountState } from '../chain/account.js';
-import { SYSTEM_PROGRAM } from '../chain/programs.js';
+import { type AccountState, EMPTY_ACCOUNT } from '../chain/account.js';
 import { sameBytes } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { View } from './call.js';
+import { Call, levelOf } from './call.js';
 import type { Cluster } from './cluster.js';
 import { answerText, readAsked, toJson } from './json-rpc.js';
 import { accountJson, dataTerms } from './methods/account-json.js';
 import { requireSignature } from './methods/history-methods.js';
-import { commitmentOf, Params } from './params.js';
 import { errorJson, invalidParams, methodNotFound, RpcError } from './rpc-error.js';
 
 const MAX_MESSAGE_BYTES = 64 * 1_024;
@@ -38,45 +36,37 @@ interface Subscription {
 
 const inSlot = (slot: number, value: unknown): unknown => ({ context: { slot }, value });
 
-const GONE: AccountState = {
-  lamports: 0n,
-  owner: SYSTEM_PROGRAM,
-  data: new Uint8Array(0),
-  executable: false,
-  rentEpoch: 0n,
-};
-
 function isSame(left: AccountState | null, right: AccountState | null): boolean {
   if (left === null || right === null) return left === right;
   return left.lamports === right.lamports && left.owner === right.owner && sameBytes(left.data, right.data);
 }
 
-function account(params: Params, cluster: Cluster): Watch {
-  const address = params.address(0);
-  const options = params.options(1);
+function account(call: Call): Watch {
+  const address = call.address(0);
+  const options = call.options(1);
   const terms = dataTerms(options);
-  const commitment = commitmentOf(options);
-  let known = new View(cluster, commitment).get(address);
+  const commitment = levelOf(options);
+  let known = call.viewAt(commitment).get(address);
   return () => {
-    const view = new View(cluster, commitment);
+    const view = call.viewAt(commitment);
     const state = view.get(address);
     if (isSame(state, known)) return [];
     known = state;
-    return [inSlot(view.slot, accountJson(state ?? GONE, terms, view))];
+    return [inSlot(view.slot, accountJson(state ?? EMPTY_ACCOUNT, terms, view))];
   };
 }
 
-function signature(params: Params, cluster: Cluster): Watch {
-  const wanted = requireSignature(params.text(0, 'a signature'));
-  const commitment = commitmentOf(params.options(1));
+function signature(call: Call): Watch {
+  const wanted = requireSignature(call.text(0, 'a signature'));
+  const commitment = levelOf(call.options(1));
   return () => {
-    const { slot } = new View(cluster, commitment);
-    const landed = cluster.find(wanted, slot);
+    const { slot } = call.viewAt(commitment);
+    const landed = call.cluster.find(wanted, slot);
     return landed === null ? [] : [inSlot(slot, { err: errorJson(landed.error) })];
   };
 }
 
-function slot(_params: Params, cluster: Cluster): Watch {
+function slot({ cluster }: Call): Watch {
   let known = cluster.slotOf('processed');
   return () => {
     const newest = cluster.slotOf('processed');
@@ -91,7 +81,7 @@ function slot(_params: Params, cluster: Cluster): Watch {
 }
 
 /** By the word before `Subscribe`, `Unsubscribe` and `Notification`. */
-const KINDS: Readonly<Record<string, (params: Params, cluster: Cluster) => Watch>> = {
+const KINDS: Readonly<Record<string, (call: Call) => Watch>> = {
   account,
   signature,
   slot,
@@ -146,24 +136,19 @@ export class Subscriptions {
     connection.on('close', () => {
       for (const { id } of this.#of(connection)) this.#all.delete(id);
     });
-    connection.on('message', (data) => void this.#answer(connection, String(data)));
+    connection.on('message', (data) => this.#answer(connection, String(data)));
   }
 
-  async #answer(connection: WebSocket, text: string): Promise<void> {
+  #answer(connection: WebSocket, text: string): void {
     for (const request of readAsked(text).requests) {
-      const isError = request instanceof RpcError;
-      const answer = await answerText(
-        isError ? null : request.id,
-        () => {
-          if (isError) throw request;
-          // web3.js keeps a connection open with it.
-          if (request.method === 'ping') return null;
-          const values = Array.isArray(request.params) ? request.params : [];
-          return this.#call(connection, request.method, values);
-        },
+      const answer = answerText(
+        request,
+        // web3.js keeps a connection open with `ping`.
+        ({ method, params }) =>
+          method === 'ping' ? null : this.#call(connection, method, Array.isArray(params) ? params : []),
         this.#onFailure,
       );
-      if (isError || !request.isNotification) this.#send(connection, answer);
+      if (answer !== null) this.#send(connection, answer);
     }
     // What has come to pass already is told behind the answer.
     for (const subscription of this.#of(connection)) this.#tell(subscription);
@@ -174,16 +159,16 @@ export class Subscriptions {
     const [, kind = '', verb] = CALL.exec(method) ?? [];
     const watch = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
     if (watch === undefined) throw methodNotFound();
-    const params = new Params(values);
+    const call = new Call(values, this.#cluster);
     if (verb === 'Unsubscribe') {
-      const id = params.count(0, 'a subscription');
+      const id = call.count(0, 'a subscription');
       if (this.#all.get(id)?.connection !== connection) throw invalidParams('Invalid subscription id.');
       return this.#all.delete(id);
     }
     if (this.#of(connection).length >= MAX_EACH) throw new RpcError(-32_603, 'Too many subscriptions');
     this.#last += 1;
     const id = this.#last;
-    this.#all.set(id, { id, kind, connection, watch: watch(params, this.#cluster) });
+    this.#all.set(id, { id, kind, connection, watch: watch(call) });
     return id;
   }
 
@@ -203,7 +188,7 @@ export class Subscriptions {
           toJson({ method: `${kind}Notification`, params: { result, subscription: id } }),
         );
     } catch (error) {
-      this.#onFailure(error);
+      if (!(error instanceof RpcError)) this.#onFailure(error);
     }
   }
 

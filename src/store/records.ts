@@ -16,17 +16,17 @@ export type AuditEntry = Row<'auditLog'>;
 export type NewAuditEntry = Omit<AuditEntry, 'ordinal'>;
 export type AuditAction = AuditEntry['action'];
 
-export type BurnRecord = Omit<Row<'burns'>, 'watchedSlot'>;
+export type BurnRecord = Row<'burns'>;
 export type BurnStatus = BurnRecord['status'];
 export type BurnIntent = Omit<
   BurnRecord,
   'transaction' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
 > & { readonly transaction: Uint8Array };
-/** How a burn ended; `watchedSlot` is `null` where no fork can take that back. */
-export type BurnOutcome = Pick<
-  Row<'burns'>,
-  'sequence' | 'errorCode' | 'errorMessage' | 'feeLamports' | 'watchedSlot'
-> & { readonly status: 'SUCCESS' | 'FAILED'; readonly dateSettled: string };
+/** What became of a burn. */
+export type BurnOutcome = Pick<BurnRecord, 'sequence' | 'errorCode' | 'errorMessage' | 'feeLamports'> & {
+  readonly status: Exclude<BurnStatus, 'PENDING'>;
+  readonly dateSettled: string;
+};
 
 /** A pipeline as it was compiled. */
 export type PlannedPipeline = Omit<
@@ -55,8 +55,3 @@ export type BundleRecord = Omit<Row<'bundles'>, 'ordinal'> & {
 };
 export type BundlePhase = BundleRecord['phase'];
 export type BundleStatus = BundleRecord['status'];
-
-/** A burn that has landed in a block that a fork may still take back. */
-export type WatchedLanding = Pick<Row<'burns'>, 'sequence' | 'requestId' | 'tokenId' | 'signature'> & {
-  readonly slot: bigint;
-};

@@ -42,6 +42,10 @@ export interface FlywheelPlace {
 /** What is written down of who administered what. */
 const AUDIT_ACTIONS = ['register', 'keys.create', 'keys.revoke', 'gap.accept', 'copy', 'migrate'] as const;
 
+/** Conditions of partial indexes, as statements have to write them out too. */
+export const OPEN_BURN = "status in ('PENDING', 'CONFIRMED')";
+export const LANDED_BURN = "status in ('CONFIRMED', 'FINAL')";
+
 const table = <Columns extends Readonly<Record<string, Column>>>(
   description: TableDescription<Columns>,
 ): TableDescription<Columns> => description;
@@ -336,6 +340,7 @@ export const TABLES = {
     ],
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
+      // For whoever looks at the database: what is held, and by whom.
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
       // Serves the reference: the request may be linked before its batch is inserted.
       { name: 'requests_of_batch', on: 'batch_id', where: 'batch_id is not null' },
@@ -368,12 +373,13 @@ export const TABLES = {
       /** Base units. */
       amount: u64(),
       persistOnchain: boolean(),
-      /** Day on which it was asked for; while it is pending it counts on that day and on each later one. */
+      /** Day for which it was accepted; until it is final it counts on that day and on each later one up to that of its block. */
       day: text<UtcDay>(),
-      status: oneOf('PENDING', 'SUCCESS', 'FAILED'),
+      /** `CONFIRMED` has landed where a fork may still take it back; `FINAL` and `FAILED` are ends. */
+      status: oneOf('PENDING', 'CONFIRMED', 'FINAL', 'FAILED'),
       /** Base58; of the transaction signed last. */
       signature: text(),
-      /** What is sent; `null` once its end is final, and nothing is sent again. */
+      /** What is sent; `null` from its end on, when nothing is sent again. */
       transaction: optional(bytes()),
       lastValidBlockHeight: u64(),
       errorCode: optional(text()),
@@ -383,8 +389,6 @@ export const TABLES = {
       dateSettled: optional(text()),
       /** What its transaction has cost; `null` where none has landed. */
       feeLamports: optional(u64()),
-      /** The slot in which it landed, while a fork may still take that back. */
-      watchedSlot: optional(u64()),
     },
     unique: [['signature'], ['requestId', 'index']],
     references: [
@@ -395,16 +399,14 @@ export const TABLES = {
       "amount > '00000000000000000000'",
       "(status = 'PENDING') = (date_settled is null)",
       "(status = 'FAILED') = (error_code is not null)",
-      "watched_slot is null or status = 'SUCCESS'",
       // What may be sent again has its bytes.
-      '"transaction" is not null or (status <> \'PENDING\' and watched_slot is null)',
+      `("transaction" is not null) = (${OPEN_BURN})`,
     ],
     indexes: [
-      // What may still land: read at every reservation, and nearly always next to nothing.
-      { name: 'burns_pending', on: 'token_id', where: "status = 'PENDING'" },
-      { name: 'burns_watched', on: 'sequence', where: 'watched_slot is not null' },
+      // What has not come to its end: read at every reservation, and nearly always next to nothing.
+      { name: 'burns_open', on: 'token_id, day', where: OPEN_BURN },
       { name: 'burns_of_token', on: 'token_id, sequence' },
-      { name: 'burns_landed', on: 'token_id, date_settled', where: "status = 'SUCCESS'" },
+      { name: 'burns_landed', on: 'token_id, date_settled', where: LANDED_BURN },
       // A part of the hash is enough to find a few, and takes a third of the room.
       { name: 'burns_of_proof', on: 'substr(proof_hash, 1, 16)' },
     ],

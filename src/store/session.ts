@@ -4,7 +4,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import { type Column, fromCell } from './columns.js';
 import type { Database } from './ddl.js';
-import { type Row, TABLES, type TableName, type Tables } from './schema.js';
+import { LANDED_BURN, OPEN_BURN, type Row, TABLES, type TableName, type Tables } from './schema.js';
 
 export interface Session {
   readonly db: Kysely<Tables>;
@@ -33,6 +33,13 @@ export class RecordPlugin extends CamelCasePlugin {
 
 /** States that partial indexes name: literals, because such an index serves only a condition that is written out. */
 export const PENDING = sql.lit('PENDING' as const);
+export const CONFIRMED = sql.lit('CONFIRMED' as const);
+/**
+ * Of burns, beside a state of these. SQLite does not see that one state is among several, and takes the index of open burns rather than
+ * that of all of a token only for a condition on its second column.
+ */
+export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
+export const LANDED = sql.raw<boolean>(LANDED_BURN);
 export const RUNNING = sql.lit('running' as const);
 export const DONE = sql.lit('done' as const);
 

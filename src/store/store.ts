@@ -14,7 +14,6 @@ import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
 import { burnRepository } from './repositories/burns.js';
 import { gapRepository, lineageRepository, signatureRepository } from './repositories/gaps.js';
-import { landingRepository } from './repositories/landings.js';
 import { pipelineRepository } from './repositories/pipelines.js';
 import {
   apiKeyRepository,
@@ -52,7 +51,6 @@ const repositoriesOf = (session: Session) => ({
   batches: batchRepository(session),
   pipelines: pipelineRepository(session),
   bundles: bundleRepository(session),
-  landings: landingRepository(session),
   signatures: signatureRepository(session),
   lineages: lineageRepository(session),
   unfinished: unfinishedRepository(session),

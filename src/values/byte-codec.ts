@@ -2,7 +2,7 @@
 import { ADDRESS_LENGTH_BYTES, type Address, addressAt } from './address.js';
 import { type ByteView, copyBytes, partOf, type ReadonlyBytes, readBuffer, viewOf } from './bytes.js';
 
-/** Why bytes are not what a layout says. Caught by those who decode, never shown as it is. */
+/** Why bytes are not what a layout says, as in `… at byte 7`. Caught by those who decode. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError';
 }
@@ -32,7 +32,7 @@ export class ByteReader {
 
   /** Steps over `count` bytes and says where they began. */
   #skip(count: number): number {
-    if (count > this.remaining) throw new LayoutError(`needs ${count} bytes at ${this.#offset}`);
+    if (count > this.remaining) throw this.end();
     const start = this.#offset;
     this.#offset += count;
     return start;
@@ -44,12 +44,9 @@ export class ByteReader {
     return partOf(this.bytes, start, start + count);
   }
 
-  /** A copy of the next `count` bytes. */
-  copy(count: number): Uint8Array {
-    const start = this.#skip(count);
-    const bytes = new Uint8Array(count);
-    for (let at = 0; at < count; at += 1) bytes[at] = this.#buffer[start + at] as number;
-    return bytes;
+  /** What is wrong where more was to come. */
+  end(): LayoutError {
+    return new LayoutError(`the bytes end at byte ${this.bytes.length}`);
   }
 
   address(): Address {

@@ -33,4 +33,15 @@ export function isoWeek(day: UtcDay): string {
   return `${year}-W${String(week).padStart(2, '0')}`;
 }
 
+/** A day, or a time with its zone: without one it would be another time on every machine. */
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/i;
+
+/** Milliseconds; a day begins at midnight UTC. @returns `undefined` for what is no such text, and for days that no month has */
+export function parseTime(text: string): number | undefined {
+  const [, day] = TIME.exec(text) ?? [];
+  const ms = Date.parse(text);
+  if (day === undefined || Number.isNaN(ms)) return undefined;
+  return new Date(day).toISOString().startsWith(day) ? ms : undefined;
+}
+
 export const utcDay = (ms: number): UtcDay => isoTime(ms).slice(0, 10) as UtcDay;

@@ -18,7 +18,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   approval: ['errors', 'values', 'chain', 'actions'],
   'chain/local': ['errors', 'values', 'files', 'chain'],
   'chain/rpc': ['errors', 'values', 'chain'],
-  'rpc-node': ['errors', 'values', 'chain'],
+  'rpc-node': ['errors', 'values', 'chain', 'chain/local'],
   signing: ['errors', 'values', 'chain'],
   store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'values', 'files', 'store'],

@@ -68,8 +68,8 @@ function readerOf(chain: (reading: number) => Accounts): ChainReader {
         return found === undefined ? null : stateOf(found);
       });
     },
-    ...{ isBlockhashValid: unplanned, latestBlockhash: unplanned, blockHeight: unplanned },
-    ...{ lookUp: unplanned, getTransaction: unplanned },
+    ...{ isBlockhashValid: unplanned, latestBlockhash: unplanned },
+    ...{ lookUp: unplanned },
   };
 }
 

@@ -203,7 +203,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
         day, status, signature, "transaction", last_valid_block_height, date_created)
       select one.sequence + i, 'earlier', i, one.token_id, one.key_id, one.proof_type, one.proof_hash, one.amount, 0,
         one.day, 'PENDING', hex(randomblob(44)), x'00', one.last_valid_block_height, one.date_created from n, one;
-    update burns set status = 'SUCCESS', date_settled = date_created, "transaction" = null where status = 'PENDING';
+    update burns set status = 'FINAL', date_settled = date_created, "transaction" = null where status = 'PENDING';
     update burn_numbers set last = last + ${EARLIER_BURNS};
     commit;`);
   store.close();

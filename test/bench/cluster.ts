@@ -8,7 +8,7 @@ import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode as NodeReached } from '../../src/chain/rpc/exchange.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { transfer } from '../../src/chain/system.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { createTransport } from '../../src/client/transport.js';
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { signBurns } from '../../src/engine/burns/burn-transaction.js';
@@ -19,6 +19,7 @@ import { systemClock } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { startTestNode } from '../support/local-rpc.js';
+import { signTransaction } from '../support/sign.js';
 import { type BenchRatio, median } from './ratio.js';
 
 const SLOT_MS = 400;

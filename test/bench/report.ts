@@ -50,7 +50,7 @@ async function fillWithSettledBurns({ dataDir, engine, project, close }: TestEng
         lower(hex(randomblob(32))), printf('%020d', 9000000000000000000 + i), 0, one.day, 'PENDING', hex(randomblob(44)),
         x'00', one.last_valid_block_height,
         strftime('%Y-%m-%dT%H:%M:%fZ', '2025-01-01', '+' || (i * 60) || ' seconds') from n, one;
-    update burns set status = 'SUCCESS', date_settled = date_created, fee_lamports = '00000000000000005000', "transaction" = null where status = 'PENDING';
+    update burns set status = 'FINAL', date_settled = date_created, fee_lamports = '00000000000000005000', "transaction" = null where status = 'PENDING';
     update burn_numbers set last = last + ${BURNS};
     commit;`);
   store.close();

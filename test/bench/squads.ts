@@ -1,13 +1,14 @@
 /** How much the native Squads program costs beside bare LiteSVM: ratios within one run, with the bound each must keep. */
 import { readFileSync } from 'node:fs';
 import type { AccountState } from '../../src/chain/account.js';
-import { createRuntime, type ExecutionResult, type Runtime } from '../../src/chain/local/runtime/runtime.js';
+import type { ExecutionResult } from '../../src/chain/local/runtime/execution.js';
+import { Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { loadNative, type NativeSvm } from '../../src/chain/local/vm/native.js';
 import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
 import { burnChecked } from '../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
 import {
@@ -19,6 +20,7 @@ import {
   type Vector,
   type VectorAccount,
 } from '../conformance/squads/vector.js';
+import { signTransaction } from '../support/sign.js';
 import type { BenchRatio } from './ratio.js';
 
 const ROUNDS = 30;
@@ -156,7 +158,7 @@ const replaying = (runtime: Runtime, steps: readonly Vector[]) => (): void => {
 
 /** Measures; with SQUADS_PROGRAM, the real program too. */
 export async function benchSquads(): Promise<BenchRatio[]> {
-  const native = createRuntime();
+  const native = new Runtime();
   const ratios: BenchRatio[] = [
     {
       name: 'native batchExecuteTransaction with one burn : the same burn in LiteSVM',
@@ -167,7 +169,7 @@ export async function benchSquads(): Promise<BenchRatio[]> {
   const file = process.env['SQUADS_PROGRAM'];
   if (file !== undefined && file !== '') {
     const steps = findVector('sequences/nine-airdrops');
-    const real = createRuntime({ squadsProgram: readFileSync(file) });
+    const real = new Runtime({ squadsProgram: readFileSync(file) });
     ratios.push({
       name: 'sequence of nine transactions: native : the real program',
       ratio: ratioOf(replaying(native, steps), replaying(real, steps), SEQUENCE_RUNS_A_ROUND),

@@ -50,14 +50,11 @@ beforeEach(async () => {
     maxPriorityFeeLamports: 0n,
   }).chain;
   asked = [];
-  const { newestOf } = cluster;
   chain = chainOver(cluster, {
-    ...(newestOf && {
-      newestOf: (account, page) => {
-        asked.push(account);
-        return newestOf(account, page);
-      },
-    }),
+    history: (account, past) => {
+      asked.push(account);
+      return cluster.history(account, past);
+    },
   });
   stores = [];
 });

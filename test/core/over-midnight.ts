@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
+import { decodeTransaction } from '../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { UsageKind } from '../../src/store/repositories/usage.js';
 import { utcDay } from '../../src/values/time.js';
@@ -24,15 +25,18 @@ const KINDS: readonly UsageKind[] = ['burn', 'airdrop'];
 /** How long before the store's clock a block was made, in ms; `null` where no node tells. */
 const LAGS_MS = [0, 400, 5_000, 40_000, -1_500, null];
 
-/** The chain, as one that tells of each landing a time of the block that is drawn for it. */
-const chainBy = (chain: Chain, clock: HandClock, random: Random): Chain =>
+/** The chain, as one that tells of each landing a time of the block that is drawn for it, and of some burns that a fork may still take them back. */
+const chainBy = ({ chain, project }: TestEngine, clock: HandClock, random: Random): Chain =>
   chainOver(chain, {
     trace: async (sought) => {
       const lagMs = random.pick(LAGS_MS);
       const blockTimeMs = lagMs === null ? 0 : clock.timeMs - lagMs;
-      return (await chain.trace(sought)).map((trace) =>
-        trace.kind === 'landed' ? { ...trace, record: { ...trace.record, blockTimeMs } } : trace,
-      );
+      return (await chain.trace(sought)).map((trace, at) => {
+        if (trace.kind !== 'landed') return trace;
+        const payer = decodeTransaction(sought[at]?.bytes ?? new Uint8Array()).message.staticKeys[0];
+        const isFinal = payer !== project.registration.burnWallet || random.oneIn(2);
+        return { ...trace, record: { ...trace.record, blockTimeMs }, isFinal };
+      });
     },
   });
 
@@ -41,11 +45,11 @@ const chainBy = (chain: Chain, clock: HandClock, random: Random): Chain =>
  * @param cap - the daily caps of the test's project, in whole tokens.
  */
 export async function actOverMidnight(test: TestEngine, random: Random, cap: bigint): Promise<void> {
-  const { project, chain, store } = test;
+  const { project, store } = test;
   const { tokenId } = project.registration;
   const to = project.owner.address;
   const clock = new HandClock(MIDNIGHT_MS - 2_000);
-  const engine = engineBeside(test, { clock, chain: chainBy(chain, clock, random) });
+  const engine = engineBeside(test, { clock, chain: chainBy(test, clock, random) });
   const amount = (): number => 1 + random.below(Number(cap));
   const waiting: (() => Promise<unknown>)[] = [];
   const execute = async ({ value }: Awaited<ReturnType<typeof engine.initBatch>>): Promise<void> => {
@@ -70,6 +74,7 @@ export async function actOverMidnight(test: TestEngine, random: Random, cap: big
       ),
     init,
     async () => waiting.shift()?.(),
+    () => engine.reconcile(),
   ];
   for (let step = 0; step < STEPS; step += 1) {
     clock.timeMs += step === STEPS / 2 ? DAY_MS - 15_000 : random.pick([200, 900, 2_500]);

@@ -4,19 +4,14 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../src/chain/compute-budget.js';
 import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/system.js';
-import { compileV0Message, partiallySign } from '../../src/chain/transaction/compile.js';
 import { type Instruction, readonlyAccount } from '../../src/chain/transaction/instruction.js';
+import { isSigner, isWritable } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import {
-  decodeTransaction,
-  encodeTransaction,
-  isSigner,
-  isWritable,
-} from '../../src/chain/transaction/wire.js';
+import { compileV0Message, decodeTransaction, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import {
   anOperator,
@@ -26,6 +21,7 @@ import {
   problemOf,
   type Template,
 } from '../support/operator.js';
+import { partiallySign } from '../support/sign.js';
 import type { Spawned } from '../support/spawn.js';
 import { type OpenPage, openBrowser } from './browser.js';
 import { giveHands, type TestWallet, walletScript } from './test-wallet.js';
@@ -112,7 +108,7 @@ const aWallet = (change: (wire: Uint8Array) => Uint8Array = (wire) => wire): Tes
   sign: async (wire) => {
     const { messageBytes, message } = decodeTransaction(change(wire));
     const signatures = message.staticKeys
-      .slice(0, message.requiredSignatures)
+      .slice(0, message.signers)
       .map((key) => (key === owner.address ? owner.signNow(messageBytes) : new Uint8Array(64)));
     return encodeTransaction(signatures, messageBytes);
   },

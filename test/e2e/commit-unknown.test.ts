@@ -38,8 +38,9 @@ const burns = (count: number) =>
 /** What the database holds of the project's burns. */
 async function stored({ registration: { tokenId } }: MachineProject): Promise<readonly object[]> {
   const { rows } = await client.query<object>(
-    `select count(*)::int as burns, count(*) filter (where status = 'SUCCESS')::int as landed,
-       (select landed::numeric::text from daily_usage where token_id = $1) as used,
+    `select count(*)::int as burns, count(*) filter (where status in ('CONFIRMED', 'FINAL'))::int as landed,
+       (coalesce(sum(amount::numeric) filter (where status = 'CONFIRMED'), 0)
+         + (select coalesce(sum(landed::numeric), 0) from daily_usage where token_id = $1))::text as used,
        (select count(*)::int from requests where token_id = $1 and status <> 'done') as running
      from burns where token_id = $1`,
     [tokenId],

@@ -152,6 +152,8 @@ it('what a service of an earlier state does not know is not told as done', async
   expect(await burned()).toBe(5);
 });
 
+const OWN_KEY = '7d0b8c1e-0e0f-4a53-9b0e-5f8f0e7a9a11';
+
 /** More than there is in the burn wallet. */
 const TOO_MUCH = 999_999_999;
 /** As much, until the burn wallet gets more. */
@@ -195,7 +197,7 @@ it('a burn once that was never carried out is not burned when another has landed
   restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   for (const _time of [1, 2]) {
     const refused = await operator.run(...once);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, 'Do it once more with --again.']);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--again, or')]);
   }
   expect((await operator.run(...once, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
@@ -506,3 +508,114 @@ it.each([
     expect(operator.open()).toEqual([]);
   },
 );
+
+/** One that does not arrive. @returns that request */
+async function dropped(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>) {
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await work()).exit).toBe(7);
+  gate.fate = () => 'pass';
+  const held = gate.requests.findLast(({ method }) => method === 'POST');
+  return (body: unknown) =>
+    ask(`${gate.url}${held?.path}`, operator.key, { body, idempotencyKey: held?.key ?? '' });
+}
+const onceOf = (amount: number) => () =>
+  operator.run(
+    ...[
+      'burn',
+      '--once',
+      '--type',
+      'WATCH_AD',
+      '--proof',
+      '{"order":0}',
+      '--amount',
+      String(amount),
+      '--json',
+    ],
+  );
+
+it('what was begun is not sent in full when it has landed with another amount since', async () => {
+  operator = await anOperator('remote', template);
+  const corrected = { burns: burns(0, 1, 8), pipelines: pipelines(1, 2, 8) };
+  await dropped(() => burnFile(operator.write('a.json', burns(0, 1, 5))));
+  expect((await burnFile(operator.write('b.json', corrected.burns))).exit).toBe(0);
+  for (const more of [[], ['--rest'], ['--dry-run']])
+    expect((await burnFile('a.json', ...more)).exit).toBe(2);
+  // Set up, and not approved yet.
+  expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
+  expect((await runFile(operator.write('q.json', corrected.pipelines))).exit).toBe(0);
+  for (const more of [[], ['--dry-run']]) expect((await runFile('p.json', ...more)).exit).toBe(2);
+  expect(await burned()).toBe(16);
+  expect((await burnFile('a.json', '--allow-changed')).exit).toBe(0);
+  expect((await runFile('p.json', '--allow-changed')).exit).toBe(0);
+  expect(await burned()).toBe(26);
+});
+
+it('a burn once stays open while its request may be on its way, whatever others have done', async () => {
+  operator = await anOperator('remote', template);
+  await dropped(onceOf(5));
+  expect((await onceOf(8)()).exit).toBe(0);
+  for (const _time of [1, 2]) {
+    const refused = await onceOf(5)();
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--again')]);
+  }
+  expect(operator.open()).toHaveLength(1);
+  expect(await burned()).toBe(8);
+});
+
+it('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
+  operator = await anOperator('embedded', template);
+  const init = async (name: string, from: number, to: number): Promise<string> =>
+    JSON.parse(
+      (await operator.run('batch', 'init', operator.write(name, pipelines(from, to)), '--json')).stdout,
+    ).batch.id;
+  const cancel = (id: string) => operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
+  expect((await cancel(await init('a.json', 0, 2))).exit).toBe(0);
+  expect((await runFile(operator.write('b.json', pipelines(1, 2)))).exit).toBe(0);
+  const refused = await runFile('a.json');
+  expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
+  expect((await runFile('a.json', '--rest')).exit).toBe(0);
+  expect((await cancel(await init('c.json', 5, 6))).exit).toBe(0);
+  const other = { pipelines: [...pipelines(5, 6).pipelines, ...pipelines(7, 8).pipelines] };
+  expect((await runFile(operator.write('d.json', other))).exit).toBe(0);
+  expect((await runFile('c.json', '--rest')).exit).toBe(0);
+  expect((await runFile('c.json')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+  expect((await runFile('c.json', '--again')).exit).toBe(0);
+  expect(await burned()).toBe(5);
+});
+
+it('what arrives while its rest is held up is told with the way on', async () => {
+  operator = await anOperator('remote', template);
+  const all = burns(0, 3);
+  const late = await dropped(() => burnFile(operator.write('a.json', all)));
+  await elsewhere(() => burnFile(operator.write('b.json', burns(2, 3))));
+  await dropped(() => burnFile('a.json', '--rest'));
+  expect((await late(all)).status).toBe(200);
+  const refused = await burnFile('a.json', '--rest');
+  expect([refused.exit === 0, problemOf(refused).hint]).toEqual([
+    false,
+    expect.stringContaining('pending forget'),
+  ]);
+  const [{ id } = { id: '' }] = await operator.pending();
+  expect((await operator.run('pending', 'forget', id, '--yes')).exit).toBe(0);
+  expect((await burnFile('a.json')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+});
+
+it('a rest that is done is told as done when the journal is lost after that', async () => {
+  operator = await anOperator('remote', template);
+  await dropped(() => runFile(operator.write('a.json', pipelines(0, 3))));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
+  expect((await runFile('a.json', '--rest')).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, null);
+  for (const more of [[], ['--rest']]) expect((await runFile('a.json', ...more)).exit).toBe(0);
+  expect(await burned()).toBe(3);
+});
+
+it('a rest of what all is part of an operation that is not over is refused', async () => {
+  operator = await anOperator('remote', template);
+  await dropped(() => burnFile(operator.write('a.json', burns(0, 2)), '--idempotency-key', OWN_KEY));
+  expect((await burnFile('a.json', '--rest')).exit).toBe(2);
+});

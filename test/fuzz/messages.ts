@@ -5,13 +5,13 @@ import {
   type Address,
   associatedTokenAddress,
   burnChecked,
+  compile,
   createAccount,
   createAssociatedTokenAccountIdempotent,
   ephemeralSignerAddress,
-  type InnerLookup,
-  type InnerMessage,
   type Instruction,
-  orderMessageKeys,
+  type Lookup,
+  type Message,
   rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
@@ -141,22 +141,22 @@ function anyCall(world: World, context: MessageContext): Instruction {
 export function layOut(
   vault: Address,
   calls: readonly Instruction[],
-  lookups: readonly InnerLookup[] = [],
+  lookups: readonly Lookup[] = [],
   tail: readonly Address[] = [],
-): InnerMessage {
-  const order = orderMessageKeys(vault, calls);
+): Message {
+  const order = compile(vault, calls);
   const lookedUp = new Map(tail.map((address, at) => [address, at]));
-  const keys = order.keys.filter((key, at) => at < order.signers || !lookedUp.has(key));
+  const keys = order.staticKeys.filter((key, at) => at < order.signers || !lookedUp.has(key));
   const index = (address: Address): number => {
     const at = keys.indexOf(address);
     return at >= 0 ? at : keys.length + (lookedUp.get(address) ?? 0);
   };
-  const writable = order.keys.slice(order.signers, order.signers + order.writableNonSigners);
+  const writable = order.staticKeys.slice(order.signers, order.signers + order.writableNonSigners);
   return {
     signers: order.signers,
     writableSigners: order.writableSigners,
     writableNonSigners: writable.filter((key) => keys.includes(key)).length,
-    keys,
+    staticKeys: keys,
     instructions: calls.map(({ program, accounts, data }) => ({
       programIndex: index(program),
       accountIndexes: Uint8Array.from(accounts, ({ address }) => index(address)),
@@ -167,13 +167,13 @@ export function layOut(
 }
 
 /** Moves some of the keys that need not be static into a new table. */
-function withTable(world: World, vault: Address, calls: readonly Instruction[]): InnerMessage {
-  const order = orderMessageKeys(vault, calls);
+function withTable(world: World, vault: Address, calls: readonly Instruction[]): Message {
+  const order = compile(vault, calls);
   const { signers, writableNonSigners } = order;
-  const writable = order.keys
+  const writable = order.staticKeys
     .slice(signers, signers + writableNonSigners)
     .filter(() => world.random.oneIn(2));
-  const readonly = order.keys.slice(signers + writableNonSigners).filter(() => world.random.oneIn(2));
+  const readonly = order.staticKeys.slice(signers + writableNonSigners).filter(() => world.random.oneIn(2));
   if (writable.length + readonly.length === 0) return layOut(vault, calls);
   const entries = world.random.shuffled([...writable, ...readonly, world.anyAddress()]);
   const table = world.addTable(entries);
@@ -182,7 +182,7 @@ function withTable(world: World, vault: Address, calls: readonly Instruction[]):
   return layOut(vault, calls, [lookup], [...writable, ...readonly]);
 }
 
-function damaged(world: World, message: InnerMessage): InnerMessage {
+function damaged(world: World, message: Message): Message {
   const { random } = world;
   switch (random.below(5)) {
     case 0:
@@ -190,7 +190,7 @@ function damaged(world: World, message: InnerMessage): InnerMessage {
     case 1:
       return { ...message, writableNonSigners: random.below(6) };
     case 2:
-      return { ...message, keys: [...message.keys, random.pick(message.keys)] };
+      return { ...message, staticKeys: [...message.staticKeys, random.pick(message.staticKeys)] };
     case 3:
       return { ...message, writableSigners: random.below(3) };
     default:
@@ -216,7 +216,7 @@ export function randomMessage(
   world: World,
   context: MessageContext,
   nested: () => Instruction | undefined,
-): InnerMessage {
+): Message {
   const { random } = world;
   const calls = Array.from({ length: random.below(4) }, () => {
     if (random.oneIn(12)) return reopening(world, context.vault);

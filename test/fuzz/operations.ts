@@ -12,10 +12,10 @@ import {
   decodeAccount,
   encode,
   ephemeralSignerAddress,
-  type InnerMessage,
   type Instruction,
-  isSignerIndex,
-  isWritableIndex,
+  isSigner,
+  isWritable,
+  type Message,
   MULTISIG,
   type Multisig,
   multisigAddress,
@@ -109,7 +109,7 @@ export function batchCreate({ world, address, state, member }: Target): Instruct
   ]);
 }
 
-function messageFor(target: Target, vaultIndex: number, index: bigint): InnerMessage {
+function messageFor(target: Target, vaultIndex: number, index: bigint): Message {
   const { world, address } = target;
   const vault = vaultAddress(address, vaultIndex).address;
   return randomMessage(
@@ -220,9 +220,9 @@ export function vote(target: Target): Instruction {
 }
 
 /** The accounts behind the listed ones, as squads-v4.md, section 8 wants them. */
-function messageAccounts(world: World, message: InnerMessage, own: readonly Address[]): AccountMeta[] {
-  const statics = message.keys.map((key, index) =>
-    meta(key, isSignerIndex(message, index) && !own.includes(key), isWritableIndex(message, index)),
+function messageAccounts(world: World, message: Message, own: readonly Address[]): AccountMeta[] {
+  const statics = message.staticKeys.map((key, index) =>
+    meta(key, isSigner(message, index) && !own.includes(key), isWritable(message, index)),
   );
   const lookedUp = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
     const data = world.get(table)?.data ?? new Uint8Array(0);

@@ -17,12 +17,11 @@ import { losers, problemOf } from './invariants.js';
 import { knownDifference } from './known-differences.js';
 import {
   type AccountState,
-  createRuntime,
   decodeTransaction,
   type ExecutionResult,
-  type Runtime,
+  instructionsOf,
+  Runtime,
   resolveAccounts,
-  resolveInstructions,
   vaultAddress,
 } from './program.js';
 import { Random } from './random.js';
@@ -37,9 +36,9 @@ const seconds = Number(process.env['FUZZ_SECONDS'] ?? 60);
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const folder = process.env['FUZZ_FOUND_DIR'] ?? 'test/fuzz/found';
 
-const native = createRuntime();
+const native = new Runtime();
 const nativeRun = createRun(null);
-const real = REAL_PROGRAM === null ? null : createRuntime({ squadsProgram: REAL_PROGRAM });
+const real = REAL_PROGRAM === null ? null : new Runtime({ squadsProgram: REAL_PROGRAM });
 const ends = new Map<string, number>();
 
 const fromState = (state: AccountState | null): VectorAccount | null =>
@@ -142,7 +141,7 @@ function vaultProblem(
 ): string | null {
   if (result.error !== null || world.isSpoiled) return null;
   const { message } = decodeTransaction(bytes);
-  const instructions = resolveInstructions(message, resolveAccounts(message, world)) ?? [];
+  const instructions = instructionsOf(message, resolveAccounts(message, world)) ?? [];
   const told = instructions.map(({ program: called, accounts, data }) => ({
     program: called,
     accounts: accounts.map(({ address }) => address),

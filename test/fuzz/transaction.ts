@@ -5,6 +5,7 @@ import { heapFrame, memo, unitLimit, unitPrice } from './pieces.js';
 import {
   type AccountState,
   type Address,
+  compile,
   compileLegacyMessage,
   compileV0Message,
   decodeMessage,
@@ -12,7 +13,6 @@ import {
   encodeMessage,
   encodeTransaction,
   type Instruction,
-  orderMessageKeys,
   tableEntry,
   transfer,
   type WireMessage,
@@ -110,7 +110,7 @@ export function randomPlan(world: World, rehearse: Rehearse): Plan {
 
 /** A table of about half of what need not stand in the message itself. */
 function tableFor(world: World, payer: Address, instructions: readonly Instruction[]): Address | null {
-  const { keys, signers } = orderMessageKeys(payer, instructions);
+  const { staticKeys: keys, signers } = compile(payer, instructions);
   const programs = new Set(instructions.map(({ program }) => program));
   const entries = keys.slice(signers).filter((key) => !programs.has(key) && world.random.oneIn(2));
   return entries.length === 0
@@ -120,10 +120,12 @@ function tableFor(world: World, payer: Address, instructions: readonly Instructi
 
 /** The message with what its table has taken out of its own keys. */
 function withTable(world: World, plan: Plan, table: Address): Uint8Array {
-  const { keys, signers, writableSigners, writableNonSigners } = orderMessageKeys(
-    plan.payer,
-    plan.instructions,
-  );
+  const {
+    staticKeys: keys,
+    signers,
+    writableSigners,
+    writableNonSigners,
+  } = compile(plan.payer, plan.instructions);
   const data = world.get(table)?.data ?? new Uint8Array(0);
   const entries = Array.from({ length: (data.length - 56) / 32 }, (_, at) => tableEntry(data, at));
   const programs = new Set(plan.instructions.map(({ program }) => program));
@@ -137,9 +139,8 @@ function withTable(world: World, plan: Plan, table: Address): Uint8Array {
   const indexesOf = (some: readonly Address[]) => Uint8Array.from(some, (key) => entries.indexOf(key));
   return encodeMessage({
     version: 0,
-    requiredSignatures: signers,
-    readonlySigned: signers - writableSigners,
-    readonlyUnsigned: staticKeys.filter((key, at) => at >= signers && !isWritable(key)).length,
+    ...{ signers, writableSigners },
+    writableNonSigners: staticKeys.filter((key, at) => at >= signers && isWritable(key)).length,
     staticKeys,
     blockhash: new Uint8Array(32),
     instructions: plan.instructions.map(({ program, accounts, data: bytes }) => ({
@@ -156,9 +157,10 @@ function withTable(world: World, plan: Plan, table: Address): Uint8Array {
 
 /** Signs with the wallets of the world; `undefined` when one is asked for whose key nobody has, or it is too large. */
 export function sign(world: World, plan: Plan): Uint8Array | undefined {
-  const compile = plan.versioned ? compileV0Message : compileLegacyMessage;
+  const compileFor = plan.versioned ? compileV0Message : compileLegacyMessage;
   const input = { payer: plan.payer, instructions: plan.instructions, blockhash: NO_BLOCKHASH };
-  const bytes = plan.versioned && plan.table !== null ? withTable(world, plan, plan.table) : compile(input);
+  const bytes =
+    plan.versioned && plan.table !== null ? withTable(world, plan, plan.table) : compileFor(input);
   const message: WireMessage = decodeMessage(bytes);
   const lookedUp = message.lookups.flatMap((lookup) => [
     ...lookup.writableIndexes,
@@ -166,7 +168,7 @@ export function sign(world: World, plan: Plan): Uint8Array | undefined {
   ]);
   if (message.staticKeys.length + lookedUp.length > MAX_KEYS) return undefined;
   const signatures: Uint8Array[] = [];
-  for (const key of message.staticKeys.slice(0, message.requiredSignatures)) {
+  for (const key of message.staticKeys.slice(0, message.signers)) {
     const signer = world.signers.find(({ address }) => address === key);
     if (signer === undefined) return undefined;
     const signature = Uint8Array.from(signer.signNow(bytes));

@@ -3,8 +3,8 @@ import {
   type AccountState,
   type Address,
   decodeAccount,
-  type InnerMessage,
   instructionName,
+  type Message,
   MULTISIG,
   type ReadonlyBytes,
   SQUADS_PROGRAM,
@@ -86,7 +86,7 @@ export class VoteBook {
 
   #execute(
     proposal: Address | undefined,
-    message: InnerMessage | undefined,
+    message: Message | undefined,
     remaining: readonly Address[],
     read: Read,
   ): string | null {
@@ -104,20 +104,20 @@ export class VoteBook {
 }
 
 /** Static keys, then all writable looked-up keys, then all readonly ones, from accounts given table by table. */
-function indexSpace(message: InnerMessage, given: readonly Address[]): readonly Address[] {
+function indexSpace(message: Message, given: readonly Address[]): readonly Address[] {
   const writable: Address[] = [];
   const readonly: Address[] = [];
-  let at = message.keys.length;
+  let at = message.staticKeys.length;
   for (const { writableIndexes, readonlyIndexes } of message.lookups) {
     writable.push(...given.slice(at, at + writableIndexes.length));
     at += writableIndexes.length;
     readonly.push(...given.slice(at, at + readonlyIndexes.length));
     at += readonlyIndexes.length;
   }
-  return [...message.keys, ...writable, ...readonly];
+  return [...message.staticKeys, ...writable, ...readonly];
 }
 
-function messageAt(address: Address | undefined, read: Read): InnerMessage | undefined {
+function messageAt(address: Address | undefined, read: Read): Message | undefined {
   const data = (address === undefined ? null : read(address))?.data ?? new Uint8Array(0);
   return (decodeAccount(VAULT_BATCH_TRANSACTION, data) ?? decodeAccount(VAULT_TRANSACTION, data))?.message;
 }

@@ -80,9 +80,7 @@ export function simReader<Reader extends ChainReader>(process: SimProcess, chain
   const parts: ChainReader = {
     getAccounts: (addresses) => read('chain accounts', () => chain.getAccounts(addresses)),
     latestBlockhash: () => read('chain blockhash', () => chain.latestBlockhash()),
-    blockHeight: () => read('chain height', () => chain.blockHeight()),
     lookUp: (signatures) => read('chain look-up', () => chain.lookUp(signatures)),
-    getTransaction: (signature) => read('chain transaction', () => chain.getTransaction(signature)),
     isBlockhashValid: (blockhash) => read('chain blockhash check', () => chain.isBlockhashValid(blockhash)),
   };
   return replacing<Reader>(chain, parts as Partial<Reader>);
@@ -91,14 +89,14 @@ export function simReader<Reader extends ChainReader>(process: SimProcess, chain
 /** What a node of the user's own knows of the ledger, its past too. */
 export function simNode(process: SimProcess, ledger: LocalChain): ChainReader & History {
   const reader = simReader<ChainReader>(process, ledger);
-  const pastOf: History['pastOf'] = (account) =>
+  const history: History['history'] = (account) =>
     process.port({
       label: 'chain past',
       faults: READ,
       refusal: unreachable,
       act: () => past(ledger, account),
     });
-  return replacing(reader as ChainReader & History, { pastOf });
+  return replacing(reader as ChainReader & History, { history });
 }
 
 /** Keys that a transaction names itself, from its bytes: signatures, a mark where it has a version, three counts, the keys. */
@@ -113,13 +111,15 @@ function namedIn(wire: Buffer): readonly string[] {
 async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
   const signatures: string[] = [];
   for (const signature of ledger.landedAfter('') ?? []) {
-    const wire = await ledger.getTransaction(signature);
-    if (namedIn(Buffer.from(wire as Uint8Array)).includes(account)) signatures.push(signature);
+    const [record] = await ledger.lookUp([signature]);
+    if (namedIn(Buffer.from(record?.wire ?? [])).includes(account)) signatures.push(signature);
   }
   const records = await ledger.lookUp(signatures);
   return signatures
-    .filter((_, at) => records[at]?.error === null)
-    .map((signature) => ({ signature, memo: null, blockTimeMs: null }))
+    .map((signature, at) => ({
+      ...{ signature, slot: Number(records[at]?.slot), failed: records[at]?.error !== null },
+      ...{ memo: null, blockTimeMs: null },
+    }))
     .reverse();
 }
 

@@ -8,9 +8,8 @@ import type { Pins } from '../../src/approval/pins.js';
 import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel } from '../../src/chain/flywheel.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
+import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { voteMessage } from '../../src/chain/squads/vote.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
-import { partiallySign } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import type { OpenedService } from '../../src/cli/context.js';
 import type { Service } from '../../src/contract/service.js';
@@ -30,6 +29,7 @@ import {
 } from './batch-on-chain.js';
 import { type TestCliOptions, testCli } from './in-process.js';
 import { namedAddress } from './oracle.js';
+import { partiallySign } from './sign.js';
 import {
   type MintParts,
   mintAccount,
@@ -155,9 +155,7 @@ function readerOf(accounts: Accounts): ChainReader {
       addresses.map((address) => accounts.get(address) ?? null),
     isBlockhashValid: async () => true,
     latestBlockhash: async () => ({ blockhash: namedAddress('newer'), lastValidBlockHeight: 1n }),
-    blockHeight: unplanned,
     lookUp: unplanned,
-    getTransaction: unplanned,
   };
 }
 

@@ -20,15 +20,15 @@ import {
   type VaultBatchTransaction,
 } from '../../src/chain/squads/accounts.js';
 import {
+  associatedTokenAddress,
   batchTransactionAddress,
   multisigAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
 } from '../../src/chain/squads/addresses.js';
-import { vaultInnerMessage } from '../../src/chain/squads/message.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { compile } from '../../src/chain/transaction/message.js';
 import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
@@ -82,7 +82,7 @@ export interface BatchState {
 const transactionState = (number: number, instructions: readonly Instruction[]): VaultBatchTransaction => ({
   bump: batchTransactionAddress(multisig, batchIndex, number).bump,
   ephemeralSignerBumps: new Uint8Array(),
-  message: vaultInnerMessage(vaultToken.vault, instructions),
+  message: compile(vaultToken.vault, instructions),
 });
 
 /** The inner instructions of each pipeline, as they should be. */
@@ -168,9 +168,7 @@ export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
       return addresses.map((address) => accounts.get(address) ?? null);
     },
     latestBlockhash: unplanned,
-    blockHeight: unplanned,
     isBlockhashValid: unplanned,
     lookUp: unplanned,
-    getTransaction: unplanned,
   };
 }

@@ -8,24 +8,22 @@ import type { Chain } from '../../src/chain/chain.js';
 import { localGenesis } from '../../src/chain/local/ledger/genesis.js';
 import type { LocalChainOptions } from '../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { createAccount } from '../../src/chain/system.js';
 import { decodeMint, decodeTokenAccount, MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
-import {
-  compileV0Message,
-  type SignedTransaction,
-  signTransaction,
-} from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { compileV0Message } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import type { Clock } from '../../src/values/time.js';
+import { signTransaction } from './sign.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_KEY_BYTES = 32;
@@ -52,6 +50,9 @@ const made: string[] = [];
 export function removeDirectories(): void {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 }
+
+/** The least time for which a blockhash stays good. */
+export const BLOCKHASH_LIFETIME_MS = 60_000;
 
 /** A clock that moves only when told. */
 export class HandClock implements Clock {

@@ -7,8 +7,8 @@ import { addSignature } from '../../src/approval/build-approval.js';
 import type { Chain } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   createKeypairSigner,
   generateKeypair,

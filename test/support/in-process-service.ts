@@ -300,9 +300,8 @@ function chainOf({ test, chain, cluster }: World) {
     },
     transaction: async (signature: string) => {
       const [record] = await test.chain.lookUp([signature]);
-      const bytes = await test.chain.getTransaction(signature);
-      if (record == null || bytes === null) return null;
-      const { error, logs, blockTimeMs } = record;
+      if (record == null || record.wire === null) return null;
+      const { wire: bytes, error, logs, blockTimeMs } = record;
       // Clusters tell the times of blocks in seconds.
       const unitMs = cluster === undefined ? 1 : 1_000;
       return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
@@ -391,10 +390,8 @@ function failingChain(chain: Chain, kind: OtherServer['chain']): Chain {
   return replacing(chain, {
     getAccounts: fail,
     latestBlockhash: fail,
-    blockHeight: fail,
     lookUp: fail,
     trace: fail,
-    getTransaction: fail,
     expiredHeight: fail,
     isBlockhashValid: fail,
     submit: fail,

@@ -1,13 +1,13 @@
 /** A node of a test cluster in this process, on a ledger of its own or on that of a test engine. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLedgerBank } from '../../src/chain/local/ledger-bank.js';
+import { openLedger } from '../../src/chain/local/ledger/ledger.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { transfer } from '../../src/chain/system.js';
-import { startLocalRpc } from '../../src/compose/rpc-node.js';
-import { Cluster } from '../../src/rpc-node/cluster.js';
-import { JsonRpc } from '../../src/rpc-node/json-rpc.js';
-import { answerWith, type RpcNode, serveCluster, type startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { openClusterParts } from '../../src/compose/rpc-node.js';
+import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
+import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
@@ -26,13 +26,13 @@ export interface TestNodeOptions extends SlotTerms {
   readonly port?: number;
 }
 
-export interface PlainNode extends RpcNode {
+export interface PlainNode extends ListeningNode {
   readonly cluster: Cluster;
   readonly directory: string;
   readonly failures: readonly unknown[];
 }
 
-export interface TestNode extends RpcNode {
+export interface TestNode extends ListeningNode {
   readonly cluster: TestCluster;
   readonly faults: Faults;
   readonly directory: string;
@@ -43,7 +43,7 @@ export interface TestNode extends RpcNode {
   settle(): void;
 }
 
-const nodes = new Set<RpcNode>();
+const nodes = new Set<ListeningNode>();
 
 /** Ends every node that a test has started and not closed. */
 export async function closeTestNodes(): Promise<void> {
@@ -74,20 +74,13 @@ export async function startTestNode({
   const failures: unknown[] = [];
   const faults = new Faults(rules, seed);
   const demand = pace === 'clock' ? null : new DemandClock();
-  let cluster: TestCluster | undefined;
-  const start: typeof startRpcNode = (options, address) => {
-    cluster = new TestCluster(options.ledger, terms, { faults, seed, clock: demand });
-    const rpc = new JsonRpc(cluster, options.airdrop, options.onFailure);
-    return serveCluster(cluster, faultyAnswers(rpc, cluster, faults), options, address);
-  };
   const onFailure = (error: unknown): void => void failures.push(error);
   const slots = { clock: demand ?? clock, slotMs };
-  const address = { host: '127.0.0.1', port };
-  const node = isDataDirectory
-    ? await startLocalRpc(directory, { ...slots, onFailure }, address, start)
-    : await start({ onFailure, ...(await ledgerOf(directory, slots)) }, address);
+  const parts = await (isDataDirectory ? openClusterParts(directory, slots) : partsOf(directory, slots));
+  const on = new TestCluster(parts, terms, { faults, seed, clock: demand });
+  const answers = faultyAnswers(on, faults, onFailure);
+  const node = await startRpcNode(on, onFailure, { host: '127.0.0.1', port }, answers);
   nodes.add(node);
-  const on = cluster as unknown as TestCluster;
   return Object.assign(node, {
     ...{ cluster: on, faults, directory, failures },
     nowMs: () => on.nowMs(),
@@ -104,11 +97,9 @@ export async function startPlainNode({
 }: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}): Promise<PlainNode> {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
-  const { ledger, airdrop } = await ledgerOf(directory, { clock, slotMs });
   const onFailure = (error: unknown): void => void failures.push(error);
-  const cluster = new Cluster(ledger);
-  const rpc = new JsonRpc(cluster, airdrop, onFailure);
-  const node = await serveCluster(cluster, answerWith(rpc), { onFailure }, { host: '127.0.0.1', port: 0 });
+  const cluster = new Cluster(await partsOf(directory, { clock, slotMs }));
+  const node = await startRpcNode(cluster, onFailure, { host: '127.0.0.1', port: 0 });
   nodes.add(node);
   return Object.assign(node, { cluster, directory, failures });
 }
@@ -122,12 +113,18 @@ export const startNodeBeside = (directory: string): Promise<TestNode> =>
 /** The file of the real Squads program, where tests are told to run on it. */
 export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
 
-async function ledgerOf(directory: string, slots: { readonly clock: Clock; readonly slotMs: number }) {
+async function partsOf(
+  directory: string,
+  slots: { readonly clock: Clock; readonly slotMs: number },
+): Promise<ClusterParts> {
   const squads = REAL_SQUADS === undefined ? {} : { squadsProgram: readFileSync(REAL_SQUADS) };
-  const ledger = await openLedgerBank({ path: join(directory, 'ledger.db'), ...slots, ...squads });
+  const path = join(directory, 'ledger.db');
+  const ledger = await openLedger({ path, ...slots, create: false, genesis: { accounts: [] } });
   return {
     ledger,
-    airdrop: (to: Parameters<typeof transfer>[0]['to'], lamports: bigint, blockhash: string) =>
+    runtime: new Runtime(squads),
+    airdrop: (to, lamports, blockhash) =>
       signedWith(blockhash, [treasury], [transfer({ from: treasury.address, to, lamports })]).bytes,
+    close: () => ledger.close(),
   };
 }

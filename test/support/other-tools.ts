@@ -1,14 +1,15 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
 
+import { encode } from '../../src/chain/codec.js';
 import { memo } from '../../src/chain/memo.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
 import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
-import { encode } from '../../src/chain/squads/codec.js';
-import { argumentMessage, vaultInnerMessage } from '../../src/chain/squads/message.js';
+import { argumentMessage } from '../../src/chain/squads/message.js';
 import { transfer } from '../../src/chain/system.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { compile } from '../../src/chain/transaction/message.js';
 import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
@@ -16,6 +17,7 @@ import { addInstructions, executeTransactions } from '../../src/engine/batches/p
 import { FlywheelError, invariant } from '../../src/errors/flywheel-error.js';
 import type { Address } from '../../src/values/address.js';
 import type { TestEngine } from './engine.js';
+import { signTransaction } from './sign.js';
 
 async function submit(
   { chain }: TestEngine,
@@ -52,7 +54,7 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
 export const memoMessage = ({ project }: TestEngine): Uint8Array =>
   encode(
     argumentMessage,
-    vaultInnerMessage(project.registration.vaultAddress as Address, [memo('of its members', [])]),
+    compile(project.registration.vaultAddress as Address, [memo('of its members', [])]),
   );
 
 /** Adds transactions to a batch whose set-up is not complete. @param from - how many it holds. */

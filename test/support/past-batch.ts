@@ -1,4 +1,5 @@
 /** The past of a batch as a node tells it when its accounts are closed: what was put into it, voted and executed. */
+
 import type {
   ChainReader,
   History,
@@ -12,12 +13,14 @@ import {
   batchExecuteTransaction,
   proposalApprove,
 } from '../../src/chain/squads/builders.js';
-import { vaultInnerMessage, vaultMessage } from '../../src/chain/squads/message.js';
-import { compileLegacyMessage, partiallySign } from '../../src/chain/transaction/compile.js';
+import { vaultMessage } from '../../src/chain/squads/message.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import { compile } from '../../src/chain/transaction/message.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import { batchIndex, multisig, operator, owner, vaultAt } from './batch-on-chain.js';
 import { namedAddress } from './oracle.js';
+import { partiallySign } from './sign.js';
 
 const ref = { multisig, batchIndex };
 const vault = vaultAt.address;
@@ -36,7 +39,7 @@ export function pastOf(inner: readonly (readonly Instruction[])[], executed: num
   for (const member of [owner, operator])
     past.set(`approved by ${member.slice(0, 4)}`, [proposalApprove({ ...ref, member })]);
   inner.slice(0, executed).forEach((instructions, at) => {
-    const message = vaultInnerMessage(vault, instructions);
+    const message = compile(vault, instructions);
     past.set(`executed${at + 1}`, [
       batchExecuteTransaction({ ...ref, ...paid, number: at + 1, vault, message }),
     ]);
@@ -62,8 +65,14 @@ export function nodeOf(
     kept?: Record<string, Partial<TransactionRecord>>;
   } = {},
 ): PastNode {
+  const wireOf = (signature: Signature): Uint8Array | null => {
+    const instructions = past.get(signature);
+    if (instructions == null) return null;
+    const blockhash = namedAddress(`blockhash ${signature}`);
+    return partiallySign(compileLegacyMessage({ payer: operator, instructions, blockhash }), []);
+  };
   const record = (signature: Signature): TransactionRecord => ({
-    signature,
+    ...{ signature, wire: wireOf(signature) },
     ...{ slot: 1n, blockTimeMs: Date.parse('2026-01-31T12:00:00.000Z'), logs: ['Program log: all'] },
     error: failed.includes(signature) ? { kind: 'transaction', error: 'AccountInUse' } : null,
     ...{ feeLamports: 5_000n, computeUnits: 1n },
@@ -73,21 +82,15 @@ export function nodeOf(
   const chain = {
     getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),
     lookUp: async (signatures: readonly Signature[]) => signatures.map(record),
-    getTransaction: async (signature: Signature) => {
-      const instructions = past.get(signature);
-      if (instructions == null) return null;
-      const blockhash = namedAddress(`blockhash ${signature}`);
-      return partiallySign(compileLegacyMessage({ payer: operator, instructions, blockhash }), []);
-    },
   } as unknown as ChainReader;
   const names = (account: Address, instructions: readonly Instruction[] | null): boolean =>
     instructions === null ||
     instructions.some(({ accounts }) => accounts.some(({ address }) => address === account));
   const history: History = {
-    pastOf: async (account) =>
+    history: async (account) =>
       [...past]
         .filter(([, instructions]) => names(account, instructions))
-        .map(([signature]) => ({ signature, memo: null, blockTimeMs: null }))
+        .map(([signature]) => ({ signature, slot: 1, failed: false, memo: null, blockTimeMs: null }))
         .reverse(),
   };
   return { chain, history };

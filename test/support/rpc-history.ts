@@ -20,8 +20,8 @@ export async function statusesOf(chain: LocalChain, signatures: readonly string[
 export async function signaturesFor(chain: LocalChain, account: string): Promise<unknown> {
   const signatures: string[] = [];
   for (const signature of chain.landedAfter('') ?? []) {
-    const wire = await chain.getTransaction(signature);
-    if (wire !== null && decodeTransaction(wire).message.staticKeys.some((key) => key === account))
+    const wire = (await chain.lookUp([signature]))[0]?.wire;
+    if (wire != null && decodeTransaction(wire).message.staticKeys.some((key) => key === account))
       signatures.push(signature);
   }
   const records = await chain.lookUp(signatures);
@@ -39,8 +39,8 @@ export async function signaturesFor(chain: LocalChain, account: string): Promise
 /** `getTransaction` in base64. */
 export async function transactionOf(chain: LocalChain, signature: string): Promise<unknown> {
   const [record] = await chain.lookUp([signature]);
-  const wire = await chain.getTransaction(signature);
-  if (record == null || wire === null) return null;
+  const wire = record?.wire;
+  if (record == null || wire == null) return null;
   return {
     slot: Number(record.slot),
     blockTime: Math.floor(record.blockTimeMs / 1_000),

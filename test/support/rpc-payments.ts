@@ -1,6 +1,6 @@
 /** Payments that a test signs for a node: what is sent where nothing more is wanted than a transaction. */
 import { transfer } from '../../src/chain/system.js';
-import type { SignedTransaction } from '../../src/chain/transaction/compile.js';
+import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import { namedSigner, signedWith, treasury } from './chain.js';
 import { type RpcAnswer, rpcAnswer, rpcResult } from './rpc-call.js';
 

@@ -257,11 +257,10 @@ export const aVote = (signature: string, more: Partial<IssuedVote> = {}): Issued
 });
 
 /** The burn with this number went well. */
-export const success = (sequence: number, watchedSlot: bigint | null = null): BurnOutcome => ({
+export const success = (sequence: number, status: 'CONFIRMED' | 'FINAL' = 'FINAL'): BurnOutcome => ({
   feeLamports: 5_000n,
-  watchedSlot,
   sequence,
-  status: 'SUCCESS',
+  status,
   errorCode: null,
   errorMessage: null,
   dateSettled: LATER,
@@ -271,7 +270,7 @@ export const success = (sequence: number, watchedSlot: bigint | null = null): Bu
 export const settled = (sequence: number): BurnRecord => ({
   ...aBurn(sequence),
   transaction: null,
-  status: 'SUCCESS',
+  status: 'FINAL',
   errorCode: null,
   errorMessage: null,
   dateSettled: LATER,

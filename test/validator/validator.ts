@@ -9,23 +9,22 @@ import { type Chain, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/c
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { ALL_PERMISSIONS } from '../../src/chain/squads/accounts.js';
-import { multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
+import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../src/chain/squads/builders.js';
 import { createAccount, transfer } from '../../src/chain/system.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../src/chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
@@ -49,6 +48,7 @@ import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } f
 import type { TestCluster } from '../support/open-cluster.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
+import { signTransaction } from '../support/sign.js';
 
 const SOL = 1_000_000_000n;
 const AIRDROP_LAMPORTS = 40n * SOL;

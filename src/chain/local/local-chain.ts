@@ -1,14 +1,13 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes } from '../../values/address.js';
-import { base58Decode, base58Encode } from '../../values/base58.js';
+import { base58Decode } from '../../values/base58.js';
 import { giveTurns } from '../../values/turns.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   type Chain,
-  type Finality,
-  type Landing,
   MAX_BUNDLE_TRANSACTIONS,
+  type Past,
   type PastTransaction,
   type RecentBlockhash,
   type Rejection,
@@ -22,10 +21,8 @@ import {
 } from '../chain.js';
 import { memosOf } from '../memo.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { Admission } from './ledger/admission.js';
-import { readEnvelope } from './ledger/envelope.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
-import type { Runtime } from './runtime/local-runtime.js';
+import type { Runtime } from './runtime/runtime.js';
 
 /** Where the ledger lies, what it begins with, and which Squads program runs. */
 export interface LocalChainOptions extends LedgerOptions {
@@ -46,6 +43,7 @@ export interface LocalChain extends Chain {
 class LedgerChain implements LocalChain {
   readonly pollMs = null;
   readonly bundleSize = MAX_BUNDLE_TRANSACTIONS;
+  readonly fees = null;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
   #runtime: Promise<Runtime> | undefined;
@@ -75,10 +73,6 @@ class LedgerChain implements LocalChain {
     return this.#ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
   }
 
-  async blockHeight(): Promise<bigint> {
-    return this.#ledger.read(({ clock }) => BigInt(clock.heightOf(clock.slot())));
-  }
-
   async rent(): Promise<Rent> {
     return rentExemptLamports;
   }
@@ -93,45 +87,49 @@ class LedgerChain implements LocalChain {
     return traceByLookUp(this, sought);
   }
 
-  /** There are no forks here. */
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
-    return landings.map(() => 'final');
-  }
-
   async isBlockhashValid(blockhash: string): Promise<boolean> {
     const bytes = base58Decode(blockhash);
     return bytes !== undefined && this.#ledger.read(({ clock }) => clock.isGood(bytes, clock.slot()));
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) => transactions.records(signatures));
+    return this.#ledger.read(({ transactions }) => signatures.map((one) => transactions.kept(one)));
   }
 
-  async getTransaction(signature: Signature): Promise<Uint8Array | null> {
-    return this.#ledger.read(({ transactions }) => transactions.wire(signature));
-  }
-
-  async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
-    const found = this.#ledger.read(({ transactions }) =>
-      transactions.succeededWith(addressBytes(account), sinceMs),
-    );
-    return found.flatMap(({ wire, blockTimeMs }) => {
-      const { signatures, message } = decodeTransaction(wire);
+  async history(
+    account: Address,
+    { sinceMs = 0, limit = Number.POSITIVE_INFINITY, before }: Past,
+  ): Promise<readonly PastTransaction[]> {
+    const [last = null] =
+      before === undefined ? [] : [this.#ledger.read((tables) => tables.transactions.kept(before))];
+    const past: PastTransaction[] = [];
+    for (const { wire, ...kept } of this.#ledger.holding(addressBytes(account), last?.place)) {
+      if (kept.blockTimeMs < sinceMs || past.length >= limit) break;
+      const { message } = decodeTransaction(wire);
       // The bytes of an address may stand in data as well.
-      if (!message.staticKeys.includes(account)) return [];
-      const signature = base58Encode(signatures[0] ?? new Uint8Array());
-      return [{ signature, memo: memosOf(message), blockTimeMs }];
-    });
+      if (!message.staticKeys.includes(account)) continue;
+      const { signature, blockTimeMs, error } = kept;
+      past.push({
+        signature,
+        slot: Number(kept.slot),
+        failed: error !== null,
+        memo: memosOf(message),
+        blockTimeMs,
+      });
+    }
+    return past;
   }
 
   async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
     if (transactions.length === 0) return [];
     const runtime = await this.#ready();
-    const envelopes = transactions.map(readEnvelope);
-    return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime);
-      return envelopes.map((envelope, index) => admission.admit(envelope, index));
-    });
+    return this.#ledger.write((draft) =>
+      transactions.map((wire, index) => {
+        const result = draft.land(wire, runtime);
+        if (result === null || result.landed || result.error === null) return null;
+        return { index, error: result.error, logs: result.logs };
+      }),
+    );
   }
 
   async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt> {
@@ -143,12 +141,10 @@ class LedgerChain implements LocalChain {
     }
     if (bundles.length === 0) return [];
     const runtime = await this.#ready();
-    const envelopes = bundles.map((bundle) => bundle.map(readEnvelope));
     return this.#ledger.write((draft) => {
-      const admission = new Admission(draft, runtime);
       const receipt: (Rejection | null)[] = [];
-      for (const bundle of envelopes) {
-        const rejected = admission.admitBundle(bundle);
+      for (const bundle of bundles) {
+        const rejected = draft.landWhole(bundle, runtime);
         receipt.push(rejected);
         if (rejected !== null) break;
       }
@@ -184,8 +180,8 @@ export async function openLocalChain(options: LocalChainOptions): Promise<LocalC
   const { squadsProgram } = options;
   const program = squadsProgram === undefined ? {} : { squadsProgram };
   const load = async (): Promise<Runtime> => {
-    const { createRuntime } = await import('./runtime/runtime.js');
-    return createRuntime(program);
+    const { Runtime } = await import('./runtime/runtime.js');
+    return new Runtime(program);
   };
   return new LedgerChain(ledger, load);
 }

@@ -5,6 +5,7 @@
  * `Connection` sees no address of a node and opens no connection, for all that it sends goes through `fetch`, its one option.
  * It gets nothing but results: an error, or an answer that is none, ends the question before that.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, PublicKey } from '@solana/web3.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
@@ -45,8 +46,6 @@ export interface Question<Value, Read = unknown> {
    * @throws Malformed
    */
   read(answer: Read, result: JsonValue): Value;
-  /** By the name of a field that `Connection` did not take ('' for the whole): what was wrong with it. */
-  readonly words?: Readonly<Record<string, string>>;
   /** The slot of the state that the value is from, where the answer says. */
   slotOf?(value: NoInfer<Value>): number;
 }
@@ -108,25 +107,25 @@ const responseOf = (text: string): Response =>
 /** Loads what asks; it takes 150 ms, which are those of no node. */
 export const loadWeb3 = () => import('@solana/web3.js');
 
-/** A line through which what is sent travels as told. */
-async function lineThrough(send: (params: unknown) => Promise<JsonValue>): Promise<Line> {
+/** One question on its way: how it is carried to its node, for the `fetch` of the connection that forms it. */
+type Carry = (params: unknown) => Promise<JsonValue>;
+const carries = new AsyncLocalStorage<Carry>();
+let line: Omit<Line, 'request'> | undefined;
+
+/** `Connection` knows no node: whatever it sends goes with the question that it is asked for. */
+async function openLine(): Promise<Omit<Line, 'request'>> {
   const web3 = await loadWeb3();
   const connection = new web3.Connection(NOWHERE, {
     fetch: async (_url, init) => {
       const { id, params } = JSON.parse(String(init?.body));
-      return responseOf(jsonText({ jsonrpc: '2.0', id, result: await send(params) }));
+      const result = await (carries.getStore() as Carry)(params);
+      return responseOf(jsonText({ jsonrpc: '2.0', id, result }));
     },
     httpAgent: false,
     disableRetryOnRateLimit: true,
   });
-  return { connection, key: (of) => new web3.PublicKey(of), request: send };
-}
-
-/** What `Connection` did not take; it names the field where it can. */
-function notTaken(error: unknown, words: Readonly<Record<string, string>> = {}): string {
-  const path: unknown = error instanceof Error && 'path' in error ? error.path : undefined;
-  const field = Array.isArray(path) ? String(path.at(-1) ?? '') : undefined;
-  return (field === undefined ? undefined : words[field]) ?? 'JSON of another shape';
+  line ??= { connection, key: (of) => new web3.PublicKey(of) };
+  return line;
 }
 
 /** @throws `ERR_INTERRUPTED` */
@@ -137,15 +136,17 @@ async function answerTo<Value>(
   more: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
 ): Promise<{ readonly value: Value } | Trouble> {
   let result: JsonValue | undefined;
+  const request: Carry = async (params) => {
+    const found = await exchange(asked, params, terms, more.nowMs);
+    question.check?.(found);
+    result = found;
+    return found;
+  };
+  const ask = async (): Promise<unknown> =>
+    question.ask({ ...(line ?? (await openLine())), request }, more.minContextSlot);
   try {
-    const line = await lineThrough(async (params) => {
-      const found = await exchange(asked, params, terms, more.nowMs);
-      question.check?.(found);
-      result = found;
-      return found;
-    });
-    const answer = await question.ask(line, more.minContextSlot).catch((error: unknown): never => {
-      throw result === undefined ? error : new Malformed(notTaken(error, question.words));
+    const answer = await carries.run(request, ask).catch((error: unknown): never => {
+      throw result === undefined ? error : new Malformed('JSON of another shape');
     });
     return { value: question.read(answer, result ?? null) };
   } catch (error) {

@@ -6,16 +6,13 @@
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
-import type { AccountState, Rent } from '../account.js';
+import { type AccountState, type Rent, rentFromEmpty } from '../account.js';
+import type { PriorityFees } from '../chain.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
   type Commitment,
-  type Finality,
   hasExpired,
-  type Landing,
-  type PastTransaction,
-  type RecentBlockhash,
   type Signature,
   type Sought,
   type SubmitReceipt,
@@ -23,36 +20,35 @@ import {
   type TransactionRecord,
 } from '../chain.js';
 import { feeOf } from '../compute-budget.js';
-import type { PriorityFees } from '../fees.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { BlockTimes } from './block-times.js';
-import { createClusterRent } from './cluster-rent.js';
 import type { RpcNode } from './exchange.js';
 import type { NodePool } from './node-pool.js';
 import { Outgoing } from './outgoing.js';
-import { type LandedStatus, type SeenStatus, statusesQuestion } from './questions.js';
-import { RecentFees } from './recent-fees.js';
-import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, type RpcReader, sameStatus } from './rpc-reader.js';
+import { type LandedStatus, rentQuestion, type SeenStatus, statusesQuestion } from './questions.js';
+import { RecentFees, toNull } from './recent-fees.js';
+import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, RpcReader, sameStatus } from './rpc-reader.js';
 import {
   blockHeightQuestion,
+  blockTimeQuestion,
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
 } from './sending-questions.js';
 
-/** A little more than a slot. */
-const POLL_MS = 500;
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
+/** How long an answer about the rent is good for, since a cluster may change it. */
+const RENT_FOR_MS = 600_000;
+/** Times of blocks that are remembered. */
+const MAX_BLOCK_TIMES = 64;
 
-/** The nodes, and how many of them have to agree. */
-interface ClusterChainParts {
-  readonly pool: NodePool;
-  readonly reader: RpcReader;
+/** How a cluster is worked with. */
+export interface ClusterTerms {
+  /** Nodes that have to agree. */
   readonly quorum: number;
   readonly clock: Clock;
-  /** How often to look for what was sent. @default 500 */
-  readonly pollMs?: number;
+  /** How often to look for what was sent. */
+  readonly pollMs: number;
   /** From when on a transaction counts as landed. */
   readonly commitment: Commitment;
   /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
@@ -86,65 +82,47 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
   },
 });
 
-class ClusterChain implements Chain {
+/** Reads, sends and traces; errors are those of `createRpcChain`. */
+export class ClusterChain extends RpcReader implements Chain {
   readonly pollMs: number;
   readonly bundleSize = 1;
-  readonly priorityFees: PriorityFees;
-  readonly #parts: ClusterChainParts;
+  readonly fees: PriorityFees;
+  readonly #terms: ClusterTerms;
   readonly #outgoing: Outgoing;
-  readonly #blockTimes: BlockTimes;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
   /** The newest slot in which something of ours has landed: what is sent next may build on it. */
   #landedSlot = 0;
+  #rent: { readonly rent: Rent; readonly askedMs: number } | undefined;
+  /** When the blocks asked for last were made. */
+  readonly #blockTimes = new Map<number, number>();
 
-  readonly rent: () => Promise<Rent>;
-
-  constructor(parts: ClusterChainParts) {
-    this.#parts = parts;
-    this.#blockTimes = new BlockTimes(parts.pool);
-    this.rent = createClusterRent(parts.pool, parts.quorum, parts.clock);
-    this.pollMs = parts.pollMs ?? POLL_MS;
-    this.#outgoing = new Outgoing(parts.pool, parts.clock);
-    this.priorityFees = new RecentFees(parts.pool, parts.clock, parts.maxPriorityFeeLamports);
+  constructor(pool: NodePool, terms: ClusterTerms) {
+    super(pool, terms.quorum);
+    this.#terms = terms;
+    this.pollMs = terms.pollMs;
+    this.#outgoing = new Outgoing(pool, terms.clock);
+    this.fees = new RecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
   }
 
   /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */
-  async getAccounts(
+  override async getAccounts(
     addresses: readonly Address[],
     commitment?: Commitment,
   ): Promise<readonly (AccountState | null)[]> {
     const { slot } = await this.#lastFinalized();
-    const since = commitment === 'finalized' ? slot : this.#newestSlot;
-    return this.#parts.reader.getAccounts(addresses, commitment, since);
+    return super.getAccounts(addresses, commitment, commitment === 'finalized' ? slot : this.#newestSlot);
   }
 
-  latestBlockhash(): Promise<RecentBlockhash> {
-    return this.#parts.reader.latestBlockhash();
+  /** As it is now, asked for now and then; of nodes that do not agree the highest. */
+  async rent(): Promise<Rent> {
+    const nowMs = this.#terms.clock.nowMs();
+    if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
+    const voices = await this.pool.ask(rentQuestion(0), { voices: this.quorum });
+    const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
+    this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
+    return this.#rent.rent;
   }
-
-  blockHeight(): Promise<bigint> {
-    return this.#parts.reader.blockHeight();
-  }
-
-  isBlockhashValid(blockhash: string): Promise<boolean> {
-    return this.#parts.reader.isBlockhashValid(blockhash);
-  }
-
-  lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#parts.reader.lookUp(signatures);
-  }
-
-  getTransaction(signature: Signature): Promise<Uint8Array | null> {
-    return this.#parts.reader.getTransaction(signature);
-  }
-
-  pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
-    return this.#parts.reader.pastOf(account, sinceMs);
-  }
-
-  readonly newestOf: NonNullable<Chain['newestOf']> = (account, page) =>
-    this.#parts.reader.newestOf(account, page);
 
   /** A transaction may land in the block of its last valid height, so that it takes one more to be sure. */
   async expiredHeight(): Promise<bigint> {
@@ -161,18 +139,6 @@ class ClusterChain implements Chain {
       sought.flatMap(({ signature }, index) => (isAwaited(traces[index]) ? [signature] : [])),
     );
     return traces;
-  }
-
-  async finality(landings: readonly Landing[]): Promise<readonly Finality[]> {
-    const { slot: finalizedSlot } = await this.#lastFinalized(this.pollMs);
-    const due = landings.filter(({ slot }) => slot <= BigInt(finalizedSlot));
-    const found = new Map<Landing, Finality>();
-    for (const chunk of chunks(due, MAX_SIGNATURES_PER_CALL)) {
-      const heard = await this.#statuses(chunk);
-      for (const [index, landing] of chunk.entries())
-        found.set(landing, await this.#finalityOf(landing, heard[index] ?? []));
-    }
-    return landings.map((landing) => found.get(landing) ?? 'waiting');
   }
 
   async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
@@ -197,10 +163,10 @@ class ClusterChain implements Chain {
   }
 
   /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
-  async #lastFinalized(maxAgeMs = FINALIZED_FOR_MS): Promise<FinalizedState> {
-    const { pool, quorum, clock } = this.#parts;
-    if (clock.nowMs() - this.#finalizedMs < maxAgeMs) return this.#finalized;
-    const voices = await pool.ask(FINALIZED_QUESTION, { voices: quorum });
+  async #lastFinalized(): Promise<FinalizedState> {
+    const { clock } = this.#terms;
+    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
+    const voices = await this.pool.ask(FINALIZED_QUESTION, { voices: this.quorum });
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
@@ -223,25 +189,13 @@ class ClusterChain implements Chain {
   async #statuses(
     asked: readonly { readonly signature: Signature }[],
   ): Promise<readonly (readonly Heard[])[]> {
-    const { pool, quorum } = this.#parts;
-    const voices = await pool.ask(statusesQuestion(asked.map(({ signature }) => signature)), {
-      voices: quorum,
+    const voices = await this.pool.ask(statusesQuestion(asked.map(({ signature }) => signature)), {
+      voices: this.quorum,
       minContextSlot: this.#finalized.slot,
     });
     return asked.map((_, index) =>
       voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot })),
     );
-  }
-
-  /** Undone is what no node finds that has seen a finalized state beyond its slot, and keeps that slot. */
-  async #finalityOf({ slot }: Landing, heard: readonly Heard[]): Promise<Finality> {
-    if (isFinalForAll(heard)) return 'final';
-    if (heard.some(({ seen }) => seen !== null)) return 'waiting';
-    for (const { node } of heard) {
-      const [first] = await this.#parts.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
-      if (first === undefined || BigInt(first.value) > slot) return 'waiting';
-    }
-    return 'undone';
   }
 
   /** All have to say the same; where they do not, it is not settled yet. */
@@ -251,9 +205,9 @@ class ClusterChain implements Chain {
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
       const isFinal = isFinalForAll(heard);
       // On another fork it may yet succeed; what it did there is watched by who took it for done.
-      if (!isFinal && (status.error !== null || this.#parts.commitment === 'finalized'))
+      if (!isFinal && (status.error !== null || this.#terms.commitment === 'finalized'))
         return openAfter(heard);
-      return { kind: 'landed', record: await this.#record(sought, status), isFinal };
+      return { kind: 'landed', record: await this.#recordOf(sought, status), isFinal };
     }
     const isAbsent = heard.every(({ seen }) => seen === null);
     if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return openAfter(heard);
@@ -264,29 +218,39 @@ class ClusterChain implements Chain {
 
   /** Has the node kept every block in which a transaction with this last height could have landed? */
   async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
-    const { pool } = this.#parts;
-    const [first] = await pool.ask(FIRST_BLOCK_QUESTION, { only: node });
+    const [first] = await this.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     const slot = first?.value ?? Number.POSITIVE_INFINITY;
     // There are no more blocks than slots, so that a low slot is a low height.
     if (BigInt(slot) <= signedAbove) return true;
-    const [head] = await pool.ask(blockHeightQuestion(slot), { only: node });
+    const [head] = await this.pool.ask(blockHeightQuestion(slot), { only: node });
     const height = head?.value ?? null;
     return height !== null && height <= signedAbove;
   }
 
   /** Of what succeeded, and whose bytes are at hand, nothing else has to be asked for but the time of its block. */
-  async #record({ signature, bytes }: Sought, status: LandedStatus): Promise<TransactionRecord> {
+  async #recordOf(
+    { signature, bytes, isTimeKnown }: Sought,
+    status: LandedStatus,
+  ): Promise<TransactionRecord> {
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     this.#outgoing.forget(signature);
-    const blockTimeMs = await this.#blockTimes.ofMs(status.slot);
+    const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimeMs(status.slot);
     if (bytes === undefined || status.error !== null)
-      return { ...(await this.#parts.reader.record(signature, status)), blockTimeMs };
+      return { ...(await this.record(signature, status)), blockTimeMs };
     const feeLamports = feeOf(decodeTransaction(bytes).message);
-    const slot = BigInt(status.slot);
-    return { signature, slot, blockTimeMs, error: null, logs: [], feeLamports, computeUnits: 0n };
+    const landed = { signature, wire: bytes, slot: BigInt(status.slot), blockTimeMs, error: null };
+    return { ...landed, logs: [], feeLamports, computeUnits: 0n };
+  }
+
+  /** 0 where no node says: what has landed has, though its block be gone from a node, or not there yet. */
+  async #blockTimeMs(slot: number): Promise<number> {
+    const known = this.#blockTimes.get(slot);
+    if (known !== undefined) return known;
+    const timeMs = await this.one(blockTimeQuestion(slot)).catch(toNull);
+    if (timeMs === null) return 0;
+    if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
+    this.#blockTimes.set(slot, timeMs);
+    return timeMs;
   }
 }
-
-/** The cluster behind the nodes; nothing is asked before the first call. Errors are those of {@link createRpcChain}. */
-export const createClusterChain = (parts: ClusterChainParts): Chain => new ClusterChain(parts);

@@ -6,10 +6,9 @@ import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error
 import { base58Encode } from '../../values/base58.js';
 import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
-import { partiallySign } from '../transaction/compile.js';
-import { decodeTransaction } from '../transaction/wire.js';
-import type { NodePool, Voice } from './node-pool.js';
-import { sendQuestion, type Trial, trialQuestion } from './sending-questions.js';
+import { decodeTransaction, unsigned } from '../transaction/wire.js';
+import type { NodePool } from './node-pool.js';
+import { sendQuestion, trialQuestion } from './sending-questions.js';
 
 /** Time between two sendings of the same bytes. */
 const RESEND_MS = 2_000;
@@ -26,7 +25,7 @@ interface Sent {
 type Refusal = Omit<Rejection, 'index'>;
 
 /** Runs work for every item, so many at a time. @returns the results, in order. */
-export async function inParallel<Item, Result>(
+async function inParallel<Item, Result>(
   items: readonly Item[],
   width: number,
   work: (item: Item, index: number) => Promise<Result>,
@@ -99,9 +98,7 @@ export class Outgoing {
       return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
     });
     for (const sent of due) sent.sentMs = nowMs;
-    await inParallel(due, MAX_SENDINGS, ({ wire }) =>
-      this.#pool.askAll(sendQuestion(wire, { skipPreflight: true }), SEND_TIMEOUT_MS),
-    );
+    await inParallel(due, MAX_SENDINGS, ({ wire }) => this.#pool.askAll(sendQuestion(wire), SEND_TIMEOUT_MS));
   }
 
   forget(signature: Signature): void {
@@ -134,15 +131,15 @@ export class Outgoing {
 
   async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
-    const [voice] = await this.#pool.ask(trialQuestion(partiallySign(messageBytes, [])), { minContextSlot });
-    return (voice as Voice<Trial>).value.refusal;
+    const [voice] = await this.#pool.ask(trialQuestion(unsigned(messageBytes)), { minContextSlot });
+    return voice?.value.refusal ?? null;
   }
 
   /** @returns why no node took it, or `null`. */
   async #first(wire: Uint8Array): Promise<FlywheelError | null> {
     this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
     try {
-      await this.#pool.ask(sendQuestion(wire, { skipPreflight: true }), { tryMs: SEND_TIMEOUT_MS });
+      await this.#pool.ask(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
       // What answers in a way that cannot be read may have taken it; a look-up will say.

@@ -11,13 +11,13 @@ import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
-  NamedTransaction,
+  PastTransaction,
   ProgramCall,
   Signature,
   TokenChange,
   TransactionError,
 } from '../chain.js';
-import { verifySignature } from '../transaction/signer.js';
+import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
@@ -71,10 +71,12 @@ function rentEpoch(value: JsonValue | undefined): bigint {
  */
 function checkAccount(value: JsonValue): void {
   if (value === null) return;
-  const { data, owner, lamports } = object(value, 'an account');
+  const { data, owner, lamports, executable } = object(value, 'an account');
   base64Bytes(data, 'account data');
   addressText(owner, 'an owner');
   u64(lamports, 'a balance');
+  if (typeof executable !== 'boolean')
+    throw new Malformed('a mark of a program that is neither true nor false');
 }
 
 function account(
@@ -99,17 +101,16 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
-    check: (result) => listIn(result, 'accounts', addresses.length).forEach(checkAccount),
+    check: (result) => {
+      listIn(result, 'accounts', addresses.length).forEach(checkAccount);
+      object(object(result, 'a result')['context'], 'a context');
+    },
     read: (answer, result) => {
       const values = listIn(result, 'accounts', addresses.length);
       return inSlot(
         answer,
         answer.value.map((info, at) => info && account(info, values[at])),
       );
-    },
-    words: {
-      context: 'a context that is no object',
-      executable: 'a mark of a program that is neither true nor false',
     },
     slotOf,
   });
@@ -146,19 +147,12 @@ export const rentQuestion = (sizeBytes: number) =>
     read: (lamports) => BigInt(count(lamports, 'a balance')),
   });
 
-/** `getBlockHeight`. */
-export const heightQuestion = (commitment: Commitment = COMMITMENT) =>
-  question({
-    method: 'getBlockHeight',
-    ask: ({ connection }, slot) => connection.getBlockHeight({ commitment, ...from(slot) }),
-    read: (height) => BigInt(count(height, 'a block height')),
-  });
-
 /** `isBlockhashValid`. */
-export const validityQuestion = (blockhash: string, commitment: Commitment = COMMITMENT) =>
+export const validityQuestion = (blockhash: string) =>
   question({
     method: 'isBlockhashValid',
-    ask: ({ connection }, slot) => connection.isBlockhashValid(blockhash, { commitment, ...from(slot) }),
+    ask: ({ connection }, slot) =>
+      connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
     read: (answer) => inSlot(answer, answer.value),
     slotOf,
   });
@@ -213,14 +207,9 @@ export interface FoundTransaction {
 function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8Array {
   const wire = base64Bytes(value, 'a transaction');
   try {
-    const { signatures, message, messageBytes } = decodeTransaction(wire);
-    const [own] = signatures;
-    const isSigned = signatures.every((one, at) => {
-      const signer = message.staticKeys[at];
-      return signer !== undefined && verifySignature(signer, messageBytes, one);
-    });
-    if (own !== undefined && base58Encode(own) === signature)
-      if (isSigned && signatures.length === message.requiredSignatures) return wire;
+    const transaction = decodeTransaction(wire);
+    const [own] = transaction.signatures;
+    if (own !== undefined && base58Encode(own) === signature && isSigned(transaction)) return wire;
   } catch {
     throw new Malformed('bytes that are no transaction');
   }
@@ -265,10 +254,7 @@ export const transactionQuestion = (signature: Signature) =>
 /** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
-/** A past transaction, and whether it succeeded. */
-export type PastEntry = NamedTransaction;
-
-const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastEntry => ({
+const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastTransaction => ({
   signature,
   slot,
   memo,
@@ -276,9 +262,10 @@ const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignature
   failed: readTransactionError(err) !== null,
 });
 
-/** `getSignaturesForAddress`: one page, newest first. */
-export const pastQuestion = (of: Address, before: Signature | undefined, limit = SIGNATURES_PER_PAGE) =>
-  question({
+/** `getSignaturesForAddress`: one page, newest first, of at most so many as are wanted. */
+export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
+  const limit = Math.min(wanted, SIGNATURES_PER_PAGE);
+  return question({
     method: 'getSignaturesForAddress',
     ask: ({ connection, key }, slot) =>
       connection.getSignaturesForAddress(
@@ -292,6 +279,7 @@ export const pastQuestion = (of: Address, before: Signature | undefined, limit =
     },
     read: (entries) => entries.map(pastEntry),
   });
+};
 
 /** `getHealth`, by hand. */
 export const HEALTH_QUESTION = question({
@@ -311,6 +299,6 @@ export const SLOT_QUESTION = question({
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
+  check: (version) => void object(version, 'a version'),
   read: (version) => version['solana-core'],
-  words: { '': 'a version that is no object' },
 });

@@ -1,9 +1,9 @@
 /** What a cluster is paid beyond the signatures: from what others have paid of late, and never more than the user allows. */
-import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
-import type { PriorityFees } from '../fees.js';
-import { partiallySign } from '../transaction/compile.js';
+import type { PriorityFees } from '../chain.js';
+import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './sending-questions.js';
 
@@ -27,11 +27,11 @@ function percentile(values: readonly bigint[], part: number): bigint | undefined
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 }
 
-/** @throws what is no failure of a node */
-const onlyNodeFailures = (error: unknown): FlywheelError => {
-  if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
+/** What nobody tells is done without. @throws what is no failure of a node */
+export function toNull(error: unknown): null {
+  if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return null;
   throw error;
-};
+}
 
 /** The prices that nodes tell. One node is enough: what it makes up is bounded all the same. */
 export class RecentFees implements PriorityFees {
@@ -61,24 +61,14 @@ export class RecentFees implements PriorityFees {
   }
 
   async computeUnitsOf(message: Uint8Array): Promise<number | null> {
-    try {
-      const trial = trialQuestion(partiallySign(message, []));
-      const [voice] = await this.#pool.ask({ ...trial, isOptional: true });
-      return voice === undefined || voice.value.refusal !== null ? null : voice.value.computeUnits;
-    } catch (error) {
-      onlyNodeFailures(error);
-      return null;
-    }
+    const trial = trialQuestion(unsigned(message));
+    const [voice] = (await this.#pool.ask({ ...trial, isOptional: true }).catch(toNull)) ?? [];
+    return voice?.value.refusal === null ? voice.value.computeUnits : null;
   }
 
   /** Not every node tells; without a price a transaction may be late, and without being sent it never lands. */
   async #ask(accounts: readonly Address[]): Promise<bigint | undefined> {
-    try {
-      const [voice] = await this.#pool.ask(recentFeesQuestion(accounts));
-      return percentile(voice?.value ?? [], PERCENTILE);
-    } catch (error) {
-      onlyNodeFailures(error);
-      return undefined;
-    }
+    const voices = await this.#pool.ask(recentFeesQuestion(accounts)).catch(toNull);
+    return percentile(voices?.[0]?.value ?? [], PERCENTILE);
   }
 }

@@ -1,37 +1,22 @@
 /** A cluster as this program uses it: read and sent to through the nodes that the user named. */
-import {
-  type Chain,
-  type ChainReader,
-  type ChainSender,
-  type Commitment,
-  DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
-  type History,
-} from '../chain.js';
+import { type ChainSender, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../chain.js';
 import { createSender } from '../send.js';
-import { createClusterChain } from './cluster-chain.js';
-import { type ClusterFacts, createClusterFacts } from './cluster-facts.js';
+import { ClusterChain, type ClusterTerms } from './cluster-chain.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { RpcReader } from './rpc-reader.js';
 
-/** The nodes, how long they are waited for, and how many of them have to agree. */
-export interface RpcChainOptions extends NodePoolOptions {
-  /** @default 1 */
-  readonly quorum?: number;
-  /** How often to look for what was sent, in ms. @default 500 */
-  readonly pollMs?: number;
-  /** Lamports that a transaction pays beyond its signatures at most; 0 for none. @default {@link DEFAULT_MAX_PRIORITY_FEE_LAMPORTS} */
-  readonly maxPriorityFeeLamports?: bigint;
-  /** From when on a transaction counts as landed. @default confirmed */
-  readonly commitment?: Commitment;
-}
+/** A little more than a slot. */
+const POLL_MS = 500;
+
+/** The nodes, how long they are waited for, and how many of them have to agree. By default one, at `confirmed`. */
+export type RpcChainOptions = NodePoolOptions & Partial<Omit<ClusterTerms, 'clock'>>;
 
 /** What can be done with a cluster. */
 export interface RpcChain {
-  readonly reader: ChainReader & History;
+  readonly reader: RpcReader;
   readonly sender: ChainSender;
   /** All that an engine does. */
-  readonly chain: Chain;
-  readonly facts: ClusterFacts;
+  readonly chain: ClusterChain;
 }
 
 /**
@@ -42,18 +27,14 @@ export interface RpcChain {
  */
 export function createRpcChain({
   quorum = 1,
-  pollMs,
+  pollMs = POLL_MS,
   commitment = 'confirmed',
   maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   ...options
 }: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);
-  const reader = new RpcReader(pool, quorum);
   const { clock } = options;
-  const chain = createClusterChain({
-    ...{ pool, reader, quorum, clock, commitment, maxPriorityFeeLamports },
-    ...(pollMs === undefined ? {} : { pollMs }),
-  });
+  const chain = new ClusterChain(pool, { quorum, clock, pollMs, commitment, maxPriorityFeeLamports });
   const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
-  return { reader, sender, facts: createClusterFacts(pool, quorum), chain };
+  return { reader: new RpcReader(pool, quorum), sender, chain };
 }

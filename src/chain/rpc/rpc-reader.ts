@@ -8,8 +8,7 @@ import type {
   ChainReader,
   Commitment,
   History,
-  NamedTransaction,
-  Page,
+  Past,
   PastTransaction,
   RecentBlockhash,
   Signature,
@@ -21,10 +20,9 @@ import {
   accountsQuestion,
   BLOCKHASH_QUESTION,
   type FoundTransaction,
-  heightQuestion,
+  GENESIS_QUESTION,
   type InSlot,
   type LandedStatus,
-  type PastEntry,
   pastQuestion,
   type SeenStatus,
   SIGNATURES_PER_PAGE,
@@ -37,8 +35,8 @@ import {
 const MAX_ACCOUNTS_PER_CALL = 100;
 /** Most signatures that a node looks up at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const MAX_SIGNATURES_PER_CALL = 256;
-/** Pages of the past that are asked for at most. */
-const MAX_PAGES = 20;
+/** Transactions of the past that are asked for at most. */
+const MAX_PAST = 20 * SIGNATURES_PER_PAGE;
 /** How often nodes that differ are asked for a newer state, and how long it takes for there to be one. */
 const MAX_COMPARISONS = 5;
 const SLOT_MS = 400;
@@ -58,12 +56,13 @@ function accountDifference(left: AccountState | null, right: AccountState | null
   return sameBytes(left.data, right.data) ? undefined : 'its data';
 }
 
-const accountsDifference =
-  (addresses: readonly Address[]): Difference<readonly (AccountState | null)[]> =>
-  (left, right) => {
-    for (const [index, address] of addresses.entries()) {
-      const what = accountDifference(left[index] ?? null, right[index] ?? null);
-      if (what !== undefined) return `the account ${address}: ${what}`;
+/** The first of several that two nodes say differently. */
+const listDifference =
+  <Value>(differ: (left: Value | undefined, right: Value | undefined, at: number) => string | undefined) =>
+  (left: InSlot<readonly Value[]>, right: InSlot<readonly Value[]>): string | undefined => {
+    for (const at of left.value.keys()) {
+      const what = differ(left.value[at], right.value[at], at);
+      if (what !== undefined) return what;
     }
     return undefined;
   };
@@ -76,13 +75,6 @@ export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | und
   if (!isLanded(left) || !isLanded(right)) return (left ?? null) === (right ?? null);
   return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
 }
-
-const statusesDifference =
-  (signatures: readonly Signature[]): Difference<readonly SeenStatus[]> =>
-  (left, right) => {
-    const at = signatures.findIndex((_, index) => !sameStatus(left[index], right[index]));
-    return at < 0 ? undefined : `what became of the transaction ${signatures[at]}`;
-  };
 
 /** Nobody but the nodes tells what a transaction logged, called and moved; nor when, which some learn later than others. */
 const transactionDifference =
@@ -97,48 +89,24 @@ const transactionDifference =
       : `what the transaction ${signature} did`;
   };
 
-/** Outcome from the status; details from the transaction, which a node may no longer have. */
-const record = (
-  signature: Signature,
-  { slot, error }: LandedStatus,
-  found: FoundTransaction | null,
-): TransactionRecord => ({
-  signature,
-  slot: BigInt(slot),
-  blockTimeMs: found?.blockTimeMs ?? 0,
-  error,
-  logs: found?.logs ?? [],
-  feeLamports: found?.feeLamports ?? 0n,
-  computeUnits: found?.computeUnits ?? 0n,
-  ...(found?.tokenChanges && { tokenChanges: found.tokenChanges }),
-  ...(found?.tableAddresses && { tableAddresses: found.tableAddresses }),
-  ...(found?.innerCalls && { innerCalls: found.innerCalls }),
-});
-
-/** The most cautious of several heights. */
-export const lowest = (voices: readonly Voice<bigint>[]): bigint =>
-  voices.map(({ value }) => value).reduce((least, next) => (next < least ? next : least));
-
-const inSlots =
-  <Value>(differ: Difference<Value>): Difference<InSlot<Value>> =>
-  (left, right) =>
-    differ(left.value, right.value);
-
-/** When a look-up has to be over, and the slot that it must have seen. */
-interface LookUpTerms {
-  readonly minContextSlot?: number;
-  readonly deadlineMs?: number;
-}
+/** What a node that no longer has a transaction tells of it. */
+const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
 /** Reads a cluster through the nodes of a pool. */
 export class RpcReader implements ChainReader, History {
-  readonly #pool: NodePool;
-  readonly #quorum: number;
+  protected readonly pool: NodePool;
+  protected readonly quorum: number;
 
   /** @param quorum - nodes that have to agree on accounts, on what became of transactions and on blockhashes, and that tell the past. */
   constructor(pool: NodePool, quorum: number) {
-    this.#pool = pool;
-    this.#quorum = quorum;
+    this.pool = pool;
+    this.quorum = quorum;
+  }
+
+  /** Which cluster it is; the pool sees to it that nodes that have to agree do. */
+  async genesisHash(): Promise<string> {
+    const [voice] = await this.pool.ask(GENESIS_QUESTION, { voices: this.quorum });
+    return (voice as Voice<string>).value;
   }
 
   /**
@@ -153,25 +121,19 @@ export class RpcReader implements ChainReader, History {
     const states: (AccountState | null)[] = [];
     let minContextSlot = sinceSlot;
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
-      const { value, slot } = await this.#agreed(
-        accountsQuestion(chunk, commitment),
-        inSlots(accountsDifference(chunk)),
-        minContextSlot === undefined ? {} : { minContextSlot },
-      );
+      const differ = listDifference<AccountState | null>((left = null, right = null, at) => {
+        const what = accountDifference(left, right);
+        return what && `the account ${chunk[at]}: ${what}`;
+      });
+      const { value, slot } = await this.#agreed(accountsQuestion(chunk, commitment), differ, minContextSlot);
       minContextSlot = slot;
       states.push(...value.value);
     }
     return states;
   }
 
-  async latestBlockhash(): Promise<RecentBlockhash> {
-    return this.#one(BLOCKHASH_QUESTION);
-  }
-
-  /** The lowest of the heights that the nodes are at. */
-  async blockHeight(): Promise<bigint> {
-    const voices = await this.#pool.ask(heightQuestion(), { voices: this.#quorum });
-    return lowest(voices);
+  latestBlockhash(): Promise<RecentBlockhash> {
+    return this.one(BLOCKHASH_QUESTION);
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
@@ -181,78 +143,75 @@ export class RpcReader implements ChainReader, History {
     return value.value;
   }
 
-  async lookUp(
-    signatures: readonly Signature[],
-    terms: LookUpTerms = {},
-  ): Promise<readonly (TransactionRecord | null)[]> {
+  async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
     const records: (TransactionRecord | null)[] = [];
     for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {
-      const statuses = await this.statuses(chunk, terms);
-      for (const [index, signature] of chunk.entries()) {
-        const status = statuses[index];
+      const differ = listDifference<SeenStatus>((left, right, at) =>
+        sameStatus(left, right) ? undefined : `what became of the transaction ${chunk[at]}`,
+      );
+      const { value } = await this.#agreed(statusesQuestion(chunk), differ);
+      for (const [at, signature] of chunk.entries()) {
+        const status = value.value[at];
         records.push(isLanded(status) ? await this.record(signature, status) : null);
       }
     }
     return records;
   }
 
-  /** What is seen of at most 256 signatures. */
-  async statuses(signatures: readonly Signature[], terms: LookUpTerms = {}): Promise<readonly SeenStatus[]> {
-    const differ = inSlots(statusesDifference(signatures));
-    return (await this.#agreed(statusesQuestion(signatures), differ, terms)).value.value;
-  }
-
-  /** A landed transaction with its details, as far as the nodes still have them. */
-  async record(signature: Signature, status: LandedStatus): Promise<TransactionRecord> {
+  /** Outcome from the status; details from the transaction, as far as the nodes still have it. */
+  protected async record(signature: Signature, { slot, error }: LandedStatus): Promise<TransactionRecord> {
     const { value } = await this.#agreed(transactionQuestion(signature), transactionDifference(signature));
-    return record(signature, status, value);
+    const outcome = { signature, slot: BigInt(slot), error };
+    if (value === null) return { ...outcome, ...NO_DETAILS };
+    const { tokenChanges, tableAddresses, innerCalls, ...told } = value;
+    return {
+      ...{ ...outcome, ...told },
+      ...(tokenChanges && { tokenChanges }),
+      ...(tableAddresses && { tableAddresses }),
+      ...(innerCalls && { innerCalls }),
+    };
   }
 
-  /** One node is enough: the bytes are held to their signatures. */
-  async getTransaction(signature: Signature): Promise<Uint8Array | null> {
-    return (await this.#one(transactionQuestion(signature)))?.wire ?? null;
-  }
-
-  /** All that any of the nodes tells: one cannot hide what another knows, and what it makes up has not landed for the others. */
-  async pastOf(account: Address, sinceMs: number): Promise<readonly PastTransaction[]> {
-    const voices = await this.#pool.ask(pastQuestion(account, undefined), { voices: this.#quorum });
-    const past = new Map<Signature, PastTransaction>();
-    for (const voice of voices)
-      for (const transaction of await this.#pastFrom(voice, account, sinceMs))
-        if (!past.has(transaction.signature)) past.set(transaction.signature, transaction);
-    return [...past.values()];
-  }
-
-  /** Of several nodes each, all that any of them tells: one cannot hide what another knows. */
-  async newestOf(account: Address, { limit, before, sinceSlot }: Page): Promise<readonly NamedTransaction[]> {
-    const question = pastQuestion(account, before, limit);
-    const voices = await this.#pool.ask(question, { voices: this.#quorum, minContextSlot: sinceSlot });
-    const found = new Map<Signature, NamedTransaction>();
-    for (const { value } of voices)
-      for (const entry of value) if (!found.has(entry.signature)) found.set(entry.signature, entry);
-    return [...found.values()].toSorted((a, b) => b.slot - a.slot);
-  }
-
-  /** The first page and those behind it; where others tell the past as well, all of one node. */
-  async #pastFrom(
-    { node, value }: Voice<readonly PastEntry[]>,
+  /**
+   * All that any of the nodes tells: one cannot hide what another knows, and what it makes up has not landed for the others.
+   * Where several tell the past, all pages of one are its own.
+   */
+  async history(
     account: Address,
-    sinceMs: number,
+    { sinceMs = 0, limit = MAX_PAST, before, sinceSlot }: Past,
   ): Promise<readonly PastTransaction[]> {
-    const past: PastTransaction[] = [];
-    for (let [page, found] = [1, value]; ; page += 1) {
-      const inTime = found.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
-      for (const { failed, slot, ...transaction } of inTime) if (!failed) past.push(transaction);
-      const isLast = found.length < SIGNATURES_PER_PAGE || inTime.length < found.length;
-      if (isLast || page === MAX_PAGES) return past;
-      const question = pastQuestion(account, found.at(-1)?.signature);
-      const terms = this.#quorum > 1 ? { only: node } : {};
-      found = (await this.#pool.ask(question, terms)).flatMap((voice) => voice.value);
+    const first = pastQuestion(account, before, limit);
+    const voices = await this.pool.ask(first, { voices: this.quorum, minContextSlot: sinceSlot });
+    const found = new Map<Signature, PastTransaction>();
+    for (const voice of voices)
+      for await (const page of this.#pagesOf(voice, account, limit)) {
+        const inTime = page.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
+        for (const entry of inTime) if (!found.has(entry.signature)) found.set(entry.signature, entry);
+        if (inTime.length < page.length) break;
+      }
+    return [...found.values()].toSorted((left, right) => right.slot - left.slot);
+  }
+
+  /** The first page and those behind it, up to so many entries. */
+  async *#pagesOf(
+    { node, value }: Voice<readonly PastTransaction[]>,
+    account: Address,
+    limit: number,
+  ): AsyncGenerator<readonly PastTransaction[]> {
+    for (let [page, left] = [value, limit]; ; ) {
+      yield page;
+      const isLast = page.length < Math.min(left, SIGNATURES_PER_PAGE);
+      left -= page.length;
+      if (isLast || left <= 0) return;
+      const next = pastQuestion(account, page.at(-1)?.signature, left);
+      const only = this.quorum > 1 ? { only: node } : {};
+      page = (await this.pool.ask(next, only)).flatMap((voice) => voice.value);
     }
   }
 
-  async #one<Value>(question: Question<Value>): Promise<Value> {
-    const [voice] = await this.#pool.ask(question);
+  /** What one node says; what it makes up is found out by other means. */
+  protected async one<Value>(question: Question<Value>): Promise<Value> {
+    const [voice] = await this.pool.ask(question);
     return (voice as Voice<Value>).value;
   }
 
@@ -264,23 +223,19 @@ export class RpcReader implements ChainReader, History {
   async #agreed<Value>(
     question: Question<Value>,
     differ: Difference<Value>,
-    terms: LookUpTerms = {},
-  ): Promise<{ readonly value: Value; readonly slot?: number }> {
-    let floor = terms.minContextSlot;
+    sinceSlot?: number,
+  ): Promise<{ readonly value: Value; readonly slot: number | undefined }> {
+    let floor = sinceSlot;
     for (let comparison = 1; ; comparison += 1) {
-      const voices = await this.#pool.ask(question, {
-        ...terms,
-        voices: this.#quorum,
-        minContextSlot: floor,
-      });
+      const voices = await this.pool.ask(question, { voices: this.quorum, minContextSlot: floor });
       const [first, ...others] = voices as readonly [Voice<Value>, ...Voice<Value>[]];
       const slots = voices.flatMap(({ value }) => question.slotOf?.(value) ?? []);
       if (slots.length > 0) floor = Math.max(...slots);
       const other = others.find(({ value }) => differ(first.value, value) !== undefined);
-      if (other === undefined) return { value: first.value, ...(floor === undefined ? {} : { slot: floor }) };
+      if (other === undefined) return { value: first.value, slot: floor };
       const what = differ(first.value, other.value) ?? '';
       if (comparison === MAX_COMPARISONS) throw mismatch(first, other, what);
-      await this.#pool.sleep(SLOT_MS * comparison);
+      await this.pool.sleep(SLOT_MS * comparison);
     }
   }
 }

@@ -7,9 +7,10 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { readBuffer } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
-import type { ChainReader } from '../chain.js';
+import type { ChainReader, Commitment } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import {
+  type AccountLayout,
   BATCH,
   decodeAccount,
   hasTypeMark,
@@ -17,74 +18,46 @@ import {
   PROPOSAL,
   VAULT_BATCH_TRANSACTION,
 } from '../squads/accounts.js';
-import type { InnerMessage } from '../squads/message.js';
+import type { Message } from '../transaction/message.js';
 import type { squadsAccounts } from './squads-sdk.js';
 
 type Sdk = typeof squadsAccounts;
 
-/** Both readings of one kind of account, as values that compare; `undefined` for what cannot be decoded. */
-interface Kind {
-  readonly layout: {
-    readonly name: string;
-    readonly typeMark: Parameters<typeof hasTypeMark>[0]['typeMark'];
-  };
-  ours(data: AccountState['data']): unknown;
-  theirs(sdk: Sdk, data: Buffer): unknown;
+/** A kind of account, whose layout has the name that the SDK has for it, and its value in the words of the SDK. */
+interface Kind<Value> {
+  readonly layout: AccountLayout<Value>;
+  readonly inTheirWords: (value: Value) => unknown;
 }
 
-const ourMessage = (message: InnerMessage) => ({
+const kind = <Value>(layout: AccountLayout<Value>, inTheirWords: (value: Value) => unknown): Kind<Value> => ({
+  layout,
+  inTheirWords,
+});
+
+const messageOf = ({ instructions, lookups, ...message }: Message) => ({
   numSigners: message.signers,
   numWritableSigners: message.writableSigners,
   numWritableNonSigners: message.writableNonSigners,
-  accountKeys: message.keys,
-  instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
-    programIdIndex: programIndex,
-    accountIndexes,
-    data,
+  accountKeys: message.staticKeys,
+  instructions: instructions.map(({ programIndex: programIdIndex, ...rest }) => ({
+    programIdIndex,
+    ...rest,
   })),
-  addressTableLookups: message.lookups.map(({ table, writableIndexes, readonlyIndexes }) => ({
-    accountKey: table,
-    writableIndexes,
-    readonlyIndexes,
-  })),
+  addressTableLookups: lookups.map(({ table: accountKey, ...rest }) => ({ accountKey, ...rest })),
 });
 
-const KINDS: readonly Kind[] = [
-  {
-    layout: MULTISIG,
-    ours: (data) => {
-      const value = decodeAccount(MULTISIG, data);
-      if (value === undefined) return undefined;
-      const { timeLockSeconds: timeLock, members, ...rest } = value;
-      const masks = members.map(({ key, permissions }) => ({ key, permissions: { mask: permissions } }));
-      return { ...rest, timeLock, members: masks };
-    },
-    theirs: (sdk, data) => sdk.Multisig.deserialize(data)[0],
-  },
-  {
-    layout: PROPOSAL,
-    ours: (data) => {
-      const value = decodeAccount(PROPOSAL, data);
-      if (value === undefined) return undefined;
-      const { kind, ...rest } = value.status;
-      return { ...value, status: { __kind: kind, ...rest } };
-    },
-    theirs: (sdk, data) => sdk.Proposal.deserialize(data)[0],
-  },
-  {
-    layout: BATCH,
-    ours: (data) => decodeAccount(BATCH, data),
-    theirs: (sdk, data) => sdk.Batch.deserialize(data)[0],
-  },
-  {
-    layout: VAULT_BATCH_TRANSACTION,
-    ours: (data) => {
-      const value = decodeAccount(VAULT_BATCH_TRANSACTION, data);
-      return value === undefined ? undefined : { ...value, message: ourMessage(value.message) };
-    },
-    theirs: (sdk, data) => sdk.VaultBatchTransaction.deserialize(data)[0],
-  },
-];
+const KINDS = [
+  kind(MULTISIG, ({ timeLockSeconds: timeLock, members, ...rest }) => ({
+    ...{ ...rest, timeLock },
+    members: members.map(({ key, permissions: mask }) => ({ key, permissions: { mask } })),
+  })),
+  kind(PROPOSAL, ({ status: { kind: __kind, ...status }, ...rest }) => ({
+    ...rest,
+    status: { __kind, ...status },
+  })),
+  kind(BATCH, (value) => value),
+  kind(VAULT_BATCH_TRANSACTION, ({ message, ...rest }) => ({ ...rest, message: messageOf(message) })),
+] as const;
 
 /** Keys, numbers and bytes as text, fields in the order of their names: equal text, equal value. */
 function plain(value: unknown): unknown {
@@ -104,21 +77,28 @@ function plain(value: unknown): unknown {
 
 const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(plain(value)));
 
-function theirReading({ theirs }: Kind, sdk: Sdk, data: Buffer): string {
+/** '' for what cannot be decoded. */
+function ourReading<Value>({ layout, inTheirWords }: Kind<Value>, data: AccountState['data']): string {
+  const value = decodeAccount(layout, data);
+  return value === undefined ? '' : textOf(inTheirWords(value));
+}
+
+function theirReading(sdk: Sdk, name: string, data: Buffer): string {
   try {
-    return textOf(theirs(sdk, data));
+    return textOf(sdk[name as 'Batch'].deserialize(data)[0]);
   } catch {
     return '';
   }
 }
 
 function requireSameReading(sdk: Sdk, address: Address, { owner, data }: AccountState): void {
-  const kind = owner === SQUADS_PROGRAM ? KINDS.find(({ layout }) => hasTypeMark(layout, data)) : undefined;
-  if (kind === undefined) return;
-  if (textOf(kind.ours(data)) === theirReading(kind, sdk, readBuffer(data))) return;
+  const found = owner === SQUADS_PROGRAM ? KINDS.find(({ layout }) => hasTypeMark(layout, data)) : undefined;
+  if (found === undefined) return;
+  const { name } = found.layout;
+  if (ourReading(found as Kind<unknown>, data) === theirReading(sdk, name, readBuffer(data))) return;
   throw new FlywheelError(
     'ERR_APPROVAL_REFUSED',
-    `The ${kind.layout.name} account ${address} is read in one way here and in another by the SDK of Squads.`,
+    `The ${name} account ${address} is read in one way here and in another by the SDK of Squads.`,
     { hint: 'Do not approve it; report the address.' },
   );
 }
@@ -135,8 +115,8 @@ export const withSecondDecoder = <Reader extends ChainReader>(
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (name !== 'getAccounts') return typeof member === 'function' ? member.bind(target) : member;
-      return async (addresses: readonly Address[]) => {
-        const states = await target.getAccounts(addresses);
+      return async (addresses: readonly Address[], commitment?: Commitment) => {
+        const states = await target.getAccounts(addresses, commitment);
         if (states.some((state) => state?.owner === SQUADS_PROGRAM)) {
           const sdk = await loadSdk();
           for (const [at, address] of addresses.entries()) {

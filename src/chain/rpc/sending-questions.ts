@@ -6,21 +6,14 @@ import { COMMITMENT, from, question, seconds } from './questions.js';
 import { count, list, Malformed, object, text } from './read-json.js';
 import { readTransactionError } from './transaction-error.js';
 
-/** How a transaction is handed to a node. */
-export interface SendTerms {
-  /** The node is not to try it out first: it was tried, or must be passed on whatever it makes of it. @default false */
-  readonly skipPreflight?: boolean;
-}
-
-/** `sendTransaction`; the node does not send it again by itself, so that what was sent is known here. */
-export const sendQuestion = (wire: Uint8Array, { skipPreflight = false }: SendTerms = {}) =>
+/**
+ * `sendTransaction`, passed on whatever the node makes of it: it was tried out, or must be sent. The node does not send it again
+ * by itself, so that what was sent is known here.
+ */
+export const sendQuestion = (wire: Uint8Array) =>
   question({
     method: 'sendTransaction',
-    ask: ({ connection }) =>
-      connection.sendRawTransaction(wire, {
-        ...(skipPreflight ? { skipPreflight } : { preflightCommitment: COMMITMENT }),
-        maxRetries: 0,
-      }),
+    ask: ({ connection }) => connection.sendRawTransaction(wire, { skipPreflight: true, maxRetries: 0 }),
     read: (signature) => signature,
   });
 
@@ -80,7 +73,7 @@ export const blockHeightQuestion = (slot: number) =>
   });
 
 /** What a trial of a transaction came to. */
-export interface Trial {
+interface Trial {
   /** Why it would be refused, or fail; `null` where it would not. */
   readonly refusal: Omit<Rejection, 'index'> | null;
   /** What it would use; `null` where the node does not say. */
@@ -118,7 +111,7 @@ export const trialQuestion = (wire: Uint8Array) =>
   });
 
 /** Most accounts that fees are asked for at once (agave, `MAX_TX_ACCOUNT_LOCKS`). */
-export const MAX_FEE_ACCOUNTS = 128;
+const MAX_FEE_ACCOUNTS = 128;
 /** Blocks that a node tells the fees of, generously (agave, `MAX_NUM_RECENT_BLOCKS`). */
 const MAX_FEE_BLOCKS = 1_000;
 

@@ -58,64 +58,62 @@ const unavailable = (message: string, options: FlywheelErrorOptions): FlywheelEr
 
 const named = ({ node }: Asked): string => `The RPC node ${node.address.host}`;
 
-const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble => ({
-  kind: 'limited',
-  error: unavailable(`${named(asked)} limits how often it may be asked (${code}).`, {
-    hint: 'Wait and run it again, allow more with --max-wait, or give further nodes with --rpc-url.',
-  }),
-  retryable: true,
+/** @param sentence - without a full stop. */
+const trouble = (
+  kind: TroubleKind,
+  sentence: string,
+  { waitMs, ...options }: FlywheelErrorOptions & { readonly waitMs?: number | undefined } = {},
+): Trouble => ({
+  kind,
+  error: unavailable(`${sentence}.`, options),
+  retryable: kind === 'limited' || kind === 'behind' || kind === 'failing',
   ...(waitMs === undefined ? {} : { waitMs }),
 });
 
-const notAllowed = (asked: Asked, code: number): Trouble => ({
-  kind: 'not allowed',
-  error: unavailable(`${named(asked)} does not allow ${asked.method} (${code}).`, {
+const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble =>
+  trouble('limited', `${named(asked)} limits how often it may be asked (${code})`, {
+    waitMs,
+    hint: 'Wait and run it again, allow more with --max-wait, or give further nodes with --rpc-url.',
+  });
+
+const notAllowed = (asked: Asked, code: number): Trouble =>
+  trouble('not allowed', `${named(asked)} does not allow ${asked.method} (${code})`, {
     exit: EXIT.auth,
     hint: 'Check the key in the address of the RPC node, and what it allows.',
-  }),
-  retryable: false,
-});
+  });
 
 /** The node has not seen what has been seen elsewhere. */
-export const behind = (asked: Asked, slots: number | undefined): Trouble => ({
-  kind: 'behind',
-  error: unavailable(
-    `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}.`,
+export const behind = (asked: Asked, slots: number | undefined): Trouble =>
+  trouble(
+    'behind',
+    `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
     { hint: 'It may catch up: allow more with --max-wait, or give another node with --rpc-url.' },
-  ),
-  retryable: true,
-});
+  );
 
-const failing = (asked: Asked, how: string, waitMs?: number): Trouble => ({
-  kind: 'failing',
-  error: unavailable(`${named(asked)} ${how}.`, {
+const failing = (asked: Asked, how: string, waitMs?: number): Trouble =>
+  trouble('failing', `${named(asked)} ${how}`, {
+    waitMs,
     hint: 'The fault is at the node: run it again later, or give another one with --rpc-url.',
-  }),
-  retryable: true,
-  ...(waitMs === undefined ? {} : { waitMs }),
-});
+  });
 
 const CHECK_ADDRESS = 'Check the address of the RPC node, path included; `flywheel doctor` asks it more.';
 
 /** @param how - as in "it answered …". */
-const notSolana = (asked: Asked, how: string): Trouble => ({
-  kind: 'not Solana',
-  error: unavailable(
-    `${asked.node.address.host} does not speak as a Solana RPC node: it answered ${asked.method} ${how}.`,
+const notSolana = (asked: Asked, how: string): Trouble =>
+  trouble(
+    'not Solana',
+    `${asked.node.address.host} does not speak as a Solana RPC node: it answered ${asked.method} ${how}`,
     { hint: CHECK_ADDRESS },
-  ),
-  retryable: false,
-});
+  );
 
 /** @param what - as in "answered … with". */
 export const unbelievable = (asked: Asked, what: string): Trouble => ({
-  kind: 'not Solana',
+  ...notSolana(asked, ''),
   error: new FlywheelError(
     'ERR_RESPONSE_INVALID',
     `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
     { hint: 'The answer is not believed: give another node with --rpc-url.' },
   ),
-  retryable: false,
 });
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
@@ -128,12 +126,8 @@ export function unreachable(
   { reason, hint = NEXT_NODE, retryable, cause }: NodeSilence,
 ): Trouble {
   const isHost = reason.startsWith(asked.node.address.host);
-  const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}.`;
-  return {
-    kind: 'unreachable',
-    error: unavailable(sentence, { cause, hint }),
-    retryable,
-  };
+  const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}`;
+  return { ...trouble('unreachable', sentence, { cause, hint }), retryable };
 }
 
 /** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
@@ -173,11 +167,7 @@ function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefine
   if (code === CODE.methodNotFound) return notSolana(asked, `that it does not know this method (${code})`);
   const said = message === '' ? '' : `: ${shown(asked, message).replace(/\.$/, '')}`;
   if (code === CODE.internal) return failing(asked, `failed at ${asked.method} (${code})${said}`, waitMs);
-  return {
-    kind: 'refused',
-    error: unavailable(`${named(asked)} refuses ${asked.method} (${code})${said}.`, {}),
-    retryable: false,
-  };
+  return trouble('refused', `${named(asked)} refuses ${asked.method} (${code})${said}`);
 }
 
 /** What an answer without a result means; the status speaks first, since what is before a node answers in its own shape. */

@@ -18,7 +18,7 @@ import {
   u32,
   u64,
   vec,
-} from './codec.js';
+} from '../codec.js';
 import { storedMessage } from './message.js';
 
 /** Bits of a member's mask; mask 0 is allowed, above {@link ALL_PERMISSIONS} is not. */
@@ -31,7 +31,7 @@ export const TYPE_MARK_BYTES = 8;
 /** No config authority: the zero key, which reads as the system program's address. */
 export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
 
-export interface Member {
+interface Member {
   readonly key: Address;
   readonly permissions: number;
 }
@@ -52,7 +52,7 @@ const multisigFields = struct({
 });
 
 /** The variants in the order of their numbers; `Executing` has no timestamp and is never written any more. */
-export const PROPOSAL_STATUSES = [
+const PROPOSAL_STATUSES = [
   'Draft',
   'Active',
   'Rejected',
@@ -63,7 +63,7 @@ export const PROPOSAL_STATUSES = [
 ] as const;
 export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
-export interface ProposalStatus {
+interface ProposalStatus {
   readonly kind: ProposalStatusKind;
   /** Unix seconds of the change; 0 for `Executing`, which stores none. */
   readonly timestamp: bigint;

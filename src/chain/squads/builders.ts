@@ -2,6 +2,7 @@
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { Instruction } from '../transaction/instruction.js';
+import { type Message, staticAccounts } from '../transaction/message.js';
 import {
   batchTransactionAddress,
   multisigAddress,
@@ -10,7 +11,6 @@ import {
   transactionAddress,
 } from './addresses.js';
 import { type ArgumentsOf, squadsInstruction } from './instructions.js';
-import { type InnerMessage, staticAccounts } from './message.js';
 
 /** What {@link multisigCreateV2} sets up. */
 interface MultisigCreateInput extends Omit<ArgumentsOf<'multisigCreateV2'>, 'memo'> {
@@ -137,7 +137,7 @@ export const batchExecuteTransaction = (
     /** The vault that acts; signs by the program, not from outside. */
     readonly vault: Address;
     /** Of the transaction that is run; without lookup tables. */
-    readonly message: InnerMessage;
+    readonly message: Message;
   },
 ): Instruction =>
   squadsInstruction(

@@ -1,4 +1,5 @@
 /** Is a 32-byte value a point of ed25519? Program-derived addresses are exactly those that are not. */
+import { type Address, addressBytes } from '../../values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../values/bytes.js';
 
 /** Field prime 2^255 − 19 and the curve's constant −121665/121666 (RFC 8032, section 5.1). */
@@ -42,7 +43,7 @@ function isSquare(value: bigint): boolean {
  * prime is reduced, and x² = (y² − 1) / (d·y² + 1) must have a root. The denominator is never 0, so the quotient is a square
  * exactly if the product is.
  */
-export function isOnCurve(bytes: ReadonlyBytes): boolean {
+export function isCurvePoint(bytes: ReadonlyBytes): boolean {
   const bigEndian = Buffer.from(copyBytes(bytes).buffer).reverse();
   bigEndian[0] = bigEndian.readUInt8(0) & 0x7f;
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % P;
@@ -50,3 +51,6 @@ export function isOnCurve(bytes: ReadonlyBytes): boolean {
   const product = ((ySquared - 1n + P) * (D * ySquared + 1n)) % P;
   return isSquare(product);
 }
+
+/** Can somebody hold a key to this address? Those of programs, vaults and token accounts made by derivation lie off the curve. */
+export const isOnCurve = (address: Address): boolean => isCurvePoint(addressBytes(address));

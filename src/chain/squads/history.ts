@@ -4,11 +4,12 @@ import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
+import type { Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
-import { decodeVaultMessage, type InnerMessage } from './message.js';
+import { decodeVaultMessage } from './message.js';
 
 /** One instruction of the multisig program in a transaction that has landed and succeeded. */
 interface Act {
@@ -38,23 +39,23 @@ const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !l
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 async function readActs(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   accounts: readonly Address[],
   sinceMs: number,
 ): Promise<Acts | null> {
   const signatures = new Set<Signature>();
   for (const account of accounts)
-    for (const { signature } of await pastOf(history, account, sinceMs)) signatures.add(signature);
+    for (const { signature, failed } of await pastOf(history, account, sinceMs))
+      if (!failed) signatures.add(signature);
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
   const acts: Act[] = [];
   for (const [at, signature] of [...signatures].entries()) {
     const record = looked[at];
-    const wire = await chain.getTransaction(signature);
     // Of a transaction that failed nothing has happened: a node that says both is not believed.
-    if (record == null || record.error != null || wire === null) return null;
-    const own = instructionsOf(wire, record.tableAddresses ?? []);
+    if (record == null || record.error !== null || record.wire === null) return null;
+    const own = instructionsOf(record.wire, record.tableAddresses ?? []);
     if (hidesCalls(record, own)) return null;
     records.set(signature, record);
     const calls = [...own, ...(record.innerCalls ?? [])];
@@ -69,19 +70,19 @@ async function readActs(
 
 /** Not every node answers questions about the past. */
 const pastOf = (history: History, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
-  history.pastOf(account, sinceMs).catch((error: unknown) => {
+  history.history(account, { sinceMs }).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
     throw error;
   });
 
 /** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
-interface Instruction {
+interface Call {
   readonly program: Address | undefined;
   readonly accounts: readonly (Address | undefined)[];
   readonly data: ReadonlyBytes;
 }
 
-function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Instruction[] {
+function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Call[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const keys = [...staticKeys, ...tableAddresses];
   return instructions.map(({ programIndex, accountIndexes, data }) => ({
@@ -96,16 +97,16 @@ function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): r
  * more; else the logs alone tell it, and where they are cut, a program that was not given the multisig program cannot have
  * called it.
  */
-function hidesCalls(record: TransactionRecord, instructions: readonly Instruction[]): boolean {
+function hidesCalls(record: TransactionRecord, instructions: readonly Call[]): boolean {
   const told = record.logs.filter((line) => INNER_CALL.test(line)).length;
   if (record.innerCalls !== undefined)
     return told > record.innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).length;
-  const mayCall = ({ accounts }: Instruction): boolean =>
+  const mayCall = ({ accounts }: Call): boolean =>
     accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined);
   return told > 0 || (!areWhole(record) && instructions.some(mayCall));
 }
 
-function actOf({ accounts, data }: Instruction, signature: Signature): Act | undefined {
+function actOf({ accounts, data }: Call, signature: Signature): Act | undefined {
   const name = instructionName(data);
   if (name === undefined) return undefined;
   const roles = Object.keys(INSTRUCTIONS[name].accounts);
@@ -119,7 +120,7 @@ interface PastBatchTransaction {
   readonly number: number;
   readonly address: Address;
   /** `null`: malformed. */
-  readonly message: InnerMessage | null;
+  readonly message: Message | null;
   readonly ephemeralSigners: number;
   readonly added: Signature;
   /** `null`: it was not executed. */
@@ -154,7 +155,7 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 export async function readPastBatch(
-  chain: Pick<ChainReader, 'getTransaction' | 'lookUp'>,
+  chain: Pick<ChainReader, 'lookUp'>,
   history: History,
   ref: BatchRef,
   sinceMs = 0,

@@ -5,18 +5,6 @@
 import { hash } from 'node:crypto';
 import type { Address } from '../../values/address.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import type { AccountMeta, Instruction } from '../transaction/instruction.js';
-import {
-  type AccountLayout,
-  BATCH,
-  MULTISIG,
-  memberCodec,
-  PROGRAM_CONFIG,
-  PROPOSAL,
-  VAULT_BATCH_TRANSACTION,
-  VAULT_TRANSACTION,
-} from './accounts.js';
 import {
   blob,
   bool,
@@ -33,7 +21,19 @@ import {
   u32,
   u64,
   vec,
-} from './codec.js';
+} from '../codec.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
+import type { AccountMeta, Instruction } from '../transaction/instruction.js';
+import {
+  type AccountLayout,
+  BATCH,
+  MULTISIG,
+  memberCodec,
+  PROGRAM_CONFIG,
+  PROPOSAL,
+  VAULT_BATCH_TRANSACTION,
+  VAULT_TRANSACTION,
+} from './accounts.js';
 
 /** One account of an instruction. */
 export interface AccountRule<Value = unknown> {

@@ -46,76 +46,35 @@ interface BatchAccounts {
   readonly transactions: readonly FoundAt<VaultBatchTransaction>[];
 }
 
-type Outcome<Value> = Pick<Found<Value>, 'value' | 'problem'>;
-
-function outcomeOf<Value>(
+/** Why an account holds nothing of this kind, or what it holds. */
+function held<Value>(
   layout: AccountLayout<Value>,
   address: Address,
   account: AccountState | null | undefined,
-): Outcome<Value> {
-  const none = (problem: string): Outcome<Value> => ({ value: null, problem });
-  if (account == null) return none(`The ${layout.name} account ${address} does not exist`);
+): Value | string {
+  const { name } = layout;
+  if (account == null) return `The ${name} account ${address} does not exist`;
   if (account.owner !== SQUADS_PROGRAM)
-    return none(
-      `The ${layout.name} account ${address} belongs to ${account.owner}, not to the Squads program`,
-    );
-  const value = decodeAccount(layout, account.data);
-  if (value === undefined) return none(`The account ${address} does not hold a ${layout.name} of Squads`);
-  return { value, problem: '' };
+    return `The ${name} account ${address} belongs to ${account.owner}, not to the Squads program`;
+  return decodeAccount(layout, account.data) ?? `The account ${address} does not hold a ${name} of Squads`;
 }
 
-/** Decoded when somebody asks what it holds: many only want to know of the batch how far it is. */
-class FoundAccount<Value> implements FoundAt<Value> {
-  readonly address: Address;
-  readonly bump: number;
-  readonly #layout: AccountLayout<Value>;
-  readonly #account: AccountState | null | undefined;
-  #outcome: Outcome<Value> | undefined;
-
-  constructor(
-    layout: AccountLayout<Value>,
-    { address, bump }: DerivedAddress,
-    account: AccountState | null | undefined,
-  ) {
-    this.address = address;
-    this.bump = bump;
-    this.#layout = layout;
-    this.#account = account;
-  }
-
-  get lamports(): bigint {
-    return this.#account?.lamports ?? 0n;
-  }
-
-  get value(): Value | null {
-    return this.#known.value;
-  }
-
-  get problem(): string {
-    return this.#known.problem;
-  }
-
-  get #known(): Outcome<Value> {
-    this.#outcome ??= outcomeOf(this.#layout, this.address, this.#account);
-    return this.#outcome;
-  }
+function foundAt<Value extends object>(
+  layout: AccountLayout<Value>,
+  { address, bump }: DerivedAddress,
+  account: AccountState | null | undefined,
+): FoundAt<Value> {
+  const value = held(layout, address, account);
+  const outcome = typeof value === 'string' ? { value: null, problem: value } : { value, problem: '' };
+  return { address, bump, lamports: account?.lamports ?? 0n, ...outcome };
 }
 
-const found = <Value>(
-  layout: AccountLayout<Value>,
-  address: Address,
-  account: AccountState | null | undefined,
-): Found<Value> => new FoundAccount(layout, { address, bump: 0 }, account);
-
-const foundAt = <Value>(
-  layout: AccountLayout<Value>,
-  place: DerivedAddress,
-  account: AccountState | null | undefined,
-): FoundAt<Value> => new FoundAccount(layout, place, account);
+const multisigAt = (address: Address, account: AccountState | null | undefined): Found<Multisig> =>
+  foundAt(MULTISIG, { address, bump: 0 }, account);
 
 export async function readMultisig(reader: ChainReader, address: Address): Promise<Found<Multisig>> {
   const [account] = await reader.getAccounts([address]);
-  return found(MULTISIG, address, account);
+  return multisigAt(address, account);
 }
 
 const transactionPlaces = ({ multisig, batchIndex }: BatchRef, size: number): readonly DerivedAddress[] =>
@@ -141,7 +100,7 @@ export async function readBatchAccounts(
     commitment,
   );
   return {
-    multisig: found(MULTISIG, multisig, multisigState),
+    multisig: multisigAt(multisig, multisigState),
     batch: foundAt(BATCH, batchAt, batchState),
     proposal: foundAt(PROPOSAL, proposalAt, proposalState),
     transactions: places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index])),

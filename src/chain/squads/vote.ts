@@ -2,9 +2,14 @@
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
-import { compileLegacyMessage, compileV0Message, type MessageInput } from '../transaction/compile.js';
 import type { Instruction } from '../transaction/instruction.js';
-import { decodeTransaction, type WireTransaction } from '../transaction/wire.js';
+import {
+  compileLegacyMessage,
+  compileV0Message,
+  decodeTransaction,
+  type MessageInput,
+  type WireTransaction,
+} from '../transaction/wire.js';
 import { type MemberInput, proposalApprove, proposalCancelV2, proposalReject } from './builders.js';
 
 /** `cancel` is a vote against what has been approved, `reject` against what has not. */

@@ -24,7 +24,7 @@ export const TOKEN_INSTRUCTION = {
 export const CREATE_IDEMPOTENT = 1;
 
 /** Who may change a mint or token account, by the program's number. */
-export const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
+const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
 /** A right over a mint or token account. */
 export type AuthorityType = keyof typeof AUTHORITY_TYPE;
 

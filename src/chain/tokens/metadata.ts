@@ -17,10 +17,7 @@ const METADATA_KIND = 4;
 /** Where Metaplex keeps the metadata of a mint. */
 export const metadataAddress = (mint: Address): Address =>
   derive(
-    {
-      name: `metadata ${mint}`,
-      parts: () => [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
-    },
+    [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
     METADATA_PROGRAM,
   ).address;
 

@@ -7,7 +7,6 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { promisify } from 'node:util';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
@@ -28,9 +27,6 @@ export interface KeypairSigner extends Signer {
   /** {@link Signer.sign} without waiting. */
   signNow(message: ReadonlyBytes): Uint8Array;
 }
-
-/** Fewer are signed sooner than they are handed to other threads. */
-const FEW_MESSAGES = 8;
 
 /** Bytes of a keypair in the Solana CLI's format: 32 of the seed, then 32 of the public key. */
 export const KEYPAIR_LENGTH_BYTES = 64;
@@ -77,18 +73,9 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
     takesTime: false,
     signNow,
     sign: async (message) => signNow(message),
-    // On as many cores as there are.
-    signAll: async (messages) =>
-      messages.length < FEW_MESSAGES
-        ? messages.map(signNow)
-        : Promise.all(messages.map((message) => signElsewhere(message, key))),
+    signAll: async (messages) => messages.map(signNow),
   };
 }
-
-const signElsewhere = promisify(
-  (message: ReadonlyBytes, key: KeyObject, done: (error: Error | null, signature: Buffer) => void) =>
-    sign(null, readBuffer(message), key, done),
-);
 
 /** The 64 bytes of a new random keypair. */
 export function generateKeypair(): Uint8Array {

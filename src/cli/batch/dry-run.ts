@@ -23,7 +23,7 @@ export async function showPipelinesPlan(
   how: HowOften,
 ): Promise<undefined> {
   const operation = operationOf(session, whole, how);
-  const taken = await takenByDryRun(session, operation, new PipelinesWork(session, whole, how.rest));
+  const taken = await takenByDryRun(session, operation, new PipelinesWork(session, whole, how));
   const request = {
     pipelines: whole.pipelines.filter((_, index) => taken === null || taken.includes(index)),
   };

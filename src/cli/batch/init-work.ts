@@ -9,14 +9,7 @@ import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import {
-  initiate,
-  isFinal,
-  PipelinesWork,
-  requireNotCancelled,
-  upToDate,
-  withFreshApproval,
-} from './initiate.js';
+import { initiate, isFinal, PipelinesWork, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
 import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
@@ -40,7 +33,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   #left: readonly number[] = [];
 
   constructor(session: Session, request: InitBatchRequest, options: InitOptions) {
-    super(session, request, options.rest);
+    super(session, request, options);
     this.#session = session;
     this.#request = request;
     this.#options = options;
@@ -52,14 +45,14 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     return isOver(state) || state === 'waiting';
   }
 
-  async perform(entry: Entry): Promise<Performed<InitBatchResult>> {
+  async perform(entry: Entry): Promise<Performed<InitBatchResult> | null> {
     const session = this.#session;
     const { allowChanged } = this.#options;
     const terms = { allowChanged, end: ({ id }: Batch) => refuseOpenRest(session, id) };
-    if (this.rest) await beginRest(session, entry, this.#request, terms);
+    if (this.rest && !(await beginRest(session, entry, this.#request, terms))) return null;
     const initiated = await initiate(session, entry, this.#request);
-    if (!initiated.isNew) await requireNotCancelled(session, entry, initiated.batch, this.#request);
     const batch = await upToDate(session, initiated.batch);
+    if (!initiated.isNew) await this.requireWanted(entry, batch);
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
     if (this.#options.failedOut !== null && isFinal(batch))

@@ -3,11 +3,13 @@ import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/sc
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Element, type Entry, isOver as isOverThere } from '../journal/journal.js';
-import type { Unanswered } from '../operation/done-there.js';
+import { noteDone, type Unanswered } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
+import { requireUnchanged } from '../operation/overlap.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, type Standing, wasCancelled } from '../operation/run-operation.js';
 import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
+import type { HowOften } from '../options/once.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
@@ -53,12 +55,22 @@ export class PipelinesWork {
   readonly noun = 'pipeline';
   readonly ask: AskDoneThere;
   readonly rest: boolean;
+  readonly allowChanged: boolean;
+  readonly #session: Session;
+  readonly #request: InitBatchRequest;
   readonly #elements: readonly Element[];
 
-  constructor(session: Session, { pipelines }: InitBatchRequest, rest: boolean) {
-    this.ask = pipelinesDoneThere(session, pipelines);
+  constructor(
+    session: Session,
+    request: InitBatchRequest,
+    { rest, allowChanged }: Pick<HowOften, 'rest' | 'allowChanged'>,
+  ) {
+    this.#session = session;
+    this.#request = request;
+    this.ask = pipelinesDoneThere(session, request.pipelines);
     this.rest = rest;
-    this.#elements = pipelineElements(pipelines);
+    this.allowChanged = allowChanged;
+    this.#elements = pipelineElements(request.pipelines);
   }
 
   readonly unanswered = (operation: Standing): Unanswered | undefined => {
@@ -73,6 +85,15 @@ export class PipelinesWork {
     const left = all.filter((index) => !indexes.has(index));
     if (left.length > 0) addToStage(entry, { indexes: left });
     return left.length > 0;
+  }
+
+  /** A batch that was set up earlier may have been cancelled since, or its pipelines have landed with other amounts. */
+  async requireWanted(entry: Entry, batch: Batch): Promise<void> {
+    await requireNotCancelled(this.#session, entry, batch, this.#request);
+    const stage = new CurrentStage(entry);
+    if (isFinal(batch) || stage.note.signedTx !== undefined) return;
+    const indexes = stage.pipelines([...this.#elements.keys()]);
+    await requireUnchanged(this.#session, entry, this.#elements, indexes, this);
   }
 }
 
@@ -155,7 +176,7 @@ export async function withFreshApproval(
  * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
  * @throws `ERR_INPUT_INVALID`; the operation is over then.
  */
-export async function requireNotCancelled(
+async function requireNotCancelled(
   session: Session,
   entry: Entry,
   batch: Batch,
@@ -164,7 +185,9 @@ export async function requireNotCancelled(
   const stage = new CurrentStage(entry);
   if (batch.dateCancelled === undefined || stage.at !== 0 || isOverThere(entry.state)) return;
   if ((await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length > 0) return;
-  if (entry.lacking(pipelineElements(pipelines)).length < pipelines.length) return;
+  const elements = pipelineElements(pipelines);
+  await noteDone(session, entry, { ask: pipelinesDoneThere(session, pipelines), elements });
+  if (entry.lacking(elements).length < elements.length) return;
   entry.settle({ state: 'cancelled', landed: [] });
   entry.markPrinted();
   throw wasCancelled(batch.dateCancelled);

@@ -5,7 +5,7 @@ import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { noteDone } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
-import { changedElements, stillToDo } from '../operation/overlap.js';
+import { requireUnchanged, stillToDo } from '../operation/overlap.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
 import { batchStages, CurrentStage } from './batch-stages.js';
 import { getBatch, isOver } from './initiate.js';
@@ -18,14 +18,17 @@ interface RestTerms {
   readonly end: (batch: Batch) => Promise<void>;
 }
 
-/** Begins the stage, if the last one has failed; one that is under way already is carried on. */
+/**
+ * Begins the stage, if the last one has failed; one that is under way already is carried on.
+ * @returns false where others have landed all that was left.
+ */
 export async function beginRest(
   session: Session,
   entry: Entry,
   { pipelines }: InitBatchRequest,
   { allowChanged, end }: RestTerms,
-): Promise<void> {
-  if (entry.state !== 'partial') return;
+): Promise<boolean> {
+  if (entry.state !== 'partial') return true;
   const stage = new CurrentStage(entry);
   const batchId = stage.note.batchId ?? '';
   const own = stage.pipelines(pipelines).map((_, index) => index);
@@ -36,7 +39,7 @@ export async function beginRest(
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {
     entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
-    return;
+    return true;
   }
   // What a member has executed meanwhile has landed as well, and no more can.
   const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
@@ -47,15 +50,14 @@ export async function beginRest(
   });
   const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
   const elements = stillToDo(session, entry, missing, 'pipeline');
-  if (elements.length === 0)
-    throw new FlywheelError('ERR_INPUT_INVALID', 'Nothing is left of this file. Nothing was sent.');
+  if (elements.length === 0) return false;
   const digests = new Set(elements.map(({ digest }) => digest));
   const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
-  const changes = allowChanged ? [] : entry.changed(all, left);
-  if (changes.length > 0) throw changedElements(changes, { kind: 'batch', noun: 'pipeline' });
+  await requireUnchanged(session, entry, all, left, { noun: 'pipeline', allowChanged });
   if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded)) {
     throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
       hint: 'Run the command again.',
     });
   }
+  return true;
 }

@@ -38,7 +38,6 @@ import {
   isOver,
   isThere,
   PipelinesWork,
-  requireNotCancelled,
   upToDate,
   withFreshApproval,
 } from './initiate.js';
@@ -78,18 +77,20 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   #loaded: Promise<KeypairSigner> | undefined;
 
   constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
-    super(session, request, options.rest);
+    super(session, request, options);
     this.#session = session;
     this.#request = request;
     this.#options = options;
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
-  async perform(entry: Entry): Promise<Performed<Ran>> {
+  async perform(entry: Entry): Promise<Performed<Ran> | null> {
     const before = new CurrentStage(entry);
     const stored = before.runAnswer as Ran | undefined;
     const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
     if (!isOld) {
+      // Others have landed what it has not.
+      if (entry.state === 'done' && stored.left.length > 0) return null;
       await requireThere(this.#session, () => isThere(this.#session, stored.batch.id));
       return { result: stored };
     }
@@ -99,10 +100,10 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     if (!entry.isNew) entry.note(this.notes);
     const { allowChanged } = this.#options;
     const terms = { allowChanged, end: (one: Batch) => this.#end(one) };
-    if (this.rest) await beginRest(this.#session, entry, this.#request, terms);
+    if (this.rest && !(await beginRest(this.#session, entry, this.#request, terms))) return null;
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
-    if (!initiated.isNew) await requireNotCancelled(this.#session, entry, batch, this.#request);
+    if (!initiated.isNew) await this.requireWanted(entry, batch);
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });

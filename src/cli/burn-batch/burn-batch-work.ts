@@ -21,7 +21,7 @@ import {
   type Unanswered,
 } from '../operation/done-there.js';
 import { burnElements, equalElements } from '../operation/elements.js';
-import { changedElements, stillToDo } from '../operation/overlap.js';
+import { requireUnchanged, stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
@@ -68,10 +68,10 @@ export class BurnBatchWork implements Work<Outcomes> {
   readonly ask: AskDoneThere;
   readonly outputs: readonly OutputFile[];
   readonly rest: boolean;
+  readonly allowChanged: boolean;
   readonly #session: Session;
   readonly #body: BurnBatchBody;
   readonly #strict: boolean;
-  readonly #allowChanged: boolean;
   readonly #elements: readonly Element[];
   /** The latest outcome of each element that has one. */
   readonly #latest = new Map<number, ElementOutcome['status']>();
@@ -86,7 +86,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.outputs = body.failedOut === null ? [] : [body.failedOut];
     this.rest = rest;
     this.#strict = strict;
-    this.#allowChanged = allowChanged;
+    this.allowChanged = allowChanged;
     this.ask = burnsDoneThere(session, body.burns);
     this.#elements = burnElements(body.burns);
   }
@@ -188,8 +188,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const indexes = failed.filter((index) =>
       pick(elements, [index]).some(({ digest }) => digests.has(digest)),
     );
-    const changes = this.#allowChanged ? [] : entry.changed(elements, indexes);
-    if (changes.length > 0) throw changedElements(changes, { kind: 'burn-batch', noun: 'burn' });
+    await requireUnchanged(this.#session, entry, elements, indexes, this);
     await this.#requireAllPossible(indexes);
     const stages = stagesOf(entry.notes);
     const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };

@@ -23,10 +23,10 @@ export async function requireNotOnChain(
   // The embedded engine and its ledger are one.
   if (kind === 'embedded' || history === null || pins === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
-  const past = await history.pastOf(pins.mint, since);
+  const past = await history.history(pins.mint, { sinceMs: since });
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
-    const landed = past.find(({ memo }) => memo?.includes(text) === true);
+    const landed = past.find(({ memo, failed }) => !failed && memo?.includes(text) === true);
     if (landed !== undefined) throw contradiction(landed);
   }
 }

@@ -1,5 +1,6 @@
 /** What `flywheel doctor` looks at. A check never changes anything; a repair is asked for by its name. */
 import { accessSync, constants, statSync } from 'node:fs';
+import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import type { DatabaseStatus } from '../../contract/database-admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
@@ -167,7 +168,10 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
     findings.push(await check('native parts', () => nativeParts(opened)));
     const { chain } = opened;
     if (chain === null) return findings;
-    const height = async (): Promise<string> => `readable, block height ${await chain.blockHeight()}`;
+    const height = async (): Promise<string> => {
+      const { lastValidBlockHeight } = await chain.latestBlockhash();
+      return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
+    };
     return [...findings, await check('chain', height)];
   } finally {
     // The session closes its own.

@@ -130,8 +130,6 @@ export interface Entry extends OperationSummary {
   keep(name: string, answer: unknown): void;
   /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
   answer(name: string): unknown;
-  /** Which of these others have landed instead of, as {@link Begun} tells of new ones. */
-  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[];
   /** Which of these have landed by other operations, or may land yet. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[];
   /**
@@ -204,6 +202,9 @@ export interface Journal {
   isOpen(digest: Sha256, except?: string): boolean;
   /** Notes elements that have landed by hands of which this journal knew nothing. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
+
+  /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
+  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[];
 
   /** What stands in the way of a request that the journal knows nothing of, as `begin` would find it; nothing is begun. */
   inTheWay(request: OperationRequest): InTheWay | undefined;

@@ -3,7 +3,6 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import {
-  type ChangedElement,
   type Element,
   type Entry,
   isOver,
@@ -109,10 +108,6 @@ export class SqliteEntry implements Entry {
     return this.#table.elements.lacking(elements);
   }
 
-  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
-    return this.#table.elements.changes(elements, taken);
-  }
-
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
     return this.#table.elements.overlaps(elements, this.#row.serial);
   }
@@ -158,7 +153,7 @@ export class SqliteEntry implements Entry {
 
   /** What was asked for is needed for what is left of it, and for telling what came of it. */
   #markTold(): void {
-    const isSpent = isOver(this.state) && this.state !== 'partial';
+    const isSpent = this.state === 'done';
     if (this.kind === 'burn') this.#table.elements.unclaim(this.#row.serial);
     const spent: Changes = isSpent ? { body: null } : {};
     this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...spent });

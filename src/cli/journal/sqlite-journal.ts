@@ -10,6 +10,7 @@ import type { Clock } from '../../values/time.js';
 import { digestBytes } from './elements-table.js';
 import {
   type Begun,
+  type ChangedElement,
   type Element,
   type Entry,
   type InTheWay,
@@ -70,7 +71,9 @@ class SqliteJournal implements Journal {
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request, 0);
       if (!request.again) return this.#take(known);
-      if (!isOver(known.state) || known.state === 'partial') return { status: 'unfinished', entry: known };
+      const isLeft = !isOver(known.state) || known.state === 'partial';
+      // A burn has nothing to be ended first.
+      if (isLeft && known.kind !== 'burn') return { status: 'unfinished', entry: known };
       return this.#insert(request, known.run + 1);
     });
   }
@@ -120,6 +123,10 @@ class SqliteJournal implements Journal {
 
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
     this.#file.write(() => this.#table.noteLanded(kind, this.#options.ids.uuid(), elements, date));
+  }
+
+  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
+    return this.#file.read(() => this.#table.elements.changes(elements, taken));
   }
 
   inTheWay(request: OperationRequest): InTheWay | undefined {
@@ -213,7 +220,7 @@ class SqliteJournal implements Journal {
   #insert(request: OperationRequest, run: number): Begun {
     const stop = this.#inTheWay(request);
     if (stop !== undefined) return stop;
-    const { kind, content, origin, command, elements, taken, again } = request;
+    const { kind, content, origin, command, elements, taken, again, allowChanged } = request;
     const key =
       origin.from === 'user'
         ? origin.key
@@ -221,7 +228,7 @@ class SqliteJournal implements Journal {
           origin.from === 'content' && !again
           ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
-    const notes = { ...request.notes(taken), ...(again ? { again } : {}) };
+    const notes = { ...request.notes(taken), ...(again && { again }), ...(allowChanged && { allowChanged }) };
     const given = { notes, body: request.body() };
     const row = this.#table.insert({ kind, key, origin: origin.from, content, run, command, ...given });
     this.#table.elements.claim(row.serial, takenOf(elements, taken));

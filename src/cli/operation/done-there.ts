@@ -2,6 +2,7 @@
  * What others have done of an operation. The journal of a machine may be lost, or older than the service: what a file asks for is
  * looked up where the journal does not know it, and where it was begun before.
  */
+import type { Batch } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -9,6 +10,7 @@ import type { Session } from '../command.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
+import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere } from './service-record.js';
 import { saysNothingWasDone } from './verdicts.js';
@@ -142,6 +144,8 @@ interface Foreseen {
   readonly leftOut: readonly number[];
   /** The batch of the requests, which is over, where a rest begins after it. */
   readonly cancelled?: string;
+  /** Its service has begun it, and others have landed all that is left. */
+  readonly isOver?: boolean;
 }
 
 /**
@@ -150,7 +154,7 @@ interface Foreseen {
  * @returns `null`: nobody can be asked.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have landed what this would send
  */
-export async function foresee(
+async function foresee(
   session: Session,
   { kind, id, isNew }: Pick<Entry, 'kind' | 'id' | 'isNew'>,
   { ask, elements, requests, own = [] }: Unanswered,
@@ -164,9 +168,9 @@ export async function foresee(
   if (answer.batch?.dateCancelled !== undefined) {
     await compare(session, journal, { kind, id, elements, own }, answer);
     const landed = new Set(journal.landed(elements));
-    const isPart = isRest && landed.size > 0;
-    const left = isPart ? numbersOf(elements.filter(({ digest }) => !landed.has(digest))) : [];
-    return { left, leftOut: [], ...(isPart && { cancelled: answer.batch.id }) };
+    return afterCancelled(answer.batch, numbersOf(elements.filter(({ digest }) => !landed.has(digest))), {
+      isBegun: isRest && landed.size > 0,
+    });
   }
   const next = requests.flatMap(({ indexes }) =>
     indexes.flatMap((index) => elements.slice(index, index + 1)),
@@ -178,28 +182,56 @@ export async function foresee(
   const landed = new Set(journal.landed(unsettled));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
-  if (done.length > 0 && (answer.isKnown || !isRest))
+  // What its service has begun is not asked for once more where all of it has landed.
+  const isOver = answer.isKnown && kind !== 'burn' && own.length === 0 && done.length === unsettled.length;
+  if (done.length > 0 && !isOver && (answer.isKnown || !isRest))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
-      {
-        // A burn is given up: it is done once, by whoever was first.
-        keyUnused: kind === 'burn' && !answer.isKnown,
-        hint: answer.isKnown ? wayOut(session, kind, isNew ? '' : id, answer) : othersHint(kind),
-      },
+      // It says all that there is to say.
+      { keyUnused: false, hint: wayOut(session, kind, isNew ? '' : id, answer) },
     );
-  return { left: numbersOf(unsettled.filter((one) => !isThere(one))), leftOut: numbersOf(done) };
+  const left = numbersOf(unsettled.filter((one) => !isThere(one)));
+  return { left, leftOut: numbersOf(done), isOver: isOver && done.length > 0 };
 }
 
-const othersHint = (kind: OperationKind): string =>
-  kind === 'burn' ? 'Do it once more with --again.' : 'The same command with --rest sends the others.';
+const afterCancelled = (
+  { id }: Pick<Batch, 'id'>,
+  left: readonly number[],
+  { isBegun }: { readonly isBegun: boolean },
+): Foreseen => (isBegun ? { left, leftOut: [], cancelled: id } : { left: [], leftOut: [] });
 
-/** How to end what its service has begun, and may go on with. @param id - of the operation, where the journal keeps one. */
-function wayOut({ settings }: Session, kind: OperationKind, id: string, { batch }: DoneThere): string {
+/**
+ * The same, and nothing of it has landed with another amount or recipient.
+ * @throws as {@link foresee} and {@link requireUnchanged}
+ */
+export async function foreseeUnchanged(
+  session: Session,
+  operation: Pick<Entry, 'kind' | 'id' | 'isNew' | 'notes'>,
+  unanswered: Unanswered,
+  work: { readonly noun: string; readonly rest?: boolean; readonly allowChanged?: boolean },
+): Promise<Foreseen | null> {
+  const found = await foresee(session, operation, unanswered, work.rest === true);
+  const indexes = found?.left ?? unanswered.requests.flatMap((request) => request.indexes);
+  await requireUnchanged(session, operation, unanswered.elements, indexes, work);
+  return found;
+}
+
+/** How to come to an end of it. @param id - of the operation, where the journal keeps one. */
+function wayOut(
+  { settings }: Session,
+  kind: OperationKind,
+  id: string,
+  { isKnown, batch }: DoneThere,
+): string {
+  const forget = id === '' ? '' : `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  if (kind === 'burn')
+    return `Do it once more with --again${forget === '' ? '' : `, or give this one up: ${forget}`}.`;
+  if (!isKnown) return 'The same command with --rest sends the others.';
   if (batch !== undefined)
     return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batch.id)}\`. Then the same command with --rest sends the others.`;
-  const forget = id === '' ? '' : `, then \`${commandLine(settings, 'pending', 'forget', id)}\`,`;
-  return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${forget} and put the others into a file of their own.`;
+  const given = forget === '' ? '' : `, then ${forget},`;
+  return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${given} and put the others into a file of their own.`;
 }
 
 /**
@@ -295,6 +327,8 @@ export async function requireAnswersKey(
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;
+  // Whatever the service has done under the key is then of the other request.
+  if (refusal.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return;
   const { status = 0, options } = refusal;
   if (status < 400 || status >= 500 || options.unsent === true || !saysNothingWasDone(refusal)) return;
   const asked = { idempotencyKey: key, limit: MAX_PAGE_ITEMS };

@@ -1,9 +1,9 @@
 /** Says in a dry run what the real command would find in the journal, and at its service. */
 import { batchStages, stageKey } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import type { Entry, Journal, OperationRequest, OperationState } from '../journal/journal.js';
-import { areThere, askWhatIsDone, BY_NOTES, foresee, noteDone, requireThere } from './done-there.js';
-import { changedElements, stillToDo, withoutOverlap } from './overlap.js';
+import type { Element, Entry, Journal, OperationRequest, OperationState } from '../journal/journal.js';
+import { areThere, askWhatIsDone, BY_NOTES, foreseeUnchanged, noteDone, requireThere } from './done-there.js';
+import { changedElements, requireUnchanged, stillToDo, withoutOverlap } from './overlap.js';
 import { noRest, requireOver, type Standing, type Work, wasCancelled } from './run-operation.js';
 import type { AskDoneThere } from './service-record.js';
 
@@ -15,7 +15,9 @@ const WOULD: Readonly<Record<Exclude<OperationState, 'cancelled'>, string>> = {
 };
 
 /** The work of the command, whose service need not answer. */
-type Planned = Pick<Work<unknown>, 'noun' | 'rest' | 'unanswered'> & { readonly ask: AskDoneThere };
+type Planned = Pick<Work<unknown>, 'noun' | 'rest' | 'allowChanged' | 'unanswered'> & {
+  readonly ask: AskDoneThere;
+};
 
 /**
  * The numbers of the elements that the command would send; `null`: all of them.
@@ -24,7 +26,13 @@ type Planned = Pick<Work<unknown>, 'noun' | 'rest' | 'unanswered'> & { readonly 
 export async function takenByDryRun(
   session: Session,
   request: OperationRequest,
-  { noun, rest = false, ask, unanswered }: Omit<Planned, 'ask'> & Pick<Work<unknown>, 'ask'>,
+  {
+    noun,
+    rest = false,
+    allowChanged = false,
+    ask,
+    unanswered,
+  }: Omit<Planned, 'ask'> & Pick<Work<unknown>, 'ask'>,
 ): Promise<readonly number[] | null> {
   const opened = await session.service().catch(() => undefined);
   const journal = await opened?.journal().catch(() => undefined);
@@ -38,7 +46,7 @@ export async function takenByDryRun(
         return null;
       });
   const work: Planned = {
-    ...{ noun, rest, ask: orNull(ask) },
+    ...{ noun, rest, allowChanged, ask: orNull(ask) },
     unanswered: (operation) => {
       const found = unanswered(operation);
       return found && { ...found, ask: orNull(found.ask) };
@@ -47,7 +55,8 @@ export async function takenByDryRun(
   const { kind, content, origin, elements } = request;
   const known = journal.known(kind, content, origin);
   if (known === undefined || request.again) {
-    if (known !== undefined) await requireOver(session, journal, known, { elements, ask: work.ask });
+    if (known !== undefined && kind !== 'burn')
+      await requireOver(session, journal, known, { elements, ask: work.ask });
     return takenAnew(session, journal, request, work);
   }
   return takenOf(session, journal, request, { ...work, known });
@@ -57,25 +66,26 @@ export async function takenByDryRun(
 async function takenOf(
   session: Session,
   journal: Journal,
-  { kind, elements, allowChanged }: OperationRequest,
+  { kind, elements }: OperationRequest,
   { known, ...work }: Planned & { readonly known: Entry },
 ): Promise<readonly number[] | null> {
   const { state, dateBegun, dateChanged } = known;
   const { rest, ask, noun } = work;
-  if (state === 'cancelled') throw wasCancelled(dateChanged);
-  if (state === 'partial' && rest === true) {
+  const isPart = known.lacking(elements).length < elements.length;
+  if (state === 'cancelled' && !(isPart && rest === true)) throw wasCancelled(dateChanged, isPart);
+  if ((state === 'partial' || state === 'cancelled') && rest === true) {
     // What is left of a batch that failed is ended before.
     const keys = kind === 'batch' ? [stageKey(known.key, batchStages(known.notes).length - 1)] : [];
     await noteDone(session, known, { ask, keys, elements });
     const missing = known.lacking(elements).flatMap((index) => elements.slice(index, index + 1));
     const left = new Set(stillToDo(session, known, missing, noun));
     const indexes = elements.flatMap((element, index) => (left.has(element) ? [index] : []));
-    const changes = allowChanged ? [] : known.changed(elements, indexes);
-    if (changes.length > 0) throw changedElements(changes, { kind, noun });
+    await requireUnchanged(session, known, elements, indexes, work);
     return indexes;
   }
+  if (state === 'cancelled') return null;
   session.output.tell(`This file was begun ${dateBegun}: ${WOULD[state]}.`);
-  if (state === 'waiting' || state === 'open') return goingOn(session, known, work);
+  if (state === 'waiting' || state === 'open') return goingOn(session, known, elements, work);
   const landed = new Set(journal.landed(elements));
   await requireThere(session, () =>
     areThere(
@@ -115,25 +125,34 @@ async function takenAnew(
     ...{ kind, id: '', key, notes: request.notes(null), isNew: true, dateBegun: '' },
     answer: () => undefined,
   };
-  return goingOn(session, standing, work);
+  return goingOn(session, standing, request.elements, work);
 }
 
 /** What the latest requests of an operation would still send. */
 async function goingOn(
   session: Session,
   operation: Standing,
-  { ask, rest, unanswered }: Planned,
+  elements: readonly Element[],
+  { rest = false, ...work }: Planned,
 ): Promise<readonly number[] | null> {
   if (operation.kind === 'batch') {
     const at = batchStages(operation.notes).length - 1;
-    const answer = await ask([stageKey(operation.key, at)]);
+    const answer = await work.ask([stageKey(operation.key, at)]);
     const date = answer?.batch?.dateCancelled;
     if (date !== undefined && at === 0 && answer?.landed.length === 0) throw wasCancelled(date);
+    if (date !== undefined && !rest) return [];
   }
   if (operation.notes['again'] === true) return null;
-  const left = unanswered(operation);
-  if (left === undefined) return null;
-  const found = await foresee(session, operation, left, rest === true);
+  const unanswered = work.unanswered(operation);
+  if (unanswered === undefined) {
+    await requireUnchanged(session, operation, elements, stagePart(operation, elements), work);
+    return null;
+  }
+  const found = await foreseeUnchanged(session, operation, unanswered, { ...work, rest });
   if (found === null) session.output.tell(BY_NOTES);
-  return found === null ? left.requests.flatMap(({ indexes }) => indexes) : found.left;
+  return found?.left ?? unanswered.requests.flatMap(({ indexes }) => indexes);
 }
+
+/** Numbers of what the batch of an operation holds. */
+const stagePart = ({ notes }: Standing, elements: readonly Element[]): readonly number[] =>
+  batchStages(notes).at(-1)?.indexes ?? [...elements.keys()];

@@ -26,7 +26,7 @@ export function withoutOverlap(
   const { elements, taken, kind, isKnown = false } = request;
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
-  if (isRest && !isKnown) {
+  if (isRest && !isKnown && open === undefined) {
     session.output.tell(`${sentence} They are left out.`);
     const met = new Set<string>(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((index) => !met.has(elements[index]?.digest ?? ''));
@@ -35,11 +35,29 @@ export function withoutOverlap(
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
   const hint =
     open !== undefined
-      ? `The same command with --rest leaves them out. ${wayOut(session, open)}`
+      ? wayOut(session, open)
       : overlaps.length === elements.length
         ? 'Do it once more with --again.'
         : 'The same command with --rest sends the others; --again sends all of it.';
   throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, { hint });
+}
+
+/**
+ * What was begun and has not been sent yet, or not been executed, is not sent in full where others about the same have landed
+ * since, unless that was said when it was begun, or is said now.
+ * @param indexes - of what would be sent or executed.
+ */
+export async function requireUnchanged(
+  session: Session,
+  { kind, notes }: Pick<Entry, 'kind' | 'notes'>,
+  elements: readonly Element[],
+  indexes: readonly number[],
+  { noun, allowChanged = false }: { readonly noun: string; readonly allowChanged?: boolean | undefined },
+): Promise<void> {
+  if (allowChanged || notes['allowChanged'] === true || notes['again'] === true) return;
+  const journal = await (await session.service()).journal();
+  const changes = journal.changed(elements, indexes);
+  if (changes.length > 0) throw changedElements(changes, { kind, noun }).with({ keyUnused: false });
 }
 
 /** Numbers that one message names. */

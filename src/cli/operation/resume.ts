@@ -8,7 +8,7 @@ import type { Session } from '../command.js';
 import type { Entry, Journal } from '../journal/journal.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
-import { carryOut, takeOperation, type Work } from './run-operation.js';
+import { carryOut, takeOperation, type Work, wasCancelled } from './run-operation.js';
 
 /** An operation that is over and whose outcome was told is kept without what was asked for, or not at all. */
 type Resumed = 'resumed' | 'told before' | 'not there';
@@ -28,6 +28,7 @@ export async function resumeOperation(
   if (entry === undefined) return 'not there';
   const body = entry.body();
   if (body === undefined) return 'told before';
+  if (entry.state === 'cancelled') throw wasCancelled(entry.dateChanged);
   const work = await workOf(session, entry, JSON.parse(body), keypair);
   await carryOut(session, entry, work);
   return 'resumed';

@@ -21,7 +21,7 @@ import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
 import { countText } from '../views/unit.js';
-import { areThere, askWhatIsDone, BY_NOTES, foresee, type Unanswered } from './done-there.js';
+import { areThere, askWhatIsDone, BY_NOTES, foreseeUnchanged, type Unanswered } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import type { AskDoneThere } from './service-record.js';
@@ -45,6 +45,8 @@ export interface Work<Result> {
   readonly ask: AskDoneThere | undefined;
   /** `--rest`: it does what has not landed. */
   readonly rest?: boolean;
+  /** Also what has landed with another amount or recipient. */
+  readonly allowChanged?: boolean;
   /** Files that it may write; a file that is there is in the way of what sends. */
   readonly outputs?: readonly OutputFile[];
   /** Does it send nothing for an operation in this state? Unless said, where that is over. */
@@ -53,8 +55,11 @@ export interface Work<Result> {
   unanswered(operation: Standing): Unanswered | undefined;
   /** Leaves these out of the requests that have no answer yet. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
-  /** Does what is left to do; answers that are stored are not asked for again. */
-  perform(entry: Entry): Promise<Performed<Result>>;
+  /**
+   * Does what is left to do; answers that are stored are not asked for again.
+   * @returns `null` where others have landed all that was left.
+   */
+  perform(entry: Entry): Promise<Performed<Result> | null>;
   /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
   /** The result in a sentence, for when it cannot be printed. */
@@ -82,13 +87,10 @@ export async function runOperation<Result>(
   const there = await askWhatIsDone(session, journal, request, work);
   const begun = await begin(session, journal, { ...request, isKnown: there === 'known' }, work);
   if (begun === null) return false;
-  const wasDone = begun.state === 'done';
   const isLookedUp = there === true && begun.isNew;
-  const isCarriedOut = await carryOut(session, begun, work, isLookedUp).catch((error: unknown) => {
+  return carryOut(session, begun, work, isLookedUp).catch((error: unknown) => {
     throw explained(request, error);
   });
-  if (isCarriedOut && wasDone && request.kind !== 'burn') requireAllLanded(session, begun, request);
-  return isCarriedOut;
 }
 
 /** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */
@@ -117,8 +119,12 @@ async function begin(
 }
 
 /** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
-function requireToDo(begun: Entry, { taken, isKnown }: OperationRequest, isRest: boolean): void {
-  if (begun.state === 'cancelled') throw wasCancelled(begun.dateChanged);
+function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationRequest, isRest: boolean): void {
+  if (begun.state === 'cancelled') {
+    const isPart = begun.lacking(elements).length < elements.length;
+    if (!isRest || !isPart) throw wasCancelled(begun.dateChanged, isPart);
+    begun.settle({ state: 'partial', landed: [] });
+  }
   if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
   begun.remove();
   throw noRest();
@@ -133,11 +139,15 @@ export const noRest = (): FlywheelError =>
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
-export const wasCancelled = (date: string): FlywheelError =>
+export const wasCancelled = (date: string, isPart = false): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
     `The batch of this file was cancelled on ${date.slice(0, 10)} before anything of it landed. Nothing was sent.`,
-    { hint: 'To do it all the same, add --again.' },
+    {
+      hint: isPart
+        ? 'Some of the file has landed by another request: --rest sends the others, --again all of it.'
+        : 'To do it all the same, add --again.',
+    },
   );
 
 /** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
@@ -155,30 +165,10 @@ function prints(
 /** The key of a file is used by the first that is sent of it, from wherever: what is sent of it after that, with other parts, is refused. */
 function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
+  if (error.options.hint !== undefined) return error;
   return error.with({
     hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
   });
-}
-
-/** Indexes that one message names. */
-const MAX_INDEXES = 20;
-
-/**
- * An operation that was begun with only what was new is done when that has landed; what it left to others may not have.
- * @throws `ERR_PARTIAL` naming what of the file has not landed by any operation.
- */
-function requireAllLanded(session: Session, entry: Entry, { elements }: OperationRequest): void {
-  const indexes = entry.lacking(elements).map((index) => `[${index}]`);
-  if (indexes.length === 0) return;
-  const more = indexes.length > MAX_INDEXES ? ` and ${indexes.length - MAX_INDEXES} more` : '';
-  throw new FlywheelError(
-    'ERR_PARTIAL',
-    `${indexes.length} of ${elements.length} elements of this file have not landed: ${indexes.slice(0, MAX_INDEXES).join(', ')}${more}. They were left to another operation, which has not done them.`,
-    {
-      idempotencyKey: entry.key,
-      hint: `Look what has come of that: \`${commandLine(session.settings, 'pending')}\`, \`${commandLine(session.settings, 'batch', 'list')}\`. Then put them into a file of their own.`,
-    },
-  );
 }
 
 /** Takes up an operation by its id, when no other process is at it any more. @returns `undefined` where there is none. */
@@ -207,8 +197,7 @@ export async function carryOut<Result>(
     throw left(session, entry, thrown);
   });
   if (performed === null) {
-    entry.settle({ state: 'done', landed: [] });
-    entry.markPrinted();
+    endLanded(entry);
     return false;
   }
   const { result, verdict } = performed;
@@ -221,17 +210,31 @@ export async function carryOut<Result>(
   return true;
 }
 
+/** Others have landed all that was left of it. What was answered before is kept. */
+function endLanded(entry: Entry): void {
+  if (!entry.hasAnswers) {
+    entry.remove();
+    return;
+  }
+  const stages = batchStages(entry.notes);
+  const isBegun = stages.length === 1 || stages.at(-1)?.batchId !== undefined;
+  if (entry.kind === 'batch' && !isBegun) entry.note({ stages: stages.slice(0, -1) });
+  entry.settle({ state: 'done', landed: [] });
+  entry.markPrinted();
+}
+
 /**
  * Before the first request goes out that has no answer yet: others may have done it meanwhile.
  * @returns whether anything is left to send.
- * @throws as {@link foresee}
+ * @throws as {@link foreseeUnchanged}
  */
 async function leaveOutDone(session: Session, entry: Entry, work: Work<unknown>): Promise<boolean> {
   // Somebody has said that all of it is done once more.
   if (entry.state !== 'open' || entry.notes['again'] === true) return true;
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return true;
-  const found = await foresee(session, entry, unanswered, work.rest === true);
+  const found = await foreseeUnchanged(session, entry, unanswered, work);
+  if (found?.isOver === true) return false;
   if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
   if (found?.cancelled !== undefined) {
     addToStage(entry, { batchId: found.cancelled });
@@ -392,7 +395,7 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
   if (entry.state !== 'open') {
     if (isOver(entry.state)) return error;
     attempt(() => entry.markPrinted());
-    if (error.code !== 'ERR_OUTCOME_UNKNOWN') return error;
+    if (error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined) return error;
     return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
   }
   const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
@@ -410,6 +413,7 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
 function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbegun: boolean): FlywheelError {
   // It says what has become of it, and what to do.
   if (error.options.keyUnused === false) return error;
+  if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
   const hint = `This resumes safely: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   if (error.code === 'ERR_STORE_BEHIND' && isKnown)
@@ -426,6 +430,10 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
     { ...context, hint, cause: error },
   );
 }
+
+/** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
+const forgetHint = ({ settings }: Session, { id }: Entry): string =>
+  `Its key was used for something else, such as other parts of the same file. Give this up: \`${commandLine(settings, 'pending', 'forget', id)}\`. After that the same command looks up what has landed.`;
 
 /** Before that is accepted nothing is written, and going on is refused as well. */
 const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>

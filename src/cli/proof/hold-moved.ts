@@ -2,7 +2,7 @@
 import type { SourceAction } from '../../actions/registry.js';
 import { actionContent, type Operation, type PipelineAction } from '../../actions/registry.js';
 import type { TokenChange } from '../../chain/chain.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import type { Address } from '../../values/address.js';
 
 /** What one mint lost, and who got it; base units. */

@@ -70,11 +70,9 @@ export async function verifyProof(
       hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
     });
   const { tx, hash, candidates, pins } = question;
-  const [record, wire] = await Promise.all([
-    chain.lookUp([tx]).then(([found]) => found ?? null),
-    chain.getTransaction(tx),
-  ]);
-  if (record === null || wire === null)
+  const [record] = await chain.lookUp([tx]);
+  const wire = record?.wire ?? null;
+  if (record == null || wire === null)
     throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${tx} has landed.`);
   if (record.error !== null)
     throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${tx} failed on chain.`);

@@ -6,9 +6,10 @@ import { driftOf, type Facts } from '../../approval/pins.js';
 import type { Chain, ChainReader } from '../../chain/chain.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAssociatedTokenAccountIdempotent } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, requestSignatures } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/register.js';
 import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/fate.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
@@ -145,7 +146,7 @@ async function signed(landing: Landing, state: StateOnChain): Promise<NonNullabl
   const budgeted = withBudget(instructions, terms, terms.sample?.units);
   const message = compileLegacyMessage({ payer, instructions: budgeted, blockhash });
   const signers = state.multisig === null && createKey !== null ? [operator, createKey] : [operator];
-  const { signature, bytes } = await requestSignatures(message, signers);
+  const [{ signature, bytes }] = await sign([message], signers);
   return {
     signature,
     wire: Buffer.from(bytes).toString('base64'),

@@ -5,6 +5,7 @@ import { clusterName } from '../../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
 import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
 import { vaultAddress } from '../../chain/squads/addresses.js';
+import { isOnCurve } from '../../chain/squads/curve.js';
 import {
   chargesTransferFee,
   FROZEN,
@@ -12,7 +13,6 @@ import {
   TOKEN_ACCOUNT_SIZE_BYTES,
   TOKEN_EXTENSION,
 } from '../../chain/tokens/accounts.js';
-import { isOnCurve } from '../../chain/tokens/addresses.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
 import { registeredMultisig } from '../../engine/admin/register.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';

@@ -1,6 +1,6 @@
 /** What a registration leaves in the store: token, flywheel and the first API key, in one transaction. */
 import { SQUADS_PROGRAM, TOKEN_2022_PROGRAM } from '../../chain/programs.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import type { ApiKeyCreated, Registration } from '../../contract/admin.js';
 import type { ClusterRegistration, RegistrationPlan } from '../../contract/registration.js';
 import { recordRegistration } from '../../engine/admin/audit.js';

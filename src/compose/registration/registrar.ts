@@ -69,7 +69,7 @@ export function createRegistrar(ambient: Ambient, settings: Settings, cluster: s
     await rpc?.close();
     const nodes = withClusterNodes(settings, cluster);
     rpc = openOwnRpc(ambient, nodes) ?? undefined;
-    const genesisHash = await rpc?.facts.genesisHash();
+    const genesisHash = await rpc?.reader.genesisHash();
     invariant(rpc !== undefined && genesisHash !== undefined, 'A cluster has a node.');
     requireNamed(cluster, genesisHash);
     await rpc.close();
@@ -122,7 +122,7 @@ async function planned(
   if (stored !== undefined) requireSame(stored, places);
   const onChain = {
     ...{ reader: withSecondDecoder(chain), genesisHash, rentOf: await chain.rent() },
-    maxPriorityFeeLamports: chain.priorityFees?.maxLamports ?? 0n,
+    maxPriorityFeeLamports: chain.fees.maxLamports,
   };
   const { plan, ...rest } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
   const name = target.nameOf(plan.symbol, stored);

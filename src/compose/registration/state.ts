@@ -9,9 +9,8 @@ import {
   PROGRAM_CONFIG,
   type ProgramConfig,
 } from '../../chain/squads/accounts.js';
-import { programConfigAddress } from '../../chain/squads/addresses.js';
+import { associatedTokenAddress, programConfigAddress } from '../../chain/squads/addresses.js';
 import { decodeTokenAccount, type TokenAccount } from '../../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 

@@ -1,5 +1,7 @@
 /** What queries of lists have in common: how many items, from where on, between which times. */
+
 import * as z from 'zod';
+import { parseTime } from '../../values/time.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.js';
 
 /** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
@@ -34,5 +36,5 @@ export const askedKeySchema = z
 /** A time that bounds a list. */
 export const timeBoundSchema = z
   .string()
-  .refine((text) => text.length <= 40 && !Number.isNaN(Date.parse(text)), 'expected an ISO 8601 date-time')
+  .refine((text) => parseTime(text) !== undefined, 'expected an ISO 8601 date-time')
   .optional();

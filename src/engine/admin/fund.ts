@@ -1,11 +1,12 @@
 /** Funding from the local treasury: SOL, and tokens of the registered mint. */
 import { tokenProgramAddress } from '../../chain/programs.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import { transfer } from '../../chain/system.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { sign } from '../../chain/transaction/sign.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { FundInput, FundResult } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
@@ -46,7 +47,7 @@ export async function fund(
   if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
   // It lands whole, or nothing is charged.
   const landed = await landWhole(deps.chain, ({ blockhash }) =>
-    signTransactions([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], treasury),
+    sign([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], [treasury]),
   );
   if ('refusal' in landed) {
     throw new FlywheelError(

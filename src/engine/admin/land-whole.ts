@@ -1,6 +1,6 @@
 /** Transactions of the treasury: they land together or not at all, and nobody has to find them again. */
 import type { Chain, RecentBlockhash } from '../../chain/chain.js';
-import type { SignedTransaction } from '../../chain/transaction/compile.js';
+import type { SignedTransaction } from '../../chain/transaction/sign.js';
 import { refused } from '../settle/fate.js';
 
 /**

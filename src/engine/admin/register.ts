@@ -2,11 +2,10 @@
 import { rentExemptLamports } from '../../chain/account.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
-import { multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
+import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAccount, transfer } from '../../chain/system.js';
 import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
@@ -14,13 +13,10 @@ import {
   setAuthority,
 } from '../../chain/tokens/instructions.js';
 import { shownSymbol } from '../../chain/tokens/metadata.js';
-import {
-  compileLegacyMessage,
-  requestSignatures,
-  type SignedTransaction,
-} from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { type SignedTransaction, sign } from '../../chain/transaction/sign.js';
 import { createKeypairSigner, generateKeypair, type Signer } from '../../chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { ApiKeyCreated, RegisterInput, Registration } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
@@ -91,15 +87,17 @@ export async function registerProject(
     owner,
   });
   const landed = await landWhole(deps.chain, ({ blockhash }) => {
-    const sign = (
+    const signed = async (
       instructions: readonly Instruction[],
       signers: readonly Signer[],
-    ): Promise<SignedTransaction> =>
-      requestSignatures(compileLegacyMessage({ payer: treasury.address, instructions, blockhash }), signers);
+    ): Promise<SignedTransaction> => {
+      const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
+      return (await sign([message], signers))[0];
+    };
     return Promise.all([
-      sign(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
-      sign(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
-      sign([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
+      signed(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
+      signed(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
+      signed([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
     ]);
   });
   if ('refusal' in landed)

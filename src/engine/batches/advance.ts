@@ -8,9 +8,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
-import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
@@ -440,7 +441,7 @@ export class Advance {
         messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
         await pause();
       }
-    const signed = [...(await signTransactions(messages, this.#operator))];
+    const signed = [...(await sign(messages, [this.#operator]))];
     const fresh = firsts.map((first, at) => {
       const transactions = signed.splice(0, (ends[at] ?? first) - first);
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });

@@ -1,7 +1,7 @@
 /** Batch records as the API shows them (service specification, section 2.5). */
 
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
-import { compileLegacyMessage } from '../../chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';

@@ -2,8 +2,9 @@
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../../chain/squads/accounts.js';
 import { readPastBatch } from '../../chain/squads/history.js';
-import { decodeVaultMessage, type InnerMessage, isSameMessage } from '../../chain/squads/message.js';
+import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
+import type { Message } from '../../chain/transaction/message.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
@@ -129,7 +130,7 @@ export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecor
 }
 
 /** @param message - in argument form, base64. */
-function isPlanned(stored: InnerMessage | null, message: string): boolean {
+function isPlanned(stored: Message | null, message: string): boolean {
   const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
   return stored !== null && wanted !== undefined && isSameMessage(stored, wanted);
 }

@@ -12,7 +12,7 @@ import {
   voteInstruction,
   voteMessage,
 } from '../../chain/squads/vote.js';
-import { requestSomeSignatures } from '../../chain/transaction/compile.js';
+import { signPartly } from '../../chain/transaction/sign.js';
 import { verifySignature } from '../../chain/transaction/signer.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
@@ -51,7 +51,7 @@ export async function issueVote(
   const { blockhash, lastValidBlockHeight, sample } = terms;
   const budget = withBudget(instructions, terms, sample?.units).slice(0, -1);
   const message = voteMessage({ ...voteOf(context, batch, kind, { payer, blockhash }), budget });
-  const transaction = await requestSomeSignatures(message, [context.operator]);
+  const transaction = await signPartly(message, [context.operator]);
   const { signature } = decodeApproval(transaction);
   invariant(signature !== undefined, 'A vote has a payer.');
   return {
@@ -125,7 +125,7 @@ function isOwners(
 }
 
 function checkSignatures({ message, messageBytes, signatures }: DecodedApproval): void {
-  if (signatures.length !== message.requiredSignatures)
+  if (signatures.length !== message.signers)
     throw refuse('it does not carry the signatures that it asks for');
   for (const [index, signature] of signatures.entries()) {
     const signer = message.staticKeys[index];

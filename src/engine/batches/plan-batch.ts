@@ -1,4 +1,5 @@
 /** Pipelines → vault messages that fit, and the transactions that set a batch up and run it; nothing is sent or stored here. */
+
 import {
   type PipelineContent,
   pipelineContent,
@@ -6,9 +7,11 @@ import {
   type SourcePipeline,
 } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, totalOf } from '../../actions/registry.js';
+import { encode } from '../../chain/codec.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
+import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
   batchAddTransaction,
   batchCreate,
@@ -16,23 +19,21 @@ import {
   proposalActivate,
   proposalCreate,
 } from '../../chain/squads/builders.js';
-import { encode } from '../../chain/squads/codec.js';
 import {
   argumentMessage,
   decodeVaultMessage,
-  type InnerMessage,
   storedMessageSize,
-  vaultInnerMessage,
   vaultMessageInstructions,
 } from '../../chain/squads/message.js';
-import { associatedTokenAddress } from '../../chain/tokens/addresses.js';
-import { legacyTransactionSize } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import {
   MAX_INSTRUCTION_TRACE,
   MAX_TRANSACTION_ACCOUNTS,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../../chain/transaction/limits.js';
+import type { Message } from '../../chain/transaction/message.js';
+import { compile } from '../../chain/transaction/message.js';
+import { legacyTransactionSize } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { withBudget } from '../signing-terms.js';
@@ -83,7 +84,7 @@ const overSize = (size: number | string): string =>
 /** The instructions of a pipeline, and the message that makes the vault run them. */
 interface Layout {
   readonly instructions: readonly Instruction[];
-  readonly inner: InnerMessage;
+  readonly inner: Message;
   /** The same in argument form. */
   readonly message: Uint8Array;
 }
@@ -126,7 +127,7 @@ function addSize(place: TransactionPlace & { readonly flywheel: Flywheel }): num
 /** A pipeline laid out, and what is in its way. */
 function layOut(content: PipelineContent, flywheel: Flywheel) {
   const instructions = pipelineInstructions(content, flywheel);
-  const inner = vaultInnerMessage(flywheel.vault, instructions);
+  const inner = compile(flywheel.vault, instructions);
   const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
   return { ...layout, obstacle: obstacle(layout, flywheel) };
 }
@@ -216,7 +217,7 @@ function executeInstructions(place: TransactionPlace): readonly Instruction[] {
 /** @param instructions - that the message runs. */
 function executing(
   { flywheel, batchIndex, number }: TransactionPlace,
-  message: InnerMessage,
+  message: Message,
   instructions: readonly Instruction[],
 ): readonly Instruction[] {
   const limit = executeComputeUnitLimit(instructions);

@@ -4,9 +4,10 @@ import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { UtcDay } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
-import { capExceededMessage } from '../daily-cap.js';
+import { capExceededMessage, dailyCap } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
+import type { BurnContext } from './burn-transaction.js';
 import type { OnTheirWay } from './flights.js';
 import type { Refusal } from './prepare-burns.js';
 
@@ -38,29 +39,24 @@ export class BurnAllowance {
   readonly #token: TokenRecord;
   readonly #day: UtcDay;
   readonly #cap: bigint | null;
+  /** What a burn costs at most. */
   readonly #feeLamports: bigint;
   #tokens: bigint;
   #lamports: bigint;
   #used: bigint;
 
   constructor(
-    token: TokenRecord,
+    { deps, token, principal }: BurnContext,
     balance: BurnWalletBalance,
-    usage: {
-      readonly day: UtcDay;
-      readonly cap: bigint | null;
-      readonly used: bigint;
-      /** What a burn costs at most. */
-      readonly feeLamports: bigint;
-    },
+    { day, used }: { readonly day: UtcDay; readonly used: bigint },
   ) {
     this.#token = token;
     this.#tokens = balance.tokens;
     this.#lamports = balance.lamports - balance.keptLamports;
-    this.#day = usage.day;
-    this.#cap = usage.cap;
-    this.#feeLamports = usage.feeLamports;
-    this.#used = usage.used;
+    this.#day = day;
+    this.#cap = dailyCap(principal.flywheel, 'burn');
+    this.#feeLamports = maxFeeLamports(deps.chain);
+    this.#used = used;
   }
 
   /** Takes the amount and one fee, or says why not. */

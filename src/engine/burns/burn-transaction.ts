@@ -4,12 +4,16 @@ import { setComputeUnitLimit, setLoadedAccountsDataSizeLimit } from '../../chain
 import { memo, proofMemoText } from '../../chain/memo.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import { compileLegacyMessage, signTransactions } from '../../chain/transaction/compile.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
+import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BurnIntent, BurnRecord, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';
+import type { Principal } from '../authenticate.js';
+import type { EngineDeps } from '../deps.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
+import type { PreparedBurn } from './prepare-burns.js';
 
 /** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
 const COMPUTE_UNITS = 100_000;
@@ -20,11 +24,17 @@ const LOADED_BYTES = 32 * 1_024 * 1_024;
 /** The highest limit of theirs is 64 MiB, which is what every transaction has that sets none. */
 const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
+/** Of what is burned, and with what. */
+export interface BurnSource {
+  readonly deps: EngineDeps;
+  readonly token: TokenRecord;
+}
+
+/** Of what is burned, and for whom. */
+export type BurnContext = BurnSource & { readonly principal: Principal };
+
 /** What a burn is built from. */
-export type BurnTerms = Pick<
-  BurnRecord,
-  'sequence' | 'amount' | 'proofType' | 'proofHash' | 'persistOnchain'
->;
+export type BurnTerms = PreparedBurn & Pick<BurnRecord, 'sequence'>;
 
 /** What signing adds to a burn. */
 export type SignedBurn = Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
@@ -49,7 +59,7 @@ function distinct(
   ];
 }
 
-function burnInstructions(token: TokenRecord, terms: Omit<BurnTerms, 'sequence'>): readonly Instruction[] {
+function burnInstructions(token: TokenRecord, terms: PreparedBurn): readonly Instruction[] {
   const { amount, proofType, proofHash, persistOnchain } = terms;
   const burn = burnChecked({
     account: token.burnTokenAccount,
@@ -70,7 +80,7 @@ function burnInstructions(token: TokenRecord, terms: Omit<BurnTerms, 'sequence'>
 export async function burnSigningTerms(
   chain: Chain,
   token: TokenRecord,
-  burns: readonly Omit<BurnTerms, 'sequence'>[],
+  burns: readonly PreparedBurn[],
 ): Promise<SigningTerms> {
   const sample = burns.find(({ persistOnchain }) => persistOnchain) ?? burns[0];
   if (sample === undefined) return chain.latestBlockhash();
@@ -90,18 +100,18 @@ const burnMessage = (token: TokenRecord, terms: BurnTerms, signing: SigningTerms
     blockhash: signing.blockhash,
   });
 
-/** Builds and signs burns, in their order. */
-export async function signBurns(
+/** Builds and signs burns. @returns them in their order, as they are signed now */
+export async function signBurns<Burn extends BurnTerms>(
   token: TokenRecord,
   burnWallet: Signer,
-  burns: readonly BurnTerms[],
+  burns: readonly Burn[],
   signing: SigningTerms,
-): Promise<readonly SignedBurn[]> {
+): Promise<readonly (Burn & SignedBurn)[]> {
   const messages = burns.map((terms) => burnMessage(token, terms, signing));
   const { lastValidBlockHeight } = signing;
-  return (await signTransactions(messages, burnWallet)).map(({ signature, bytes }) => ({
-    signature,
-    transaction: bytes,
-    lastValidBlockHeight,
+  const signed = await sign(messages, [burnWallet]);
+  return signed.map(({ signature, bytes }, at) => ({
+    ...(burns[at] as Burn),
+    ...{ signature, transaction: bytes, lastValidBlockHeight },
   }));
 }

@@ -3,35 +3,29 @@
  * transaction). What becomes of a burn is only ever learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord } from '../../store/records.js';
+import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import type { Principal } from '../authenticate.js';
-import { dailyCap, dayOfUse } from '../daily-cap.js';
-import type { EngineDeps } from '../deps.js';
+import { dayOfUse } from '../daily-cap.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
-import { maxFeeLamports, type SigningTerms } from '../signing-terms.js';
+import type { SigningTerms } from '../signing-terms.js';
 import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
-import { type BurnTerms, burnSigningTerms, type SignedBurn, signBurns } from './burn-transaction.js';
+import {
+  type BurnContext,
+  type BurnSource,
+  type BurnTerms,
+  burnSigningTerms,
+  type SignedBurn,
+  signBurns,
+} from './burn-transaction.js';
 import type { PreparedBurn, Refusal } from './prepare-burns.js';
 
-/** Of what is burned, and with what. */
-export interface BurnSource {
-  readonly deps: EngineDeps;
-  readonly token: TokenRecord;
-}
-
-/** Of what is burned, and for whom. */
-export type BurnContext = BurnSource & { readonly principal: Principal };
-
-/** An element that may be burned. */
-export interface ChunkElement {
-  readonly index: number;
-  readonly prepared: PreparedBurn;
-}
+/** An element that may be burned, and its position in the request. */
+export type ChunkElement = PreparedBurn & Pick<BurnRecord, 'index'>;
 
 /** A burn that may be under way: its intent is stored. */
 export type OpenBurn = Omit<BurnIntent, 'requestId' | 'tokenId' | 'keyId' | 'dateCreated'>;
@@ -45,6 +39,12 @@ export const openOf = (burns: readonly BurnRecord[]): readonly OpenBurn[] =>
       return { ...burn, transaction };
     });
 
+/** Intents of a chunk, and the elements that got none. */
+export interface Written {
+  readonly burns: readonly OpenBurn[];
+  readonly refusals: ReadonlyMap<number, Refusal>;
+}
+
 /** What intents are written on the strength of. */
 interface IntentBasis {
   readonly balance: BurnWalletBalance;
@@ -53,10 +53,10 @@ interface IntentBasis {
   readonly isSure: boolean;
 }
 
-interface Selected {
+interface Selected<Element> {
   /** On which they count. */
   readonly day: UtcDay;
-  readonly accepted: readonly ChunkElement[];
+  readonly accepted: readonly Element[];
   readonly refusals: ReadonlyMap<number, Refusal>;
   readonly sequences: readonly number[];
 }
@@ -66,66 +66,44 @@ interface Selected {
  * counts against the cap by itself.
  * @param count - of sequence numbers for them.
  */
-async function select(
-  { deps, token, principal }: BurnContext,
+async function select<Element extends ChunkElement>(
+  context: BurnContext,
   tx: StoreTransaction,
-  elements: readonly ChunkElement[],
+  elements: readonly Element[],
   { balance, count }: { readonly balance: BurnWalletBalance; readonly count: number },
-): Promise<Selected> {
-  const { day, used, sequences } = await tx.burns.reserve(token.id, utcDay(tx.nowMs), count);
-  const cap = dailyCap(principal.flywheel, 'burn');
-  const allowance = new BurnAllowance(token, balance, {
-    day,
-    cap,
-    used,
-    feeLamports: maxFeeLamports(deps.chain),
-  });
+): Promise<Selected<Element>> {
+  const reserved = await tx.burns.reserve(context.token.id, utcDay(tx.nowMs), count);
+  const allowance = new BurnAllowance(context, balance, reserved);
   const refusals = new Map<number, Refusal>();
-  const accepted: ChunkElement[] = [];
+  const accepted: Element[] = [];
   for (const element of elements) {
-    const refusal = allowance.take(element.prepared.amount);
+    const refusal = allowance.take(element.amount);
     if (refusal === undefined) accepted.push(element);
     else refusals.set(element.index, refusal);
   }
-  return { day, accepted, refusals, sequences };
+  return { day: reserved.day, accepted, refusals, sequences: reserved.sequences };
 }
 
-/** Elements that were signed for, by their index. */
-type SignedElements = ReadonlyMap<number, readonly [BurnTerms, SignedBurn]>;
+/** An element that is signed and not stored. */
+type SignedElement = ChunkElement & BurnTerms & SignedBurn;
 
 /** Elements that were signed before their intents can be written, and those that were refused. */
 interface SignedAhead {
-  readonly signed: SignedElements;
+  readonly signed: readonly SignedElement[];
   readonly refusals: ReadonlyMap<number, Refusal>;
 }
 
-/** What an element asks to be burned. */
-export const termsOf = ({ prepared }: ChunkElement): Omit<BurnTerms, 'sequence'> => ({
-  amount: prepared.amount,
-  proofType: prepared.type,
-  proofHash: prepared.proofHash,
-  persistOnchain: prepared.persistOnchain,
-});
-
-async function sign(
+function sign(
   { deps, token }: BurnSource,
-  accepted: readonly ChunkElement[],
-  sequences: readonly number[],
+  { accepted, sequences }: Selected<ChunkElement>,
   recent: SigningTerms,
-): Promise<SignedElements> {
-  const terms = accepted.map((element, position) => {
-    const sequence = sequences[position];
+): Promise<readonly SignedElement[]> {
+  const terms = accepted.map((element, at) => {
+    const sequence = sequences[at];
     invariant(sequence !== undefined, 'Every accepted burn has a number.');
-    return { sequence, ...termsOf(element) };
+    return { ...element, sequence };
   });
-  const signed = await signBurns(token, deps.keyring.get(token.burnWallet, 'burn wallet'), terms, recent);
-  return new Map(
-    accepted.map(({ index }, position) => {
-      const [own, by] = [terms[position], signed[position]];
-      invariant(own !== undefined && by !== undefined, 'Every accepted burn is signed.');
-      return [index, [own, by]];
-    }),
-  );
+  return signBurns(token, deps.keyring.get(token.burnWallet, 'burn wallet'), terms, recent);
 }
 
 /**
@@ -140,16 +118,13 @@ export async function signAhead(
   { balance, recent, isSure }: IntentBasis,
   onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
 ): Promise<SignedAhead | undefined> {
-  const { deps } = context;
-  const chosen = await deps.store.transaction(async (tx) => {
+  const chosen = await context.deps.store.transaction(async (tx) => {
     const found = await select(context, tx, elements, { balance, count: elements.length });
     if (!isSure && found.refusals.size > 0) return undefined;
     onRefused(found.refusals);
     return found;
   }, context.principal.key);
-  if (chosen === undefined) return undefined;
-  const { accepted, refusals, sequences } = chosen;
-  return { signed: await sign(context, accepted, sequences, recent), refusals };
+  return chosen && { signed: await sign(context, chosen, recent), refusals: chosen.refusals };
 }
 
 /**
@@ -164,48 +139,23 @@ export async function writeIntents(
   elements: readonly ChunkElement[],
   { balance, recent, isSure }: IntentBasis,
   ahead?: SignedAhead,
-): Promise<
-  { readonly burns: readonly OpenBurn[]; readonly refusals: ReadonlyMap<number, Refusal> } | undefined
-> {
-  const { principal } = context;
-  const open = ahead === undefined ? elements : elements.filter(({ index }) => ahead.signed.has(index));
-  const found = await select(context, tx, open, { balance, count: ahead === undefined ? open.length : 0 });
+): Promise<Written | undefined> {
+  const found = ahead
+    ? await select(context, tx, ahead.signed, { balance, count: 0 })
+    : await select(context, tx, elements, { balance, count: elements.length });
   const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
   if (!isSure && refusals.size > 0) return undefined;
-  const { accepted, day, sequences } = found;
-  if (accepted.length === 0) return { burns: [], refusals };
-  const signed = ahead?.signed ?? (await sign(context, accepted, sequences, recent));
+  const signed = ahead ? (found.accepted as readonly SignedElement[]) : await sign(context, found, recent);
+  const keyId = context.principal.key.id;
   const dateCreated = isoTime(tx.nowMs);
-  const intents = accepted.map(({ index }) => {
-    const own = signed.get(index);
-    invariant(own !== undefined, 'Every accepted burn is signed.');
-    const [{ sequence, amount, proofType, proofHash, persistOnchain }, by] = own;
-    // Field by field: to spread several objects into one takes ten times as long.
-    return {
-      sequence,
-      index,
-      keyId: principal.key.id,
-      proofType,
-      proofHash,
-      amount,
-      persistOnchain,
-      day,
-      signature: by.signature,
-      transaction: by.transaction,
-      lastValidBlockHeight: by.lastValidBlockHeight,
-      dateCreated,
-    };
-  });
+  const intents = signed.map((element) => ({ ...element, keyId, day: found.day, dateCreated }));
   await tx.burns.insertMany(request, intents);
   tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf)));
   return { burns: intents, refusals };
 }
 
 /** A burn with its outcome. */
-export interface SettledBurn {
-  readonly burn: OpenBurn;
-  readonly outcome: BurnOutcome;
-}
+export type SettledBurn = OpenBurn & BurnOutcome;
 
 /** A burn is a unit of one transaction. */
 interface BurnUnit extends Unit {
@@ -236,33 +186,24 @@ export async function settleBurns(
     renew: (expired) => signAgain(source, expired, lease),
   });
   tellSettled(source.deps, burnsOf(lease.id), settled);
-  return settled.map(({ unit: { burn }, end }) => ({ burn, outcome: outcomeOf(source, burn, end) }));
+  return settled.map(({ unit: { burn }, end }) => ({ ...burn, ...outcomeOf(source, burn, end) }));
 }
 
 function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
-  // 0 where no node tells the time of the block.
-  const dateSettled = isoTime(record?.blockTimeMs || deps.store.latestMs());
-  const feeLamports = record?.feeLamports ?? null;
-  const { sequence, signature } = burn;
+  const settled = {
+    sequence: burn.sequence,
+    // 0 where no node tells the time of the block.
+    dateSettled: isoTime(record?.blockTimeMs || deps.store.latestMs()),
+    feeLamports: record?.feeLamports ?? null,
+  };
   if (end.kind === 'landed')
-    return {
-      ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null, dateSettled, feeLamports },
-      watchedSlot: end.isFinal ? null : (record?.slot ?? null),
-    };
+    return { ...settled, status: end.isFinal ? 'FINAL' : 'CONFIRMED', errorCode: null, errorMessage: null };
   const errorMessage =
     end.rejection === null
-      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${signature}).`
+      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`
       : `The chain refused the burn: ${end.reason}; the burn wallet is ${token.burnWallet}.`;
-  return {
-    sequence,
-    status: 'FAILED',
-    errorCode: 'ERR_BURN_TOKENOMICS_FAILED',
-    errorMessage,
-    dateSettled,
-    feeLamports,
-    watchedSlot: null,
-  };
+  return { ...settled, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage };
 }
 
 async function signAgain(
@@ -273,8 +214,7 @@ async function signAgain(
   const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
   const burns = expired.map(({ burn }) => burn);
   const recent = await burnSigningTerms(deps.chain, token, burns);
-  const signed = await signBurns(token, wallet, burns, recent);
-  const renewed = burns.map((burn, position) => unitOf({ ...burn, ...signed[position] }));
+  const renewed = (await signBurns(token, wallet, burns, recent)).map(unitOf);
   await lease.write(async (tx) => {
     for (const [position, { burn }] of renewed.entries()) {
       const before = expired[position]?.burn.signature;
@@ -285,21 +225,36 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes and adds up the daily use. */
+/** Writes outcomes, and adds to the daily use what has landed for good. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
   settled: readonly SettledBurn[],
 ): Promise<void> {
   if (settled.length === 0) return;
-  const landed = new Map<UtcDay, bigint>();
-  for (const { burn, outcome } of settled) {
-    if (outcome.status === 'FAILED') continue;
-    const day = dayOfUse(burn.day, Date.parse(outcome.dateSettled));
-    landed.set(day, (landed.get(day) ?? 0n) + burn.amount);
+  const final = settled.filter(({ status }) => status === 'FINAL');
+  await tx.burns.settleMany(settled, useOf(tokenId, final));
+}
+
+/** No fork can take these back any more: those of them that are still confirmed add to the daily use. */
+export async function writeFinal(
+  tx: StoreTransaction,
+  tokenId: string,
+  confirmed: readonly Pick<BurnRecord, 'signature'>[],
+): Promise<void> {
+  const final = await tx.burns.finalize(confirmed.map(({ signature }) => signature));
+  for (const { amount, ...counter } of useOf(tokenId, final)) await tx.usage.addLanded(counter, amount);
+}
+
+/** What burns that have landed for good add to each day. */
+function useOf(
+  tokenId: string,
+  burns: readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[],
+): readonly DayUse[] {
+  const days = new Map<UtcDay, bigint>();
+  for (const burn of burns) {
+    const day = dayOfUse(burn.day, Date.parse(burn.dateSettled ?? ''));
+    days.set(day, (days.get(day) ?? 0n) + burn.amount);
   }
-  await tx.burns.settleMany(
-    settled.map(({ outcome }) => outcome),
-    Array.from(landed, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount })),
-  );
+  return Array.from(days, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount }));
 }

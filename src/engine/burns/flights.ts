@@ -12,18 +12,13 @@ export interface OnTheirWay {
   readonly amount: bigint;
 }
 
-interface Flight {
-  readonly burns: readonly { readonly amount: bigint }[];
-  /** Resolves when it has come to its end, whichever. */
-  readonly ended: Promise<void>;
-}
-
 export class Flights {
   /** Burns of one chunk at most. */
   readonly chunkBurns: number;
   /** How many chunks may be under way while the next one is written. */
   readonly #beside: number;
-  readonly #flights = new Set<Flight>();
+  /** The end of each chunk, whichever it is, and its burns. */
+  readonly #flights = new Map<Promise<void>, readonly Pick<OnTheirWay, 'amount'>[]>();
   #failure: { readonly cause: unknown } | undefined;
 
   /** Where the end of what is submitted is known at once, one chunk follows the other. */
@@ -36,17 +31,16 @@ export class Flights {
    * Begins to bring burns to their end, and waits until the next chunk may be written.
    * @throws what one of those under way has failed with, once all of them have ended.
    */
-  async begin(burns: Flight['burns'], bring: () => Promise<void>): Promise<void> {
+  async begin(burns: readonly Pick<OnTheirWay, 'amount'>[], bring: () => Promise<void>): Promise<void> {
     if (burns.length === 0) return;
-    const ended = bring()
+    const ended: Promise<void> = bring()
       .catch((cause: unknown) => {
         this.#failure ??= { cause };
       })
-      .then(() => void this.#flights.delete(flight));
-    const flight: Flight = { burns, ended };
-    this.#flights.add(flight);
+      .then(() => void this.#flights.delete(ended));
+    this.#flights.set(ended, burns);
     while (this.#flights.size > this.#beside && this.#failure === undefined)
-      await Promise.race([...this.#flights].map((one) => one.ended));
+      await Promise.race(this.#flights.keys());
     if (this.#failure !== undefined) await this.land();
   }
 
@@ -58,11 +52,11 @@ export class Flights {
 
   /** Waits for the end of all that is under way, whichever it is. */
   async end(): Promise<void> {
-    await Promise.all([...this.#flights].map(({ ended }) => ended));
+    await Promise.all(this.#flights.keys());
   }
 
   get onTheirWay(): OnTheirWay {
-    const burns = [...this.#flights].flatMap((flight) => flight.burns);
+    const burns = [...this.#flights.values()].flat();
     return { count: burns.length, amount: burns.reduce((sum, { amount }) => sum + amount, 0n) };
   }
 }

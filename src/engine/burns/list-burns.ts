@@ -2,12 +2,23 @@
 import { type BurnState, listBurnsQuerySchema } from '../../contract/schemas/burn.js';
 import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
-import type { BurnRecord, TokenRecord } from '../../store/records.js';
+import type { BurnRecord, BurnStatus, TokenRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { requireToken } from '../authenticate.js';
 import { operation } from '../operation.js';
 import { askedKey, badCursor, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
+
+/** What a state is called outside. */
+const SHOWN = {
+  PENDING: 'PENDING',
+  CONFIRMED: 'SUCCESS',
+  FINAL: 'SUCCESS',
+  FAILED: 'FAILED',
+} as const satisfies Readonly<Record<BurnStatus, BurnState['status']>>;
+
+const shownAs = (status: BurnState['status']): readonly BurnStatus[] =>
+  (Object.keys(SHOWN) as BurnStatus[]).filter((one) => SHOWN[one] === status);
 
 export const listBurns = operation('listBurns', {
   parse: (input, { principal }) => ({
@@ -23,9 +34,11 @@ export const listBurns = operation('listBurns', {
       type,
       proofHash,
       idempotencyKey,
-      ...rest
+      status,
+      txHash,
     } = query;
     const permitted = principal.key.proofTypes;
+    const statuses = status && shownAs(status);
     const types = type === undefined ? permitted : [type].filter((one) => permitted?.includes(one) ?? true);
     const { items, last } = await deps.store.read(async ({ burns }) => {
       const before =
@@ -34,7 +47,8 @@ export const listBurns = operation('listBurns', {
       const page = await burns.list({
         tokenId: token.id,
         limit,
-        ...rest,
+        txHash,
+        statuses,
         proofHashes: proofHash?.split(','),
         idempotencyKey: askedKey(idempotencyKey),
         ...(types === null ? {} : { types }),
@@ -66,9 +80,9 @@ function burnState(
     type: proofType,
     amount: formatTokenAmount(amount, decimals),
     persistOnchain,
-    status,
+    status: SHOWN[status],
     dateCreated,
-    ...(status === 'SUCCESS' && dateSettled !== null ? { dateBurned: dateSettled } : {}),
+    ...(SHOWN[status] === 'SUCCESS' && dateSettled !== null ? { dateBurned: dateSettled } : {}),
     ...(feeLamports === null ? {} : { feeLamports: feeLamports.toString() }),
     ...(errorCode === null ? {} : { error: { type: errorCode, message: errorMessage ?? '' } }),
   };

@@ -7,15 +7,15 @@ import type { BurnRecord } from '../../store/records.js';
 import { burnError } from './prepare-burns.js';
 
 /** What of a burn's record tells its outcome. */
-export type Settled = Pick<BurnRecord, 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'>;
+export type Ended = Pick<
+  BurnRecord,
+  'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
+>;
 
 /** The outcome of the element at `index`. @param input - what was asked for. */
-export function outcomeOf(
-  { index, proofHash, signature }: Pick<BurnRecord, 'index' | 'proofHash' | 'signature'>,
-  { status, errorCode, errorMessage, dateSettled }: Settled,
-  input: BurnShape,
-): ElementOutcome {
-  if (status === 'SUCCESS') {
+export function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
+  const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
+  if (status !== 'FAILED') {
     const date = dateSettled ?? '';
     return {
       index,
@@ -71,17 +71,13 @@ export function storedResult(outcomes: readonly ElementOutcome[]): string {
 
 /** The answer that was stored for a request. @param inputs - of the repeat, which are those of the request. */
 export function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
-  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & {
-    // Stores of an earlier version hold errors as they were answered.
-    readonly errors: readonly (StoredError | BurnError)[];
-  };
+  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
   return {
     success,
-    errors: errors.map((error) => {
-      if (!('index' in error)) return error;
-      const input = inputs[error.index];
+    errors: errors.map(({ index, ...error }) => {
+      const input = inputs[index];
       invariant(input !== undefined, 'A repeat has the elements of its request.');
-      return { message: error.message, type: error.type, proof: input.proof, proofType: input.type };
+      return { ...error, proof: input.proof, proofType: input.type };
     }),
   };
 }

@@ -2,7 +2,7 @@
 import type { BurnError, BurnShape } from '../../contract/schemas/burn.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { TokenRecord } from '../../store/records.js';
+import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
@@ -13,13 +13,8 @@ import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';
 import { createPause } from '../pause.js';
 
-export interface PreparedBurn {
-  readonly type: string;
-  readonly persistOnchain: boolean;
-  /** Base units. */
-  readonly amount: bigint;
-  readonly proofHash: Sha256;
-}
+/** What an element asks to be burned. */
+export type PreparedBurn = Pick<BurnRecord, 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
 /** Why one element cannot be burned. */
 export interface Refusal {
@@ -61,7 +56,7 @@ async function prepareBurn(
   try {
     checkProofType(principal, type);
     const proofHash = await hashProof(request.proof, limits, pause);
-    return { type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
+    return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
   } catch (error) {
     if (isFlywheelError(error)) return { code: error.code, message: error.message };
     throw error;

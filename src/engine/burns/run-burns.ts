@@ -9,15 +9,14 @@ import type { EngineDeps } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
 import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
 import { atLeast, readBurnWallet } from './allowance.js';
-import { burnSigningTerms } from './burn-transaction.js';
+import { type BurnContext, burnSigningTerms } from './burn-transaction.js';
 import {
-  type BurnContext,
   type ChunkElement,
   type OpenBurn,
   openOf,
   settleBurns,
   signAhead,
-  termsOf,
+  type Written,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
@@ -72,12 +71,6 @@ const RECORD_FAILED: Refusal = {
   message: 'The record of the burn could not be written; it was not burned.',
 };
 
-/** Intents of a chunk, and the elements that got none. */
-interface Written {
-  readonly burns: readonly OpenBurn[];
-  readonly refusals: ReadonlyMap<number, Refusal>;
-}
-
 /** What one run has done so far. */
 class Progress {
   readonly #run: BurnRun;
@@ -103,14 +96,14 @@ class Progress {
   async runChunk(context: BurnContext, from: number, to: number): Promise<void> {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
-    for (const burn of found) if (burn.status !== 'PENDING') this.#tally.record(burn, burn);
+    for (const burn of found) if (burn.status !== 'PENDING') this.#tally.record(burn);
     await this.#bring(context, openOf(found), false);
     const known = new Set(found.map(({ index }) => index));
     const missing: ChunkElement[] = [];
     for (let index = from; index < to; index += 1) {
       const prepared = this.#run.elements[index];
       if (prepared !== undefined && !isRefusal(prepared) && !known.has(index))
-        missing.push({ index, prepared });
+        missing.push({ index, ...prepared });
     }
     const { burns, refusals } = await this.#write(context, missing);
     for (const [index, refusal] of refusals) this.#tally.refuse(index, refusal);
@@ -164,7 +157,7 @@ class Progress {
     const { onTheirWay } = this.#flights;
     const [held, recent] = await Promise.all([
       readBurnWallet(deps.chain, token),
-      burnSigningTerms(deps.chain, token, elements.map(termsOf)),
+      burnSigningTerms(deps.chain, token, elements),
     ]);
     const balance = atLeast(held, onTheirWay, deps);
     const isSure = onTheirWay.count === 0;

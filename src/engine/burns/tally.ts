@@ -2,8 +2,8 @@
 import type { Call, ElementOutcome } from '../../contract/call.js';
 import type { BurnShape } from '../../contract/schemas/burn.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { OpenBurn, SettledBurn } from './chunk.js';
-import { outcomeOf, type Settled } from './outcomes.js';
+import type { SettledBurn } from './chunk.js';
+import { type Ended, outcomeOf } from './outcomes.js';
 import { burnError, type Refusal } from './prepare-burns.js';
 
 export class Tally {
@@ -30,13 +30,13 @@ export class Tally {
   }
 
   settle(settled: readonly SettledBurn[]): void {
-    for (const { burn, outcome } of settled) this.record(burn, outcome);
+    for (const burn of settled) this.record(burn);
     this.#unwritten = [...this.#unwritten, ...settled];
   }
 
-  record(burn: Pick<OpenBurn, 'index' | 'proofHash' | 'signature'>, outcome: Settled): void {
+  record(burn: Ended): void {
     const input = this.#inputs[burn.index];
-    if (input !== undefined) this.#outcomes.set(burn.index, outcomeOf(burn, outcome, input));
+    if (input !== undefined) this.#outcomes.set(burn.index, outcomeOf(burn, input));
   }
 
   refuse(index: number, refusal: Refusal): void {
@@ -56,7 +56,7 @@ export class Tally {
 
   /** Says in their order which outcomes are known, once those of burns are stored. */
   announce(): void {
-    const unwritten = new Set(this.#unwritten.map(({ burn }) => burn.index));
+    const unwritten = new Set(this.#unwritten.map(({ index }) => index));
     for (;;) {
       const outcome = this.#outcomes.get(this.#announced);
       if (outcome === undefined || unwritten.has(this.#announced)) return;

@@ -90,7 +90,7 @@ export class GapWatch {
    * {@link requireExpired}.
    */
   async require(tokenId: string): Promise<void> {
-    if (this.#deps.chain.newestOf === undefined) return;
+    if (this.#deps.chain.pollMs === null) return;
     this.#forgetOthers();
     if (this.#looked.get(tokenId) === 'whole') return;
     const left = this.#looked.has(tokenId) ? 0 : await this.lookNow(tokenId, MAX_READ);
@@ -104,14 +104,14 @@ export class GapWatch {
    * @throws `ERR_UNAVAILABLE` when the database was restarted or replaced in between.
    */
   requireIn({ copy }: Pick<StoreTransaction, 'copy'>, tokenId: string): void {
-    if (this.#deps.chain.newestOf === undefined) return;
+    if (this.#deps.chain.pollMs === null) return;
     if (copy === this.#copy && this.#looked.get(tokenId) === 'whole') return;
     throw replacedJustNow();
   }
 
   /** The project that a request or a batch is of. */
   async requireOf(of: { readonly request: string } | { readonly batch: string }): Promise<void> {
-    if (this.#deps.chain.newestOf === undefined) return;
+    if (this.#deps.chain.pollMs === null) return;
     const found = await this.#deps.store.read(async (tx) =>
       'request' in of ? await tx.requests.get(of.request) : await tx.batches.head(of.batch),
     );
@@ -126,7 +126,7 @@ export class GapWatch {
    */
   async again(): Promise<readonly GapRecord[]> {
     const { store, chain } = this.#deps;
-    if (chain.newestOf === undefined) return [];
+    if (chain.pollMs === null) return [];
     const { revision } = await store.progress();
     this.#forgetOthers();
     if (revision < this.#revision) this.#looked.clear();
@@ -186,7 +186,7 @@ export class GapWatch {
    * @throws as {@link requireExpired}
    */
   async lookNow(tokenId: string, most?: number): Promise<number> {
-    if (this.#deps.chain.newestOf === undefined) return 0;
+    if (this.#deps.chain.pollMs === null) return 0;
     await this.#requireExpired();
     return this.#lookOnce(tokenId, most);
   }

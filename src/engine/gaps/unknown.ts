@@ -1,5 +1,5 @@
 /** What the chain lists of a project and its store has no record of; looks, and writes nothing down. */
-import type { NamedTransaction } from '../../chain/chain.js';
+import type { PastTransaction } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
@@ -27,7 +27,7 @@ interface Project {
 interface News {
   readonly account: Address;
   /** Newest first; the store knows none of them. */
-  readonly unknown: readonly NamedTransaction[];
+  readonly unknown: readonly PastTransaction[];
   readonly newest: string | undefined;
   /** Nothing of the account was ever known. */
   readonly isFirstLook: boolean;
@@ -73,7 +73,7 @@ async function pageOf(
   account: Address,
   terms: { limit: number; before?: string },
 ) {
-  const listed = (await chain.newestOf?.(account, terms)) ?? [];
+  const listed = await chain.history(account, terms);
   const signatures = listed.map(({ signature }) => signature);
   const [known, mark] = await store.read(async (tx) => [
     await tx.signatures.known(signatures),
@@ -87,7 +87,7 @@ async function pageOf(
 }
 
 /** By the time of the earlier, was nothing signed yet of all that could land beside the later one? */
-const isFarBefore = (earlier: NamedTransaction | undefined, { slot }: NamedTransaction): boolean =>
+const isFarBefore = (earlier: PastTransaction | undefined, { slot }: PastTransaction): boolean =>
   earlier !== undefined && earlier.slot < slot - LIFETIME_SLOTS;
 
 /**
@@ -95,9 +95,9 @@ const isFarBefore = (earlier: NamedTransaction | undefined, { slot }: NamedTrans
  * made, and have landed after much of what is missing.
  */
 async function newsOf(deps: GapDeps, account: Address): Promise<News> {
-  const unknown: NamedTransaction[] = [];
+  const unknown: PastTransaction[] = [];
   let newest: string | undefined;
-  let known: NamedTransaction | undefined;
+  let known: PastTransaction | undefined;
   let before: string | undefined;
   for (let number = 1; number <= MAX_PAGES; number += 1) {
     const limit = number === 1 ? FIRST_PAGE : PAGE;
@@ -120,9 +120,9 @@ const tooMany = (account: Address): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', `Too many transactions name the account ${account} to look at all.`);
 
 /** What an account was used for before it was registered is not of this store, and what failed took nothing. */
-function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonly NamedTransaction[] {
+function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonly PastTransaction[] {
   const registeredMs = Date.parse(project.token.dateCreated);
-  const isEarlier = ({ blockTimeMs }: NamedTransaction): boolean =>
+  const isEarlier = ({ blockTimeMs }: PastTransaction): boolean =>
     isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
   return unknown.filter((one) => !one.failed && !isEarlier(one));
 }
@@ -135,8 +135,8 @@ async function maybeOurs(
   { chain }: GapDeps,
   project: Project,
   news: readonly News[],
-): Promise<readonly NamedTransaction[]> {
-  const all = new Map<string, NamedTransaction>();
+): Promise<readonly PastTransaction[]> {
+  const all = new Map<string, PastTransaction>();
   for (const one of news.flatMap((each) => candidatesOf(project, each))) all.set(one.signature, one);
   const oldestFirst = [...all.values()].reverse().toSorted((a, b) => a.slot - b.slot);
   const [oldest] = oldestFirst;
@@ -162,10 +162,10 @@ async function listedSince(
   newestSlot: number,
 ): Promise<{ readonly signatures: ReadonlySet<string>; readonly fromSlot: number }> {
   const signatures = new Set<string>();
-  let before: NamedTransaction | undefined;
+  let before: PastTransaction | undefined;
   for (let number = 1; number <= MAX_PAGES; number += 1) {
     const page = { limit: PAGE, sinceSlot: newestSlot, ...(before && { before: before.signature }) };
-    const listed = (await chain.newestOf?.(account, page)) ?? [];
+    const listed = await chain.history(account, page);
     for (const { signature } of listed) signatures.add(signature);
     before = listed.at(-1) ?? before;
     if (before !== undefined && before.slot < oldestSlot) return { signatures, fromSlot: before.slot };
@@ -186,7 +186,7 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>): UnknownOf['m
 async function lostOf(
   { chain }: GapDeps,
   project: Project,
-  read: readonly NamedTransaction[],
+  read: readonly PastTransaction[],
 ): Promise<readonly LostTransaction[]> {
   const lost: LostTransaction[] = [];
   for (let from = 0; from < read.length; from += READ_AT_ONCE) {

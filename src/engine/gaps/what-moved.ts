@@ -48,22 +48,21 @@ function burnedBy({ staticKeys, instructions }: WireMessage, { token }: OwnAccou
  * @throws `ERR_UNAVAILABLE` when no node has it any more.
  */
 export async function whatMoved(
-  chain: Pick<Chain, 'getTransaction' | 'lookUp'>,
+  chain: Pick<Chain, 'lookUp'>,
   accounts: OwnAccounts,
   signature: string,
 ): Promise<LostTransaction | undefined> {
-  const wire = await chain.getTransaction(signature);
-  if (wire === null)
+  const [record] = await chain.lookUp([signature]);
+  if (record == null || record.wire === null)
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
       `The chain lists the transaction ${signature}, and has it not.`,
     );
-  const { message } = decodeTransaction(wire);
-  const signers = message.staticKeys.slice(0, message.requiredSignatures);
+  const { message } = decodeTransaction(record.wire);
+  const signers = message.staticKeys.slice(0, message.signers);
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
-  const [record] = await chain.lookUp([signature]);
-  if (record == null || record.error !== null) return undefined;
+  if (record.error !== null) return undefined;
   const told = { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null };
   // Where the chain does not keep what moved, whatever our keys have signed is taken for a loss.
   if (record.tokenChanges === undefined)

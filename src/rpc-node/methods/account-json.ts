@@ -1,14 +1,14 @@
 /** An account as a node shows it. */
 import type { AccountState } from '../../chain/account.js';
+import type { AccountSource } from '../../chain/local/vm/vm.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import type { AccountSource } from '../node-ledger.js';
-import { type Options, readCount } from '../params.js';
+import { type Options, readCount } from '../call.js';
 import { invalidParams } from '../rpc-error.js';
 
 /** How data is written, and which part of it. */
-export interface DataTerms {
+interface DataTerms {
   readonly encoding: 'base58' | 'base64' | 'jsonParsed' | 'binary';
   readonly slice: { readonly offset: number; readonly length: number } | null;
 }
@@ -35,12 +35,17 @@ export function dataTerms(
   };
 }
 
+/** @throws RpcError */
 function dataJson(data: ReadonlyBytes, { encoding, slice }: DataTerms): unknown {
   const part = slice === null ? data : partOf(data, slice.offset, slice.offset + slice.length);
   if (encoding === 'base64' || encoding === 'jsonParsed')
     return [readBuffer(part).toString('base64'), 'base64'];
-  const isTooLong = part.length > MAX_BASE58_BYTES;
-  const text = isTooLong ? 'error: data too large for bs58 encoding' : base58Encode(part);
+  // Base58 of more would take too long.
+  if (part.length > MAX_BASE58_BYTES)
+    throw invalidParams(
+      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
+    );
+  const text = base58Encode(part);
   return encoding === 'binary' ? text : [text, 'base58'];
 }
 
@@ -84,17 +89,10 @@ function parsed(state: AccountState, source: AccountSource): unknown {
   return { program, parsed: { type: 'account', info }, space };
 }
 
-/** Refuses what base58 would take too long for. @throws RpcError */
-export function requireShort({ data }: AccountState, { encoding, slice }: DataTerms): void {
-  if (encoding === 'base64' || encoding === 'jsonParsed') return;
-  const length = Math.min(data.length, slice?.length ?? data.length);
-  if (length > MAX_BASE58_BYTES)
-    throw invalidParams(
-      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
-    );
-}
-
-/** @param source - where the mint of a token account is. */
+/**
+ * @param source - where the mint of a token account is.
+ * @throws RpcError for data that base58 would take too long for.
+ */
 export function accountJson(state: AccountState, terms: DataTerms, source: AccountSource): object {
   const { lamports, owner, executable, rentEpoch } = state;
   const words = terms.encoding === 'jsonParsed' ? parsed(state, source) : undefined;

@@ -4,18 +4,24 @@ import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { type Call, inContext, type Methods, type View } from '../call.js';
-import type { AccountSource } from '../node-ledger.js';
-import { type Options, readAddress, readBytes, readCount } from '../params.js';
+import {
+  type Call,
+  inContext,
+  type Methods,
+  type Options,
+  readAddress,
+  readBytes,
+  readCount,
+  type View,
+} from '../call.js';
 import { invalidParams } from '../rpc-error.js';
-import { accountJson, amountJson, type DataTerms, dataTerms, requireShort } from './account-json.js';
+import { accountJson, amountJson, dataTerms } from './account-json.js';
 
 /** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS = 100;
 /** Filters at once (agave, `MAX_GET_PROGRAM_ACCOUNT_FILTERS`). */
 const MAX_FILTERS = 4;
 const MAX_MEMCMP_BYTES = 128;
-const TOKEN_ACCOUNT_STATE = 'tokenAccountState';
 
 /** Does an account pass? */
 type Filter = (state: AccountState) => boolean;
@@ -31,15 +37,12 @@ function memcmpFilter(value: JsonValue | undefined): Filter {
 }
 
 function filterOf(value: JsonValue): Filter {
-  if (value === TOKEN_ACCOUNT_STATE) return (state) => decodeTokenAccount(state) !== undefined;
-  const { dataSize, memcmp } = (typeof value === 'object' ? value : {}) as Options;
+  const { dataSize, memcmp } = (typeof value === 'object' ? (value ?? {}) : {}) as Options;
   if (dataSize !== undefined) {
     const size = readCount(dataSize, 'a size');
     return ({ data }) => data.length === size;
   }
   if (memcmp !== undefined) return memcmpFilter(memcmp);
-  if (value !== null && typeof value === 'object' && TOKEN_ACCOUNT_STATE in value)
-    return (state) => decodeTokenAccount(state) !== undefined;
   throw invalidParams('Invalid params: unknown filter.');
 }
 
@@ -55,7 +58,7 @@ function filtersOf({ filters }: Options): readonly Filter[] {
 function clockAccount(view: View, state: AccountState): AccountState {
   const data = Buffer.alloc(40);
   data.writeBigUInt64LE(BigInt(view.slot), 0);
-  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.ledger.timeMs(view.slot) / 1_000)), 32);
+  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.timeMs(view.slot) / 1_000)), 32);
   return { ...state, data };
 }
 
@@ -64,37 +67,32 @@ function accountOf(view: View, address: Address): AccountState | null {
   return state !== null && address === CLOCK_SYSVAR ? clockAccount(view, state) : state;
 }
 
-function shown(state: AccountState, terms: DataTerms, view: View): object {
-  requireShort(state, terms);
-  return accountJson(state, terms, view);
-}
-
 function* programAccounts(view: View, program: Address): Generator<readonly [Address, AccountState]> {
   for (const [address, state] of view.cluster.accounts(view.slot))
     if (state.owner === program) yield [address, state];
 }
 
 function getProgramAccounts(call: Call): unknown {
-  const program = call.params.address(0);
-  const options = call.params.options(1);
+  const program = call.address(0);
+  const options = call.options(1);
   const terms = dataTerms(options);
   const filters = filtersOf(options);
   const view = call.view(options);
   const found = [...programAccounts(view, program)]
     .filter(([, state]) => filters.every((passes) => passes(state)))
-    .map(([pubkey, state]) => ({ pubkey, account: shown(state, terms, view) }));
+    .map(([pubkey, state]) => ({ pubkey, account: accountJson(state, terms, view) }));
   return options['withContext'] === true ? inContext(view, found) : found;
 }
 
-function mintOf(source: AccountSource, address: Address) {
-  const mint = decodeMint(source.get(address));
+function mintOf(view: View, address: Address) {
+  const mint = decodeMint(view.get(address));
   if (mint === undefined) throw invalidParams('Invalid param: not a Token mint');
   return mint;
 }
 
 function getTokenAccountBalance(call: Call): unknown {
-  const view = call.view(call.params.options(1));
-  const state = view.get(call.params.address(0));
+  const view = call.view(call.options(1));
+  const state = view.get(call.address(0));
   if (state === null) throw invalidParams('Invalid param: could not find account');
   const account = decodeTokenAccount(state);
   if (account === undefined) throw invalidParams('Invalid param: not a Token account');
@@ -103,9 +101,9 @@ function getTokenAccountBalance(call: Call): unknown {
 
 /** Of an owner, with a mint or of a token program. */
 function getTokenAccountsByOwner(call: Call): unknown {
-  const owner = call.params.address(0);
-  const { mint, programId } = call.params.options(1);
-  const options = call.params.options(2);
+  const owner = call.address(0);
+  const { mint, programId } = call.options(1);
+  const options = call.options(2);
   const terms = dataTerms(options);
   const view = call.view(options);
   const ofMint = mint === undefined ? null : readAddress(mint);
@@ -113,7 +111,7 @@ function getTokenAccountsByOwner(call: Call): unknown {
   const found = [...programAccounts(view, program)].flatMap(([pubkey, state]) => {
     const account = decodeTokenAccount(state);
     const fits = account?.owner === owner && (ofMint === null || account.mint === ofMint);
-    return fits ? [{ pubkey, account: shown(state, terms, view) }] : [];
+    return fits ? [{ pubkey, account: accountJson(state, terms, view) }] : [];
   });
   return inContext(view, found);
 }
@@ -121,31 +119,31 @@ function getTokenAccountsByOwner(call: Call): unknown {
 /** What the methods of accounts answer. */
 export const ACCOUNT_METHODS: Methods = {
   getAccountInfo(call) {
-    const options = call.params.options(1);
+    const options = call.options(1);
     const view = call.view(options);
-    const state = accountOf(view, call.params.address(0));
-    return inContext(view, state && shown(state, dataTerms(options), view));
+    const state = accountOf(view, call.address(0));
+    return inContext(view, state && accountJson(state, dataTerms(options), view));
   },
   getMultipleAccounts(call) {
-    const options = call.params.options(1);
+    const options = call.options(1);
     const terms = dataTerms(options, 'base64');
     const view = call.view(options);
-    const states = call.params.addresses(0, MAX_ACCOUNTS).map((address) => accountOf(view, address));
+    const states = call.texts(0, MAX_ACCOUNTS).map((text) => accountOf(view, readAddress(text)));
     return inContext(
       view,
-      states.map((state) => state && shown(state, terms, view)),
+      states.map((state) => state && accountJson(state, terms, view)),
     );
   },
   getBalance(call) {
-    const view = call.view(call.params.options(1));
-    return inContext(view, view.get(call.params.address(0))?.lamports ?? 0n);
+    const view = call.view(call.options(1));
+    return inContext(view, view.get(call.address(0))?.lamports ?? 0n);
   },
   getProgramAccounts,
   getTokenAccountBalance,
   getTokenAccountsByOwner,
   getTokenSupply(call) {
-    const view = call.view(call.params.options(1));
-    const { supply, decimals } = mintOf(view, call.params.address(0));
+    const view = call.view(call.options(1));
+    const { supply, decimals } = mintOf(view, call.address(0));
     return inContext(view, amountJson(supply, decimals));
   },
 };

@@ -9,59 +9,60 @@ const MS_PER_SECOND = 1_000;
 const MAX_ACCOUNT_BYTES = 10 * 1_024 * 1_024;
 const FEATURE_SET = 3_294_202_862;
 
-/** A slot whose block is there. @throws RpcError */
-function blockOf({ params, cluster }: Call): number {
-  const slot = params.count(0, 'a slot');
+/** A slot whose block is there, and the time of that in seconds. @throws RpcError */
+function blockOf(call: Call): { readonly slot: number; readonly time: number } {
+  const { cluster } = call;
+  const slot = call.count(0, 'a slot');
   if (slot < cluster.firstSlot) throw blockCleanedUp(slot, cluster.firstSlot);
   if (slot > cluster.slotOf('confirmed')) throw blockNotAvailable(slot);
-  return slot;
+  return { slot, time: Math.floor(cluster.timeMs(slot) / MS_PER_SECOND) };
 }
 
 /** What the methods of the chain answer. */
 export const CHAIN_METHODS: Methods = {
-  getBlockHeight: (call) => call.view(call.params.options(0)).height,
+  getBlockHeight: (call) => call.view(call.options(0)).height,
   /** The head of a block: its transactions are only told one by one. */
   getBlock(call) {
-    if (call.params.options(1)['transactionDetails'] !== 'none')
+    if (call.options(1)['transactionDetails'] !== 'none')
       throw invalidParams('Invalid params: of blocks, this node tells only `"transactionDetails": "none"`.');
     const { cluster } = call;
-    const slot = blockOf(call);
+    const { slot, time } = blockOf(call);
     return {
-      blockHeight: cluster.ledger.heightOf(slot),
-      blockTime: Math.floor(cluster.ledger.timeMs(slot) / MS_PER_SECOND),
+      blockHeight: cluster.heightOf(slot),
+      blockTime: time,
       blockhash: cluster.blockhashOf(slot),
       parentSlot: slot - 1,
       previousBlockhash: cluster.blockhashOf(slot - 1),
     };
   },
-  getBlockTime: (call) => Math.floor(call.cluster.ledger.timeMs(blockOf(call)) / MS_PER_SECOND),
+  getBlockTime: (call) => blockOf(call).time,
   getEpochInfo(call) {
-    const { slot, height } = call.view(call.params.options(0));
+    const { slot, height } = call.view(call.options(0));
     return {
       absoluteSlot: slot,
       blockHeight: height,
       epoch: Math.floor(slot / SLOTS_PER_EPOCH),
       slotIndex: slot % SLOTS_PER_EPOCH,
       slotsInEpoch: SLOTS_PER_EPOCH,
-      transactionCount: call.cluster.ledger.transactionCount(),
+      transactionCount: call.cluster.transactionCount(),
     };
   },
   getFirstAvailableBlock: ({ cluster }) => cluster.firstSlot,
-  getGenesisHash: ({ cluster }) => cluster.ledger.genesisHash,
+  getGenesisHash: ({ cluster }) => cluster.genesis,
   getHealth: () => 'ok',
   getLatestBlockhash(call) {
-    const view = call.view(call.params.options(0));
-    return inContext(view, { blockhash: view.blockhash, lastValidBlockHeight: view.lastValidHeight });
+    const view = call.view(call.options(0));
+    return inContext(view, view.latestBlockhash);
   },
   getMinimumBalanceForRentExemption(call) {
-    const size = call.params.count(0, 'a size');
+    const size = call.count(0, 'a size');
     if (size > MAX_ACCOUNT_BYTES) throw invalidParams('Invalid params: no account is that large.');
     return rentExemptLamports(size);
   },
-  getSlot: (call) => call.view(call.params.options(0)).slot,
+  getSlot: (call) => call.view(call.options(0)).slot,
   getVersion: () => ({ 'solana-core': API_VERSION, 'feature-set': FEATURE_SET }),
   isBlockhashValid(call) {
-    const view = call.view(call.params.options(1));
-    return inContext(view, view.isGoodBlockhash(call.params.text(0, 'a blockhash')));
+    const view = call.view(call.options(1));
+    return inContext(view, view.isGoodBlockhash(call.text(0, 'a blockhash')));
   },
 };

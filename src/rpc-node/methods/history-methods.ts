@@ -3,11 +3,10 @@ import { memosOf } from '../../chain/memo.js';
 import { decodeTransaction, SIGNATURE_BYTES } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import { type Call, inContext, type Methods, type View } from '../call.js';
+import { type Call, inContext, levelOf, type Methods, type Options, readCount, type View } from '../call.js';
 import type { Landed } from '../cluster.js';
-import { commitmentOf, type Options, readCount } from '../params.js';
 import { errorJson, invalidParams } from '../rpc-error.js';
-import { type TransactionTerms, transactionJson } from './transaction-json.js';
+import { transactionJson } from './transaction-json.js';
 
 /** Signatures at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_STATUSES = 256;
@@ -16,7 +15,6 @@ const MAX_SIGNATURES = 1_000;
 /** Slots for which a node remembers signatures without looking through its history. */
 const RECENT_SLOTS = 300;
 const MS_PER_SECOND = 1_000;
-const ENCODINGS = ['json', 'base64'] as const;
 /** Base58 characters of 64 bytes at most. */
 const MAX_SIGNATURE_LENGTH = 88;
 
@@ -30,7 +28,7 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
   if (!history && landed.slot <= view.slot - RECENT_SLOTS) return null;
-  const confirmationStatus = view.commitmentOf(landed.slot);
+  const confirmationStatus = view.levelOf(landed.slot);
   const err = errorJson(landed.error);
   return {
     slot: landed.slot,
@@ -42,8 +40,8 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
 }
 
 function getSignatureStatuses(call: Call): unknown {
-  const signatures = call.params.texts(0, MAX_STATUSES).map(requireSignature);
-  const { searchTransactionHistory } = call.params.options(1);
+  const signatures = call.texts(0, MAX_STATUSES).map(requireSignature);
+  const { searchTransactionHistory } = call.options(1);
   const view = call.viewAt('processed');
   const history = searchTransactionHistory === true;
   return inContext(
@@ -54,45 +52,30 @@ function getSignatureStatuses(call: Call): unknown {
 
 /** A block that is only processed is not part of history. @throws RpcError */
 function historyView(call: Call, options: Options): View {
-  if (commitmentOf(options) === 'processed')
+  if (levelOf(options) === 'processed')
     throw invalidParams('Method does not support commitment below `confirmed`');
   return call.view(options);
 }
 
-function termsOf({ encoding, maxSupportedTransactionVersion }: Options): TransactionTerms {
-  const known = ENCODINGS.find((name) => name === (encoding ?? 'json'));
-  if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
-  const max = maxSupportedTransactionVersion;
-  return {
-    encoding: known,
-    maxVersion: max === undefined || max === null ? null : readCount(max, 'a version'),
-  };
-}
-
 function getTransaction(call: Call): unknown {
-  const signature = requireSignature(call.params.text(0, 'a signature'));
-  const raw = call.params.raw(1);
-  const options: Options = typeof raw === 'string' ? { encoding: raw } : call.params.options(1);
+  const signature = requireSignature(call.text(0, 'a signature'));
+  const raw = call.raw(1);
+  const options: Options = typeof raw === 'string' ? { encoding: raw } : call.options(1);
   const view = historyView(call, options);
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
-  const named = (wire: Uint8Array) => view.cluster.ledger.named(wire, view);
-  return transactionJson(landed, termsOf(options), named, view);
+  return transactionJson(landed, options, view);
 }
 
-/** Transactions that name an address, newest first, until `take` says `false`. */
-function eachNaming(
-  view: View,
-  { address, before }: { readonly address: Address; readonly before: number | null },
-  take: (landed: Landed) => boolean,
-): void {
+/** Transactions that name an address, newest first. */
+function* naming(view: View, address: Address, before: number | null): Generator<Landed> {
   const { cluster } = view;
-  const names = (wire: Uint8Array): boolean =>
-    cluster.ledger.named(wire, view).some((named) => named.address === address);
-  cluster.search(address, before, (landed) => {
-    if (landed.slot < cluster.firstSlot) return false;
-    return landed.slot > view.slot || !names(landed.wire) || take(landed);
-  });
+  for (const landed of cluster.past(address, before)) {
+    if (landed.slot < cluster.firstSlot) return;
+    const isNamed = (): boolean =>
+      cluster.named(landed.wire, view).some((named) => named.address === address);
+    if (landed.slot <= view.slot && isNamed()) yield landed;
+  }
 }
 
 function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Landed): object {
@@ -102,13 +85,13 @@ function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Lan
     err: errorJson(error),
     memo: memosOf(decodeTransaction(wire).message),
     blockTime: Math.floor(blockTimeMs / MS_PER_SECOND),
-    confirmationStatus: view.commitmentOf(slot),
+    confirmationStatus: view.levelOf(slot),
   };
 }
 
 function getSignaturesForAddress(call: Call): unknown {
-  const address = call.params.address(0);
-  const options = call.params.options(1);
+  const address = call.address(0);
+  const options = call.options(1);
   const { before, until } = options;
   const limit = readCount(options['limit'] ?? MAX_SIGNATURES, 'a limit');
   if (limit === 0 || limit > MAX_SIGNATURES) throw invalidParams(`Invalid limit; max ${MAX_SIGNATURES}`);
@@ -116,11 +99,11 @@ function getSignaturesForAddress(call: Call): unknown {
   const newest = typeof before === 'string' ? view.find(requireSignature(before)) : undefined;
   if (newest === null) return [];
   const found: object[] = [];
-  eachNaming(view, { address, before: newest?.place ?? null }, (landed) => {
-    if (landed.signature === until) return false;
+  for (const landed of naming(view, address, newest?.place ?? null)) {
+    if (landed.signature === until) break;
     found.push(pastJson(view, landed));
-    return found.length < limit;
-  });
+    if (found.length === limit) break;
+  }
   return found;
 }
 

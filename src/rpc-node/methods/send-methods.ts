@@ -1,6 +1,6 @@
 /** Methods that try transactions out, price them and take them in. */
 import { feeOf } from '../../chain/compute-budget.js';
-import { verifySignature } from '../../chain/transaction/signer.js';
+import { isSigned } from '../../chain/transaction/sign.js';
 import {
   decodeMessage,
   decodeTransaction,
@@ -9,14 +9,22 @@ import {
   type WireTransaction,
 } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
-import { type Call, inContext, type Methods, type View } from '../call.js';
-import type { Run } from '../node-ledger.js';
-import { commitmentOf, type Options, readAddress, readBytes } from '../params.js';
+import {
+  type Call,
+  inContext,
+  levelOf,
+  type Methods,
+  type Options,
+  readAddress,
+  readBytes,
+  type View,
+} from '../call.js';
+import type { Run } from '../cluster.js';
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
 import { accountJson, dataTerms } from './account-json.js';
 
 /** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
-export const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
+const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
 /** Accounts that a simulation shows at most. */
 const MAX_SHOWN_ACCOUNTS = 64;
 
@@ -39,7 +47,7 @@ function readSent(text: string, encoding: unknown): Sent {
     );
   const wire = readWire(bytes);
   const [first] = wire.signatures;
-  if (first === undefined || wire.signatures.length !== wire.message.requiredSignatures)
+  if (first === undefined || wire.signatures.length !== wire.message.signers)
     throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
   return { bytes, wire, signature: base58Encode(first) };
 }
@@ -52,33 +60,22 @@ function readWire(bytes: Uint8Array): WireTransaction {
   }
 }
 
-const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
-  signatures.every((signature, index) => {
-    const signer = message.staticKeys[index];
-    return signer !== undefined && verifySignature(signer, messageBytes, signature);
-  });
-
 const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, landed: false };
 const refused = (error: string): Run => ({ ...NOT_RUN, error: { kind: 'transaction', error } });
 
-interface TryTerms {
-  readonly verifySignatures: boolean;
-  readonly checkBlockhash: boolean;
-}
-
 /** What a transaction would do to a state. */
-function tryOut(view: View, { bytes, wire, signature }: Sent, terms: TryTerms): Run {
-  if (terms.checkBlockhash) {
+function tryOut(view: View, { bytes, wire, signature }: Sent, checksBlockhash = true): Run {
+  if (checksBlockhash) {
     if (view.find(signature) !== null) return refused('AlreadyProcessed');
     if (!view.isGoodBlockhash(base58Encode(wire.message.blockhash))) return refused('BlockhashNotFound');
   }
-  return view.cluster.run(bytes, view, terms);
+  return view.cluster.run(bytes, view);
 }
 
 function preflight(call: Call, sent: Sent, options: Options): void {
   const view = call.view({ ...options, commitment: options['preflightCommitment'] });
   if (!isSigned(sent.wire)) throw signatureFailed();
-  const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: true });
+  const run = tryOut(view, sent);
   if (run.error !== null) throw preflightFailed(run.error, run);
 }
 
@@ -90,8 +87,8 @@ function take(call: Call, { bytes, wire, signature }: Sent, isRetried: boolean):
 }
 
 function sendTransaction(call: Call): unknown {
-  const options = call.params.options(1);
-  const sent = readSent(call.params.text(0, 'a transaction'), options['encoding']);
+  const options = call.options(1);
+  const sent = readSent(call.text(0, 'a transaction'), options['encoding']);
   if (options['skipPreflight'] === true) call.view(options, 'processed');
   else preflight(call, sent, options);
   return take(call, sent, options['maxRetries'] !== 0);
@@ -115,14 +112,14 @@ function shownAccounts(run: Run, options: Options, view: View): unknown {
 }
 
 function simulateTransaction(call: Call): unknown {
-  const options = call.params.options(1);
-  const sent = readSent(call.params.text(0, 'a transaction'), options['encoding']);
+  const options = call.options(1);
+  const sent = readSent(call.text(0, 'a transaction'), options['encoding']);
   const view = call.view(options);
   const replaces = options['replaceRecentBlockhash'] === true;
   const verifies = options['sigVerify'] === true;
   if (replaces && verifies) throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
   if (verifies && !isSigned(sent.wire)) throw signatureFailed();
-  const run = tryOut(view, sent, { verifySignatures: false, checkBlockhash: !replaces });
+  const run = tryOut(view, sent, !replaces);
   return inContext(view, {
     err: errorJson(run.error),
     logs: run.logs,
@@ -131,9 +128,7 @@ function simulateTransaction(call: Call): unknown {
     fee: run.feeLamports,
     returnData: null,
     innerInstructions: null,
-    replacementBlockhash: replaces
-      ? { blockhash: view.blockhash, lastValidBlockHeight: view.lastValidHeight }
-      : null,
+    replacementBlockhash: replaces ? view.latestBlockhash : null,
   });
 }
 
@@ -146,8 +141,8 @@ function readMessage(bytes: Uint8Array): WireMessage {
 }
 
 function getFeeForMessage(call: Call): unknown {
-  const bytes = readBytes(call.params.text(0, 'a message'), 'base64');
-  const view = call.view(call.params.options(1));
+  const bytes = readBytes(call.text(0, 'a message'), 'base64');
+  const view = call.view(call.options(1));
   const message = readMessage(bytes);
   const isGood = view.isGoodBlockhash(base58Encode(message.blockhash));
   return inContext(view, isGood ? feeOf(message) : null);
@@ -159,12 +154,16 @@ function getRecentPrioritizationFees({ cluster }: Call): unknown {
 }
 
 function requestAirdrop(call: Call): unknown {
-  const to = call.params.address(0);
-  const lamports = call.params.count(1, 'a number of lamports');
-  commitmentOf(call.params.options(2));
+  const to = call.address(0);
+  const lamports = call.count(1, 'a number of lamports');
+  levelOf(call.options(2));
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
     throw invalidParams(`Invalid request: an airdrop is of 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
-  const bytes = call.airdrop(to, BigInt(lamports), call.viewAt('processed').blockhash);
+  const bytes = call.cluster.airdrop(
+    to,
+    BigInt(lamports),
+    call.viewAt('processed').latestBlockhash.blockhash,
+  );
   const sent = readSent(Buffer.from(bytes).toString('base64'), 'base64');
   return take(call, sent, true);
 }

@@ -1,16 +1,17 @@
 /** A landed transaction as a node shows it. */
 import type { AccountState } from '../../chain/account.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import type { AccountMeta } from '../../chain/transaction/instruction.js';
 import { decodeTransaction, type WireMessage, type WireTransaction } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { type Options, readCount, type View } from '../call.js';
 import type { Landed } from '../cluster.js';
-import type { AccountSource, NamedAccount } from '../node-ledger.js';
-import { errorJson, versionNotSupported } from '../rpc-error.js';
+import { errorJson, invalidParams, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-json.js';
 
 /** How a transaction is written; a version above the highest that is asked for is refused. */
-export interface TransactionTerms {
+interface TransactionTerms {
   readonly encoding: 'json' | 'base64';
   /** `null`: only legacy ones. */
   readonly maxVersion: number | null;
@@ -18,21 +19,33 @@ export interface TransactionTerms {
 
 const MS_PER_SECOND = 1_000;
 
+const ENCODINGS = ['json', 'base64'] as const;
+
+function termsOf({ encoding, maxSupportedTransactionVersion }: Options): TransactionTerms {
+  const known = ENCODINGS.find((name) => name === (encoding ?? 'json'));
+  if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
+  const max = maxSupportedTransactionVersion;
+  return {
+    encoding: known,
+    maxVersion: max === undefined || max === null ? null : readCount(max, 'a version'),
+  };
+}
+
 /** Of the token accounts that a transaction changed; of those that it only named as well, where this node has run it. */
 function tokenBalances(
   { run, tokenChanges }: Landed,
-  names: readonly NamedAccount[],
+  names: readonly AccountMeta[],
   when: 'before' | 'after',
-  source: AccountSource,
+  view: View,
 ): unknown {
   return names.flatMap(({ address }, accountIndex) => {
     const state = run === null ? null : (run.accounts[accountIndex]?.[when] ?? null);
     const change = tokenChanges?.find(({ account }) => account === address);
-    const token = decodeTokenAccount(state ?? source.get(address));
+    const token = decodeTokenAccount(state ?? view.get(address));
     const mint = token?.mint ?? change?.mint;
     const amount = run === null ? change?.[when] : decodeTokenAccount(state)?.amount;
     if (mint === undefined || amount === undefined) return [];
-    const { decimals, tokenProgram } = decodeMint(source.get(mint)) ?? { decimals: 0 };
+    const { decimals, tokenProgram } = decodeMint(view.get(mint)) ?? { decimals: 0 };
     const uiTokenAmount = amountJson(amount, decimals);
     return [{ accountIndex, mint, owner: token?.owner, programId: tokenProgram, uiTokenAmount }];
   });
@@ -41,19 +54,14 @@ function tokenBalances(
 const lamportsOf = (state: AccountState | null): bigint => state?.lamports ?? 0n;
 
 /** What lookup tables added, by their rights. */
-function loadedJson({ staticKeys }: WireMessage, accounts: readonly NamedAccount[]): object {
+function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[]): object {
   const loaded = accounts.slice(staticKeys.length);
   const those = (writable: boolean) =>
     loaded.filter((each) => each.writable === writable).map(({ address }) => address);
   return { writable: those(true), readonly: those(false) };
 }
 
-function metaJson(
-  landed: Landed,
-  message: WireMessage,
-  names: readonly NamedAccount[],
-  source: AccountSource,
-) {
+function metaJson(landed: Landed, message: WireMessage, names: readonly AccountMeta[], view: View) {
   const { error, run } = landed;
   const err = errorJson(error);
   return {
@@ -67,8 +75,8 @@ function metaJson(
     // Lamports are known only of what this node has run itself.
     preBalances: run === null ? [] : run.accounts.map(({ before }) => lamportsOf(before)),
     postBalances: run === null ? [] : run.accounts.map(({ after }) => lamportsOf(after)),
-    preTokenBalances: tokenBalances(landed, names, 'before', source),
-    postTokenBalances: tokenBalances(landed, names, 'after', source),
+    preTokenBalances: tokenBalances(landed, names, 'before', view),
+    postTokenBalances: tokenBalances(landed, names, 'after', view),
     loadedAddresses: loadedJson(message, names),
   };
 }
@@ -76,14 +84,14 @@ function metaJson(
 const indexes = (bytes: ReadonlyBytes): readonly number[] => [...bytes];
 
 function messageJson({ signatures, message }: WireTransaction): object {
-  const { requiredSignatures, readonlySigned, readonlyUnsigned, staticKeys, blockhash, lookups } = message;
+  const { signers, writableSigners, writableNonSigners, staticKeys, blockhash, lookups } = message;
   return {
     signatures: signatures.map(base58Encode),
     message: {
       header: {
-        numRequiredSignatures: requiredSignatures,
-        numReadonlySignedAccounts: readonlySigned,
-        numReadonlyUnsignedAccounts: readonlyUnsigned,
+        numRequiredSignatures: signers,
+        numReadonlySignedAccounts: signers - writableSigners,
+        numReadonlyUnsignedAccounts: staticKeys.length - signers - writableNonSigners,
       },
       accountKeys: staticKeys,
       recentBlockhash: base58Encode(blockhash),
@@ -107,20 +115,16 @@ function messageJson({ signatures, message }: WireTransaction): object {
 }
 
 /** @throws RpcError -32015 for a version that was not asked for. */
-export function transactionJson(
-  landed: Landed,
-  terms: TransactionTerms,
-  named: (wire: Uint8Array) => readonly NamedAccount[],
-  source: AccountSource,
-): object {
+export function transactionJson(landed: Landed, options: Options, view: View): object {
+  const terms = termsOf(options);
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;
   if (terms.maxVersion === null && version !== 'legacy') throw versionNotSupported(version);
-  const names = landed.run?.accounts ?? named(landed.wire);
+  const names = landed.run?.accounts ?? view.cluster.named(landed.wire, view);
   return {
     slot: landed.slot,
     blockTime: Math.floor(landed.blockTimeMs / MS_PER_SECOND),
-    meta: metaJson(landed, wire.message, names, source),
+    meta: metaJson(landed, wire.message, names, view),
     transaction:
       terms.encoding === 'json' ? messageJson(wire) : [readBuffer(landed.wire).toString('base64'), 'base64'],
     ...(terms.maxVersion === null ? {} : { version }),

@@ -1,20 +1,30 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
-import { sql } from 'kysely';
+import { type NotNull, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
-import { columnsBut, given, insertAll, PENDING, type Session } from '../session.js';
+import { OPEN_BURN } from '../schema.js';
+import {
+  CONFIRMED,
+  changesOne,
+  columnsBut,
+  given,
+  insertAll,
+  OPEN,
+  PENDING,
+  type Session,
+} from '../session.js';
 import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { requestsOf } from './requests.js';
 import { SUM } from './sums.js';
-import { amountsOn, countLanded, type Landed, usageRepository } from './usage.js';
+import { countLanded, type DayUse, daysOf, usageRepository, usedOn } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
-  readonly status?: BurnStatus | undefined;
   /** Any of these. */
+  readonly statuses?: readonly BurnStatus[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   /** Of the request with this key. */
   readonly idempotencyKey?: string | undefined;
@@ -47,7 +57,7 @@ export interface BurnSum {
 
 /** What burns that are asked for now are accepted on. */
 export interface Reserved {
-  /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
+  /** The day of now, but none before the latest on which something counts: a clock that goes back opens no day once more. */
   readonly day: UtcDay;
   /** Base units that count on that day. */
   readonly used: bigint;
@@ -58,26 +68,29 @@ export interface Reserved {
 /** Which burn it is: of which request, and the how many-th there, counted from 0. */
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
+/** A burn that has not come to its end. */
+type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
+
 /** A burn without its bytes. */
 type ListedBurn = Omit<BurnRecord, 'transaction'>;
 
-const LISTED = columnsBut('burns', 'transaction', 'watchedSlot');
+const LISTED = columnsBut('burns', 'transaction');
 
 /**
  * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
  * @param landed - counts in the same statement, as PostgreSQL can.
  */
-const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly Landed[]) => {
+const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly DayUse[]) => {
   const rows = outcomes.map(
-    ({ sequence, status, errorCode, errorMessage, dateSettled, feeLamports, watchedSlot }) =>
-      sql`(cast(${sequence} as bigint), ${status}, ${errorCode}, ${errorMessage}, ${dateSettled}, ${feeLamports}, ${watchedSlot})`,
+    ({ sequence, status, errorCode, errorMessage, dateSettled, feeLamports }) =>
+      sql`(cast(${sequence} as bigint), ${status}, ${errorCode}, ${errorMessage}, ${dateSettled}, ${feeLamports})`,
   );
   const counted = landed.length === 0 ? sql`` : sql`counted as (${countLanded(landed)}),`;
-  return sql`with ${counted} settled (sequence, status, error_code, error_message, date_settled, fee_lamports, watched_slot)
+  return sql`with ${counted} settled (sequence, status, error_code, error_message, date_settled, fee_lamports)
       as (values ${sql.join(rows)})
     update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
-      date_settled = settled.date_settled, fee_lamports = settled.fee_lamports, watched_slot = settled.watched_slot,
-      "transaction" = case when settled.watched_slot is null then null else burns."transaction" end
+      date_settled = settled.date_settled, fee_lamports = settled.fee_lamports,
+      "transaction" = case when settled.${sql.raw(OPEN_BURN)} then burns."transaction" end
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 
@@ -103,22 +116,22 @@ export const burnRepository = (session: Session) => {
         database === 'postgres'
           ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
           : sql`null`;
-      const used = amountsOn({ tokenId, kind: 'burn', day: sql`(select day from at)` });
       const { rows } = await sql<{
-        readonly day: UtcDay | null;
+        readonly day: UtcDay;
         readonly numbers: readonly string[] | null;
-        readonly amount: bigint | null;
+        readonly high: number;
+        readonly low: number;
       }>`with at (day) as (
           select max(day) from (
-            select cast(${today} as text) as day
-            union all select max(day) from daily_usage where token_id = ${tokenId}) as days)
-        select day, ${numbers} as numbers, null as amount from at
-        union all select null, null, amount from (${used}) as used`.execute(db);
-      const found = rows.find(({ day }) => day !== null);
+            select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
+        select at.day, ${numbers} as numbers, high, low
+        from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`.execute(db);
+      const [found] = rows;
+      invariant(found !== undefined, 'There is a day, and what is used of it.');
       return {
-        day: found?.day ?? today,
-        used: rows.reduce((total, { amount }) => total + (amount ?? 0n), 0n),
-        sequences: found?.numbers?.map(Number) ?? (await nextInFile(count)),
+        day: found.day,
+        used: SUM.whole(found),
+        sequences: found.numbers?.map(Number) ?? (await nextInFile(count)),
       };
     },
 
@@ -159,11 +172,11 @@ export const burnRepository = (session: Session) => {
     },
 
     /**
-     * Only pending burns change; those that no fork can take back lose their bytes.
-     * @param landed - of them, which counts with the same write.
+     * Only pending burns change; those that have come to their end lose their bytes.
+     * @param landed - of them for good, which counts with the same write.
      * @throws `ERR_INTERNAL` where one is not pending.
      */
-    async settleMany(outcomes: readonly BurnOutcome[], landed: readonly Landed[] = []): Promise<void> {
+    async settleMany(outcomes: readonly BurnOutcome[], landed: readonly DayUse[] = []): Promise<void> {
       let affected = 0n;
       let uncounted = landed;
       if (database === 'sqlite') {
@@ -180,10 +193,42 @@ export const burnRepository = (session: Session) => {
       );
     },
 
+    /** Burns that have landed where a fork may still take them back, of one project or of all. */
+    confirmed(tokenId: string | null): Promise<readonly OpenBurn[]> {
+      const open = burns.selectAll().where(OPEN).$narrowType<{ transaction: NotNull }>();
+      const confirmed = open.where('status', '=', CONFIRMED);
+      return (tokenId === null ? confirmed : confirmed.where('tokenId', '=', tokenId)).execute();
+    },
+
+    /** No fork can take the transactions with these signatures back any more. @returns those burns that were still confirmed */
+    async finalize(
+      signatures: readonly string[],
+    ): Promise<readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[]> {
+      const final: Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[] = [];
+      for (const piece of piecesOf(signatures)) {
+        const confirmed = db
+          .updateTable('burns')
+          .where('signature', 'in', piece)
+          .where('status', '=', CONFIRMED);
+        const set = confirmed.set({ status: 'FINAL', transaction: null });
+        final.push(...(await set.returning(['day', 'amount', 'dateSettled']).execute()));
+      }
+      return final;
+    },
+
+    /** A confirmed burn is pending again, if it is still that transaction. @returns whether it was */
+    reopen: ({ sequence, signature }: Pick<BurnRecord, 'sequence' | 'signature'>): Promise<boolean> =>
+      changesOne(
+        db
+          .updateTable('burns')
+          .set({ status: 'PENDING', dateSettled: null, feeLamports: null })
+          .where(({ and }) => and({ sequence, signature, status: 'CONFIRMED' })),
+      ),
+
     /** In the order of their index, `from` to `to` (exclusive). */
     ofRequest: (requestId: string, from = 0, to = Number.MAX_SAFE_INTEGER): Promise<readonly BurnRecord[]> =>
       burns
-        .select([...LISTED, 'transaction'])
+        .selectAll()
         .where('requestId', '=', requestId)
         .where('index', '>=', from)
         .where('index', '<', to)
@@ -216,7 +261,7 @@ export const burnRepository = (session: Session) => {
         .groupBy([sql`1`, 'proofType', 'status'])
         .execute();
       return rows.map(({ settledOn, proofType, status, count, high, low, fees }) => ({
-        ...{ day: settledOn, type: proofType, isLanded: status === 'SUCCESS', count: Number(count) },
+        ...{ day: settledOn, type: proofType, isLanded: status !== 'FAILED', count: Number(count) },
         ...{ amount: SUM.whole({ high, low }), feeLamports: BigInt(fees) },
       }));
     },
@@ -231,6 +276,7 @@ export const burnRepository = (session: Session) => {
       const row = await burns
         .select(({ fn }) => fn.countAll().as('count'))
         .where('tokenId', '=', tokenId)
+        .where(OPEN)
         .where('status', '=', PENDING)
         .executeTakeFirst();
       return Number(row?.count ?? 0);
@@ -238,11 +284,11 @@ export const burnRepository = (session: Session) => {
 
     /** Newest first. */
     async list(filter: BurnFilter): Promise<Listed<ListedBurn>> {
-      const { tokenId, types, status, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
+      const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
         filter;
       // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
-      const areAllWanted = [types, status, since, until].every((one) => one === undefined);
+      const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
       const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, 'burns', filter);
       const rows = await burns
         .select(LISTED)
@@ -252,7 +298,7 @@ export const burnRepository = (session: Session) => {
             ...given(oldest, (one) => eb('sequence', '>=', one)),
             ...given(before, (one) => eb('sequence', '<', one)),
             ...given(types, (some) => eb('proofType', 'in', some)),
-            ...given(status, (one) => eb('status', '=', one)),
+            ...given(statuses, (some) => eb('status', 'in', some)),
             ...given(txHash, (one) => eb('signature', '=', one)),
             ...given(proofHashes, isOfProof),
             ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),

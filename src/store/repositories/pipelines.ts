@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
+import { columnsBut, given, insertAll, LANDED, mustChange, type Session } from '../session.js';
 import { isOfProof } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
@@ -187,7 +187,7 @@ export const pipelineRepository = (session: Session) => {
       ];
       const burns = sql`select 'BURN' as kind, date_settled as date_moved, amount, cast(null as text) as recipient, proof_type as type,
           proof_hash, signature, cast(null as text) as batch_id, request_id as id, "index" as position, 0 as number
-        from burns where status = 'SUCCESS' and date_settled is not null
+        from burns where ${LANDED} and date_settled is not null
           and ${and(both('date_settled', 'proof_type', 'request_id, "index", 0'))}
         order by date_settled desc, request_id desc, "index" desc limit ${most}`;
       const actions = sql`select a.kind, p.date_landed as date_moved, a.amount, a.recipient, p.type, p.proof_hash, p.signature, p.batch_id,

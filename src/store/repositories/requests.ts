@@ -5,15 +5,14 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
 import type { Row } from '../schema.js';
-import { changesOne, columnsBut, DONE, mustChange, PENDING, RUNNING, type Session } from '../session.js';
+import { changesOne, columnsBut, DONE, mustChange, OPEN, RUNNING, type Session } from '../session.js';
 
-export const REQUEST = columnsBut('requests', 'dayCount');
+const REQUEST = columnsBut('requests', 'dayCount');
 
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 
-/** Has a request no burns that are pending, or that a fork may still take back? For them it is kept. */
-const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id
-  and (burns.status = ${PENDING} or burns.watched_slot is not null))`;
+/** Have all burns of a request come to their end? Else it is kept for them. */
+const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and ${OPEN})`;
 
 /** Ids of the requests that came with an idempotency key, whatever they are about. */
 export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: string) =>
@@ -55,9 +54,6 @@ export const requestRepository = (session: Session) => {
       requests.where(({ and }) => and({ tokenId, operation, value })).executeTakeFirst(),
 
     get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
-
-    running: (): Promise<readonly RequestRecord[]> =>
-      requests.where('status', '=', RUNNING).orderBy('dateCreated').orderBy('id').execute(),
 
     /** Takes over a running request whose lease is still the one that was read. @returns whether it was. */
     claim: (

@@ -1,5 +1,6 @@
 /** What all rows have to keep and no constraint can state, for either database; each is looked through from end to end. */
 import { sql } from 'kysely';
+import { OPEN_BURN } from '../schema.js';
 import type { Session } from '../session.js';
 import { HALF, SUM } from './sums.js';
 
@@ -34,11 +35,11 @@ const COUNTED = 'select token_id, kind, landed as amount from daily_usage';
 /** On the day of its landing, but none before the day that it was accepted for. */
 const LANDED_ON =
   'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
-const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'SUCCESS'`;
+const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'FINAL'`;
 
-/** All that counts as landed. @param pipelines - which of those that have landed */
+/** All that counts as landed for good. @param pipelines - which of those that have landed */
 const landed = (pipelines: string): string => `
-  select token_id, 'burn' as kind, amount from burns where status = 'SUCCESS'
+  select token_id, 'burn' as kind, amount from burns where status = 'FINAL'
   union all select token_id, 'burn', burn from pipelines where ${pipelines}
   union all select token_id, 'airdrop', airdrop from pipelines where ${pipelines}
   union all select token_id, 'burn', burned from gaps where status = 'ACCEPTED'
@@ -120,7 +121,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'kept requests',
     what: 'burns that may still land and whose request is forgotten',
-    rows: `select 1 from burns where (status = 'PENDING' or watched_slot is not null)
+    rows: `select 1 from burns where ${OPEN_BURN}
       and not exists (select 1 from requests where requests.id = burns.request_id)`,
   },
   {
@@ -161,7 +162,7 @@ export const ruleRepository = ({ db, database }: Session) => ({
     return found;
   },
 
-  /** Base units of a project that have been burned. */
+  /** Base units of a project that have been burned for good. */
   async burned(tokenId: string): Promise<bigint> {
     const query = sums('token_id', "select token_id, landed as amount from daily_usage where kind = 'burn'");
     const { rows } = await sql<{ high: number; low: number }>`

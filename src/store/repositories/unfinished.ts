@@ -1,28 +1,9 @@
 /** Work that was begun and has not come to its end, whoever is at it: found by a few partial indexes, and nearly always nothing. */
 import { sql } from 'kysely';
-import type { RequestRecord } from '../records.js';
-import { PENDING, RUNNING, type Session } from '../session.js';
-import { REQUEST } from './requests.js';
-
-/** Who takes, and what. */
-export interface TakeTerms {
-  readonly lease: { readonly holder: string; readonly leaseUntilMs: number };
-  readonly nowMs: number;
-  /** Ids of requests that are not taken. */
-  readonly except: readonly string[];
-  /** Of this project only. @default of any */
-  readonly tokenId?: string | null;
-}
-
-/** A request that was just taken. */
-export interface TakenRequest {
-  readonly request: RequestRecord;
-  /** Who held it until then. */
-  readonly from: string | null;
-}
+import { OPEN, PENDING, type Session } from '../session.js';
 
 /** In the order in which it was begun; of one project, or of all. */
-export const unfinishedRepository = ({ db, database }: Session) => {
+export const unfinishedRepository = ({ db }: Session) => {
   const batches = db.selectFrom('batches').select('id');
   /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
   const executions = batches.where('status', '=', 'FINALIZED').where(
@@ -39,38 +20,11 @@ export const unfinishedRepository = ({ db, database }: Session) => {
   return {
     /** Ids of requests that have pending burns. */
     async burnRequests(tokenId: string | null = null): Promise<readonly string[]> {
-      const pending = db.selectFrom('burns').select('requestId').distinct().where('status', '=', PENDING);
-      const own = tokenId === null ? pending : pending.where('tokenId', '=', tokenId);
-      return (await own.execute()).map(({ requestId }) => requestId);
-    },
-
-    /**
-     * Takes the oldest running request that has pending burns and that nobody holds, of whichever project; one that somebody else
-     * is taking at this very time is passed over.
-     */
-    async takeBurns({ lease, nowMs, except, tokenId = null }: TakeTerms): Promise<TakenRequest | undefined> {
-      let free = db
-        .selectFrom('requests')
-        .select(['id', 'holder'])
-        .where('status', '=', RUNNING)
-        // A lease that ends later than any that is taken now is from before the clock was set back.
-        .where(({ or, eb }) =>
-          or([eb('leaseUntilMs', '<=', nowMs), eb('leaseUntilMs', '>', lease.leaseUntilMs)]),
-        )
-        .where(
-          sql<boolean>`exists (select 1 from burns where burns.request_id = requests.id and burns.status = ${PENDING})`,
-        )
-        .orderBy('dateCreated')
-        .orderBy('id')
-        .limit(1);
-      if (tokenId !== null) free = free.where('tokenId', '=', tokenId);
-      if (except.length > 0) free = free.where('id', 'not in', except);
-      if (database === 'postgres') free = free.forUpdate().skipLocked();
-      const found = await free.executeTakeFirst();
-      if (found === undefined) return undefined;
-      // Its row is locked, or nobody else writes.
-      const taken = db.updateTable('requests').set(lease).where('id', '=', found.id).returning(REQUEST);
-      return { request: await taken.executeTakeFirstOrThrow(), from: found.holder };
+      const open = db.selectFrom('burns').select(['requestId', 'sequence']).where(OPEN);
+      const pending = open.where('status', '=', PENDING);
+      const rows = await (tokenId === null ? pending : pending.where('tokenId', '=', tokenId)).execute();
+      // Sorted here, since for the order SQLite would look through all burns.
+      return [...new Set(rows.toSorted((a, b) => a.sequence - b.sequence).map(({ requestId }) => requestId))];
     },
 
     /** Ids of batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */

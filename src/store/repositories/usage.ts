@@ -1,9 +1,9 @@
-/** What counts against the daily caps: what has landed on a day, and all that may still land on it. */
+/** What counts against the daily caps: what has landed on a day for good, and all that may still land on it. */
 import { type RawBuilder, sql } from 'kysely';
-import { invariant } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, PENDING, type Session } from '../session.js';
+import { insertAll, OPEN, type Session } from '../session.js';
+import { SUM } from './sums.js';
 
 /** What of a batch may still land, and on which days it counts. */
 export type UsageHold = Row<'usageHolds'>;
@@ -14,27 +14,37 @@ export type UsageKind = UsageHold['kind'];
 /** What is counted, and on which day. */
 type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
-/** Amounts that count on a day: what has landed, pending burns of that day and of earlier ones, and the holds that cover it. */
-export const amountsOn = (
+/**
+ * What counts on a day, in halves: what has landed for good, burns that may land on it or have landed where a fork may still move
+ * them, and the holds that cover it.
+ */
+export const usedOn = (
   { tokenId, kind, day }: Pick<UsageCounter, 'tokenId' | 'kind'> & { readonly day: RawBuilder<UtcDay> },
   exceptBatch = '',
 ) => {
-  // A burn that is pending may land on the day it was asked for, and on any later one.
-  const pending = sql`union all select amount from burns
-    where token_id = ${tokenId} and status = ${PENDING} and day <= ${day}`;
-  return sql<{ amount: bigint }>`select landed as amount from daily_usage
-      where token_id = ${tokenId} and day = ${day} and kind = ${kind}
-    ${kind === 'burn' ? pending : sql``}
-    union all select amount from usage_holds
-      where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
-        and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}`;
+  // A pending burn may land on the day it was accepted for and on any later one; a confirmed one counts up to the day of its block.
+  const open = sql`union all select amount from burns where token_id = ${tokenId} and ${OPEN} and day <= ${day}
+      and (date_settled is null or day = ${day} or substr(date_settled, 1, 10) >= ${day})`;
+  return sql<{ readonly high: number; readonly low: number }>`select
+      cast(coalesce(${sql.raw(SUM.high)}, 0) as bigint) as high, cast(coalesce(${sql.raw(SUM.low)}, 0) as bigint) as low
+    from (select landed as amount from daily_usage where token_id = ${tokenId} and day = ${day} and kind = ${kind}
+      ${kind === 'burn' ? open : sql``}
+      union all select amount from usage_holds
+        where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
+          and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}) as amounts`;
 };
 
+/** Days on which something of a project counts, the latest of them among those. */
+export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
+  select max(day) as day from daily_usage where token_id = ${tokenId}
+  union all select max(case when date_settled > day then substr(date_settled, 1, 10) else day end)
+    from burns where token_id = ${tokenId} and ${OPEN}`;
+
 /** Base units that have landed on a day. */
-export type Landed = UsageCounter & { readonly amount: bigint };
+export type DayUse = UsageCounter & { readonly amount: bigint };
 
 /** Adds to counters in one statement, as PostgreSQL can. */
-export const countLanded = (landed: readonly Landed[]) => {
+export const countLanded = (landed: readonly DayUse[]) => {
   const rows = landed.map(
     ({ tokenId, day, kind, amount }) => sql`(${tokenId}, ${day}, ${kind}, lpad(${`${amount}`}, 20, '0'))`,
   );
@@ -47,46 +57,31 @@ export const usageRepository = (session: Session) => {
   const { db, database } = session;
   return {
     /**
-     * Base units of a day: landed, pending burns of that day and of earlier ones, and the holds that cover it.
+     * Base units that count on a day.
      * @param exceptBatch - whose holds are left out.
      */
     async used({ tokenId, day, kind }: UsageCounter, exceptBatch = ''): Promise<bigint> {
-      const { rows } = await amountsOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
-      return rows.reduce((total, { amount }) => total + amount, 0n);
+      const { rows } = await usedOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
+      return SUM.whole(rows[0] ?? { high: 0, low: 0 });
     },
 
-    /** The latest day on which anything has landed; no day before it is begun once more. */
+    /** The latest day on which anything counts; no day before it is begun once more. */
     async latestDay(tokenId: string): Promise<UtcDay | undefined> {
-      const row = await db
-        .selectFrom('dailyUsage')
-        .select(({ fn }) => fn.max('day').as('day'))
-        .where('tokenId', '=', tokenId)
-        .executeTakeFirst();
-      return row?.day ?? undefined;
+      const latest = sql<{ day: UtcDay | null }>`select max(day) as day from (${daysOf(tokenId)}) as days`;
+      return (await latest.execute(db)).rows[0]?.day ?? undefined;
     },
 
-    /** @param amount - below zero for what a fork has taken back. */
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
-      if (database === 'postgres' && amount > 0n) {
-        await countLanded([{ ...counter, amount }]).execute(db);
-        return;
-      }
+      if (database === 'postgres') return void (await countLanded([{ ...counter, amount }]).execute(db));
+      // In a file one process writes at a time.
       const known = db.selectFrom('dailyUsage').select('landed');
-      const { landed: before = 0n } =
-        (await known.where(({ and }) => and({ ...counter })).executeTakeFirst()) ?? {};
-      const landed = before + amount;
-      const { numInsertedOrUpdatedRows } = await db
+      const before = await known.where(({ and }) => and({ ...counter })).executeTakeFirst();
+      const landed = (before?.landed ?? 0n) + amount;
+      await db
         .insertInto('dailyUsage')
         .values({ ...counter, landed })
-        // Only on top of what was read.
-        .onConflict((conflict) =>
-          conflict
-            .columns(['tokenId', 'day', 'kind'])
-            .doUpdateSet({ landed })
-            .where('dailyUsage.landed', '=', before),
-        )
-        .executeTakeFirst();
-      invariant(numInsertedOrUpdatedRows === 1n, 'The daily usage changed while it was being counted.');
+        .onConflict((conflict) => conflict.columns(['tokenId', 'day', 'kind']).doUpdateSet({ landed }))
+        .execute();
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */

@@ -3,15 +3,16 @@
  * They are planned beforehand, and nobody checks, shows or keeps anything.
  */
 import type { AccountState } from '../../../src/chain/account.js';
-import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
-import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { type BatchContext, closeTransactions } from '../../../src/engine/batches/batch-context.js';
 import { executeTransactions, setupTransactions } from '../../../src/engine/batches/plan-batch.js';
 import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js';
 import type { Address } from '../../../src/values/address.js';
+import { signTransaction } from '../../support/sign.js';
 
 /** What the transactions are made of, as JSON can hold it; bytes are base64. */
 export interface BareBatch {
@@ -38,7 +39,7 @@ const CLOCK = { slot: 1n, epoch: 0n, unixTimestamp: 1n };
 
 /** What runs a transaction and keeps what it changes. */
 function machine({ blockhash, accounts }: BareBatch) {
-  const runtime = createRuntime();
+  const runtime = new Runtime();
   const states = new Map<Address, AccountState | null>();
   for (const { address, owner, ...account } of accounts)
     states.set(address, {

@@ -50,7 +50,7 @@ function statements({ projects, burns, batches }: Amounts): readonly string[] {
     ),
     copies(
       'burns',
-      "status = 'SUCCESS'",
+      "status = 'FINAL'",
       burns,
       `'sequence', i - ${burns + 1}, 'request_id', 'r' || i, 'token_id', ${project}, 'key_id', 'x1',
        'proof_hash', ${RANDOM_HASH}, 'signature', ${RANDOM_SIGNATURE}, 'date_created', ${DATE}, 'date_settled', ${DATE}`,

@@ -1,7 +1,7 @@
 /** Runs one transaction on given accounts. No other file of these tests imports the program that is tested. */
 import { readFileSync } from 'node:fs';
 import type { TransactionError } from '../../../src/chain/chain.js';
-import { createRuntime } from '../../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes } from '../../../src/values/bytes.js';
 import { LedgerAccounts } from './ledger-accounts.js';
@@ -46,7 +46,7 @@ export const REAL_PROGRAM: Uint8Array | null = file === '' ? null : readFileSync
  * @param squadsProgram - `null`: the embedded one.
  */
 export function createRun(squadsProgram = REAL_PROGRAM): Run {
-  const runtime = createRuntime(squadsProgram === null ? {} : { squadsProgram });
+  const runtime = new Runtime(squadsProgram === null ? {} : { squadsProgram });
   return (transaction, accounts, { clock, verifySignatures = true }) => {
     const source = new LedgerAccounts(
       [...accounts].map(([address, account]) => [

@@ -6,7 +6,7 @@ import Database from 'libsql';
 import type { AccountState } from '../../../src/chain/account.js';
 import { AccountTable } from '../../../src/chain/local/ledger/account-table.js';
 import { prepareSchema } from '../../../src/chain/local/ledger/schema.js';
-import type { AccountSource } from '../../../src/chain/local/runtime/local-runtime.js';
+import type { AccountSource } from '../../../src/chain/local/vm/vm.js';
 import { SqliteFile } from '../../../src/files/sqlite-file.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes, sameBytes } from '../../../src/values/bytes.js';
@@ -33,7 +33,6 @@ function table(): AccountTable {
 /** Writes a state into a row and reads it back, as another process would. */
 function throughRow(address: Address, state: AccountState): AccountState {
   table().put(new Map([[address, state]]));
-  table().forget();
   const read = table().get(address);
   if (read === null) throw new Error(`The ledger lost ${address}.`);
   return read;

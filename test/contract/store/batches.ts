@@ -16,11 +16,11 @@ import {
   INIT_RESULT,
   LATER,
   RESULT,
+  success,
 } from '../../support/store.js';
 
 const anOutcome = (sequence: number, dateSettled: string): BurnOutcome => ({
-  ...{ sequence, status: 'SUCCESS', errorCode: null, errorMessage: null },
-  ...{ dateSettled, feeLamports: null, watchedSlot: null },
+  ...{ ...success(sequence), dateSettled, feeLamports: null },
 });
 
 /** Batches and their bundles. */

@@ -118,16 +118,14 @@ export function burns(store: () => Store): void {
         errorMessage: "it's too poor; 'quoted' ✗",
         dateSettled: CREATED,
         feeLamports: null,
-        watchedSlot: null,
       };
-      const { watchedSlot: _, ...written } = failed;
       await store().transaction(async (tx) => {
         await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
         await tx.burns.settleMany([failed, success(1)]);
       });
       expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([
         settled(1),
-        { ...aBurn(2), ...written, transaction: null },
+        { ...aBurn(2), ...failed, transaction: null },
         pending(3),
       ]);
     });
@@ -135,10 +133,10 @@ export function burns(store: () => Store): void {
     it('drops the bytes of those that no fork can take back, and of no others', async () => {
       await store().transaction(async (tx) => {
         await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
-        await tx.burns.settleMany([success(1, 7n), success(2)]);
+        await tx.burns.settleMany([success(1, 'CONFIRMED'), success(2)]);
       });
       expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([
-        { ...settled(1), transaction: aBurn(1).transaction },
+        { ...settled(1), status: 'CONFIRMED', transaction: aBurn(1).transaction },
         settled(2),
         pending(3),
       ]);
@@ -163,6 +161,36 @@ export function burns(store: () => Store): void {
       ]);
     });
 
+    it('lets a confirmed burn be pending again, of that signature only, and end once', async () => {
+      const [first, second] = [aBurn(1), aBurn(2)];
+      await store().transaction(async (tx) => {
+        await tx.burns.insertMany(aRequest(), [first, second]);
+        await tx.burns.settleMany([success(1, 'CONFIRMED'), success(2)]);
+      });
+      const reopened = (burn: { readonly sequence: number; readonly signature: string }) =>
+        store().transaction((tx) => tx.burns.reopen(burn));
+      const confirmed = () => store().read((tx) => tx.burns.confirmed('token-1'));
+      expect(await confirmed()).toMatchObject([{ sequence: 1, requestId: 'request-1', status: 'CONFIRMED' }]);
+      expect(await store().read((tx) => tx.burns.confirmed('token-2'))).toEqual([]);
+      expect([await reopened({ ...first, signature: 'another' }), await reopened(second)]).toEqual([
+        false,
+        false,
+      ]);
+      expect([await reopened(first), await reopened(first)]).toEqual([true, false]);
+      expect(await store().read((tx) => tx.burns.ofRequest('request-1'))).toStrictEqual([
+        pending(1),
+        settled(2),
+      ]);
+      await store().transaction((tx) => tx.burns.settleMany([success(1, 'CONFIRMED')]));
+      const finalize = () =>
+        store().transaction((tx) => tx.burns.finalize([first.signature, second.signature, 'another']));
+      const { day, amount } = first;
+      expect(await finalize()).toEqual([{ day, amount, dateSettled: LATER }]);
+      expect(await finalize()).toEqual([]);
+      expect([await confirmed(), await reopened(first)]).toEqual([[], false]);
+      expect((await store().read((tx) => tx.burns.ofRequest('request-1')))[0]).toStrictEqual(settled(1));
+    });
+
     it('reads a part of a request by index', async () => {
       await store().transaction((tx) => tx.burns.insertMany(aRequest(), [aBurn(3), aBurn(1), aBurn(2)]));
       const parts = await store().read(async (tx) => [
@@ -183,7 +211,7 @@ export function burns(store: () => Store): void {
         { ...pending(1), ...signed },
       ]);
       const again = () => store().transaction((tx) => tx.burns.resign(1, signed.signature, signed));
-      await store().transaction((tx) => tx.burns.settleMany([success(1)]));
+      await store().transaction((tx) => tx.burns.settleMany([success(1, 'CONFIRMED')]));
       await expect(again()).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
     });
 

@@ -66,7 +66,7 @@ export function constraints(under: () => StoreUnderTest): void {
       ['a second token of a mint', "update tokens set mint_address = 'Mint2' where id = 'token-1'"],
       ['a used API key hash', `update api_keys set hash = '${sha256('key-1')}' where id = 'key-2'`],
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
-      ['an outcome without its time', "update burns set status = 'SUCCESS' where sequence = 1"],
+      ['an outcome without its time', "update burns set status = 'CONFIRMED' where sequence = 1"],
       ['two burns at one index', 'update burns set "index" = 0 where sequence = 3'],
       ['a used bundle id', `update bundles set bundle_id = '${sha256('one')}' where id = 'two'`],
       [
@@ -99,7 +99,7 @@ export function constraints(under: () => StoreUnderTest): void {
         `insert into gaps values ('g', 'token-1', 'ACCEPTED', 1, '${digits('5')}', '${digits('5')}', 1, 'a', 'b', '2026', null)`,
       ],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
-      ['a pending burn that is watched as landed', `update burns set watched_slot = '${digits('7')}'`],
+      ['bytes of a burn that is final', `update burns set "transaction" = 'x' where sequence = 2`],
     ])('refuses %s', async (_, statement) => {
       await expect(under().raw(statement)).rejects.toThrow(
         /constraint|audit_log stays|invalid input syntax for type json/,
@@ -132,17 +132,12 @@ export function constraints(under: () => StoreUnderTest): void {
       expect(await raw('select status from batches')).toEqual([{ status: isAllowed ? to : from }]);
     });
 
-    const none = { errorCode: null, errorMessage: null, feeLamports: null, watchedSlot: null };
     it.each<[string, (tx: StoreTransaction) => Promise<unknown>]>([
       ['a second outcome of a burn', (tx) => tx.burns.settleMany([success(2)])],
       [
         'another outcome of a burn',
-        (tx) =>
-          tx.burns.settleMany([
-            { ...none, sequence: 2, status: 'FAILED', errorCode: 'E', dateSettled: LATER },
-          ]),
+        (tx) => tx.burns.settleMany([{ ...success(2), status: 'FAILED', errorCode: 'E' }]),
       ],
-      ['an outcome taken back that is final', (tx) => tx.landings.reopenBurn(2)],
       [
         'a settled burn signed anew',
         (tx) =>
@@ -166,7 +161,7 @@ export function constraints(under: () => StoreUnderTest): void {
 
     it('begins burns and batches as pending and of the project of their request, whatever they say', async () => {
       await under().store.transaction(async (tx) => {
-        const foreign = { tokenId: 'token-2', requestId: 'request-9', status: 'SUCCESS' };
+        const foreign = { tokenId: 'token-2', requestId: 'request-9', status: 'FINAL' };
         await tx.burns.insertMany(aRequest(), [{ ...aBurn(4), ...foreign }]);
         await tx.batches.insert(
           aRequest(),

@@ -5,7 +5,6 @@ import { type OpenStore, register, type StoreUnderTest } from '../../support/sto
 import { batches, bundles } from './batches.js';
 import { burns } from './burns.js';
 import { constraints } from './constraints.js';
-import { landings } from './landings.js';
 import { registrations } from './registrations.js';
 import { requests } from './requests.js';
 import { rules } from './rules.js';
@@ -35,7 +34,6 @@ export function storeContract(database: string, openStore: OpenStore, isWhole = 
     if (!isWhole) return;
     registrations(() => store);
     batches(() => store);
-    landings(() => store);
     unfinished(() => under);
     constraints(() => under);
   });

@@ -35,7 +35,6 @@ export function requests(store: () => Store): void {
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
         aRequest({ status: 'done', holder: 'holder-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
       );
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([]);
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.requests.complete('request-1', '{}')),
         (s: Store) => s.transaction((tx) => tx.requests.linkBatch('request-9', 'batch-1')),
@@ -80,13 +79,10 @@ export function requests(store: () => Store): void {
       });
     });
 
-    it('lists the running ones, oldest first, and forgets a removed one', async () => {
-      const older = aRequest({ id: 'request-0', value: 'older', dateCreated: '2026-01-01T00:00:00.000Z' });
-      await store().transaction((tx) => tx.requests.insert(older));
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([older, aRequest()]);
-      await store().transaction((tx) => tx.requests.remove('request-0'));
-      expect(await store().read((tx) => tx.requests.running())).toStrictEqual([aRequest()]);
-      await store().transaction((tx) => tx.requests.insert(older));
+    it('is forgotten when it is removed, and its key is free', async () => {
+      await store().transaction((tx) => tx.requests.remove('request-1'));
+      expect(await store().read((tx) => tx.requests.get('request-1'))).toBeUndefined();
+      await store().transaction((tx) => tx.requests.insert(aRequest()));
     });
 
     it('links a batch', async () => {
@@ -99,17 +95,19 @@ export function requests(store: () => Store): void {
       );
     });
 
-    it('removes old answers by the days it was in use, but no running request and none with pending burns', async () => {
+    it('removes old answers by the days it was in use, but no running request and none whose burns may still move', async () => {
       const day = (number: number): UtcDay => `2026-02-${String(number).padStart(2, '0')}` as UtcDay;
       await store().transaction(async (tx) => {
         expect(await tx.requests.noteDay(day(1))).toBe(1);
         await tx.requests.insert(aRequest({ id: 'done', value: 'done', status: 'done', reply: '1' }));
         await tx.requests.insert(aRequest({ id: 'owing', value: 'owing', status: 'done', reply: '2' }));
+        await tx.requests.insert(aRequest({ id: 'watched', value: 'watched', status: 'done', reply: '4' }));
         expect(await tx.requests.noteDay(day(2))).toBe(2);
         await tx.requests.insert(aRequest({ id: 'young', value: 'young', status: 'done', reply: '3' }));
         await tx.burns.insertMany(aRequest({ id: 'owing' }), [aBurn(1)]);
         await tx.burns.insertMany(aRequest({ id: 'done' }), [aBurn(2)]);
-        await tx.burns.settleMany([success(2)]);
+        await tx.burns.insertMany(aRequest({ id: 'watched' }), [aBurn(3)]);
+        await tx.burns.settleMany([success(2), success(3, 'CONFIRMED')]);
       });
       // A clock that jumps by years makes one more day, and one that goes back to a day makes none.
       await store().transaction(async (tx) => {
@@ -124,9 +122,25 @@ export function requests(store: () => Store): void {
         await tx.requests.get('request-1'),
         await tx.requests.get('done'),
         await tx.requests.get('owing'),
+        await tx.requests.get('watched'),
         await tx.requests.get('young'),
       ]);
-      expect(left.map((request) => request?.id)).toStrictEqual(['request-1', undefined, 'owing', 'young']);
+      expect(left.map((request) => request?.id)).toStrictEqual([
+        'request-1',
+        undefined,
+        'owing',
+        'watched',
+        'young',
+      ]);
+      await store().transaction((tx) => tx.requests.reopen('watched'));
+      expect(await store().read((tx) => tx.requests.get('watched'))).toMatchObject({
+        status: 'running',
+        reply: null,
+      });
+      for (const id of ['owing', 'watched'])
+        await expect(store().transaction((tx) => tx.requests.remove(id))).rejects.toMatchObject({
+          code: 'ERR_INTERNAL',
+        });
       expect(await store().read((tx) => tx.burns.ofRequest('done'))).toHaveLength(1);
     });
   });

@@ -23,8 +23,7 @@ export function usage(store: () => Store): void {
         await tx.usage.addLanded(counter, 18_446_744_073_709_551_000n);
         await tx.usage.addLanded(counter, 615n);
         await tx.usage.addLanded({ ...counter, kind: 'airdrop' }, 3n);
-        await tx.usage.addLanded({ ...counter, day: AFTER }, 7n);
-        await tx.usage.addLanded({ ...counter, day: AFTER }, -2n);
+        await tx.usage.addLanded({ ...counter, day: AFTER }, 5n);
       });
       expect([
         await used(DAY),
@@ -44,6 +43,27 @@ export function usage(store: () => Store): void {
       expect(await used(DAY, 'airdrop')).toBe(0n);
       await store().transaction((tx) => tx.burns.settleMany([success(1)]));
       expect([await used(DAY), await used(YEARS_LATER)]).toStrictEqual([5n, 5n]);
+    });
+
+    it('counts a confirmed burn from its day to that of its block, the later day of both', async () => {
+      await store().transaction(async (tx) => {
+        await tx.burns.insertMany(
+          aRequest(),
+          [7n, 5n, 1n].map((amount, at) => aBurn(at + 1, { amount, ...(at === 2 ? { day: AFTER } : {}) })),
+        );
+        const at = (dateSettled: string) => ({ dateSettled: `${dateSettled}T12:00:00.000Z` });
+        await tx.burns.settleMany([
+          { ...success(1, 'CONFIRMED'), ...at(DAY) },
+          { ...success(2, 'CONFIRMED'), ...at(AFTER) },
+          { ...success(3, 'CONFIRMED'), ...at(DAY) },
+        ]);
+      });
+      expect([await used(BEFORE), await used(DAY), await used(AFTER), await used(YEARS_LATER)]).toStrictEqual(
+        [0n, 12n, 6n, 0n],
+      );
+      expect(await store().read((tx) => tx.usage.latestDay('token-1'))).toBe(AFTER);
+      await store().transaction((tx) => tx.burns.reopen(aBurn(1)));
+      expect([await used(DAY), await used(AFTER), await used(YEARS_LATER)]).toStrictEqual([12n, 13n, 7n]);
     });
 
     it('counts a hold on the days it covers, leaves out those of one batch, and forgets a hold of nothing', async () => {
@@ -93,7 +113,7 @@ export function usage(store: () => Store): void {
           ],
         ),
       );
-      // No day before the latest on which something has landed.
+      // No day before the latest on which something counts.
       expect([await reserved(DAY), await used(DAY)]).toStrictEqual([[AFTER, amount], amount]);
     });
 

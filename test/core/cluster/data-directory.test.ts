@@ -148,7 +148,7 @@ describe('a data directory on a cluster', () => {
       await failureOf(
         opened.service
           .currentBatch({ credential: new Secret(test.project.key.reveal()) })
-          .then(() => opened.chain?.blockHeight() ?? null),
+          .then(() => opened.chain?.latestBlockhash() ?? null),
       ),
     ).toMatchObject({
       code: 'ERR_CHAIN_MISMATCH',

@@ -20,9 +20,8 @@ const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback'
 async function isSettled({ test }: Cluster): Promise<boolean> {
   const { store } = test.deps;
   return store.read(async (tx) => {
-    const burns = [];
-    for (const { id } of await tx.requests.running()) burns.push(...(await tx.burns.ofRequest(id)));
-    return (await tx.landings.waiting()).length === 0 && burns.every(({ status }) => status !== 'PENDING');
+    const confirmed = await tx.burns.confirmed(null);
+    return confirmed.length === 0 && (await tx.unfinished.burnRequests()).length === 0;
   });
 }
 

@@ -58,7 +58,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
       [1, 2, 3].map((sequence) => aBurn(sequence)),
     );
     await tx.burns.settleMany([
-      success(1, 7n),
+      success(1, 'CONFIRMED'),
       { ...success(2), status: 'FAILED', errorCode: 'E', errorMessage: 'no', feeLamports: null },
     ]);
     await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 18_446_744_073_709_551_615n);
@@ -158,7 +158,7 @@ describe('into PostgreSQL', () => {
     expect((await store.read((tx) => tx.batches.current('token-1')))?.id).toBe('batch-5');
     expect(await store.read((tx) => tx.usage.latestDay('token-1'))).toBe(DAY as UtcDay);
     const refused = { code: 'ERR_INTERNAL' };
-    await expect(store.transaction((tx) => tx.burns.settleMany([success(1)]))).rejects.toMatchObject(refused);
+    await expect(store.transaction((tx) => tx.burns.settleMany([success(2)]))).rejects.toMatchObject(refused);
     await expect(store.transaction((tx) => tx.requests.remove('request-1'))).rejects.toMatchObject(refused);
     await expect(raw('delete from audit_log')).rejects.toThrow(/stays/);
     await expect(raw("update burns set key_id = 'nobody'")).rejects.toThrow(/constraint/);

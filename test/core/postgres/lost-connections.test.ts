@@ -132,7 +132,7 @@ describe('the server', () => {
     await register(store);
     await server.restart(async () => {
       for (const use of [store.transaction, store.read])
-        await expect(use((tx) => tx.requests.running())).rejects.toMatchObject({
+        await expect(use((tx) => tx.tokens.list())).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',
         });
     });

@@ -51,7 +51,7 @@ beforeAll(async () => {
       index: 'p.n',
       proof_hash: hash,
     },
-    ...{ status: "'SUCCESS'", signature: "'burn ' || b.n || '-' || p.n" },
+    ...{ status: "'FINAL'", transaction: 'null', signature: "'burn ' || b.n || '-' || p.n" },
     ...{ date_settled: "'2026-01-' || 10 + b.n % 20" },
   });
   await many('requests', pipelines, {
@@ -101,6 +101,6 @@ it('accepts burns, and finds a request beside a key, whatever was stored before'
     database.store.findKey(sha256('key-1'), { operation: 'burn', value: 'value-7' }),
   );
   expect([reserving, finding].join('\n')).not.toMatch(/Seq Scan on (?:burns|requests)/);
-  expect(reserving).toContain('burns_pending');
+  expect(reserving).toContain('burns_open');
   expect(finding).toContain('requests_token_id_operation_value_key');
 });

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EngineDeps } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
-import type { WatchedLanding } from '../../../src/store/records.js';
 import type { Store } from '../../../src/store/store.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { chainOver } from '../../support/doubles.js';
@@ -17,7 +16,7 @@ import {
 } from '../../support/engine.js';
 import { itLong } from '../../support/long.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
-import { aBurn, aRequest, pending, register, type StoreUnderTest, success } from '../../support/store.js';
+import { aRequest, type StoreUnderTest } from '../../support/store.js';
 
 let server: OwnDatabase;
 let database: StoreUnderTest;
@@ -72,27 +71,6 @@ it('lets a project write while a transaction of another is held open, and its ow
   );
   await here.burn(aBurnRequest(1), test.project.call());
   expect(await database.raw('select distinct token_id from burns')).toHaveLength(2);
-});
-
-itLong('keeps the bytes of a burn that one takes up while another finds it final', async () => {
-  const { store } = await machine('here');
-  await register(store);
-  const ofBurn: WatchedLanding = {
-    ...{ tokenId: 'token-1', sequence: 1, requestId: 'request-1', signature: 'signature 1', slot: 7n },
-  };
-  await store.transaction(async (tx) => {
-    await tx.burns.insertMany(aRequest(), [aBurn(1)]);
-    await tx.burns.settleMany([success(1, 7n)]);
-  });
-  await store.transaction(
-    async (tx) => {
-      await tx.landings.reopenBurn(1);
-      await store.transaction((other) => other.landings.forget([ofBurn]), { tokenId: null });
-    },
-    { tokenId: 'token-1' },
-  );
-  const [burn] = await store.read((tx) => tx.burns.ofRequest('request-1'));
-  expect(burn).toStrictEqual(pending(1));
 });
 
 itLong('lets nobody write beside what is of no project', async () => {
@@ -188,7 +166,7 @@ it('shares what a dead machine has left among the others, each of it settled onc
   const reconciled = await Promise.all(machines.map((engine) => engine.reconcile()));
   expect(reconciled.reduce((sum, { burns }) => sum + burns, 0)).toBe(8);
   const statuses = await database.raw('select distinct status from burns');
-  expect(statuses).toEqual([{ status: 'SUCCESS' }]);
+  expect(statuses).toEqual([{ status: 'FINAL' }]);
   expect((await test.engine.status()).burned).toBe('4');
 });
 

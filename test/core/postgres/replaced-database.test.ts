@@ -45,14 +45,11 @@ beforeAll(async () => {
     sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
     maxPriorityFeeLamports: 0n,
   }).chain;
-  const { newestOf } = cluster;
   chain = chainOver(cluster, {
-    ...(newestOf && {
-      newestOf: (account, page) => {
-        asked += 1;
-        return newestOf(account, page);
-      },
-    }),
+    history: (account, past) => {
+      asked += 1;
+      return cluster.history(account, past);
+    },
   });
   // A recovery finds no more than what is there.
   database = await startPostgres('restore_command=/bin/false');

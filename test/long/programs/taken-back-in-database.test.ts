@@ -77,9 +77,9 @@ it('of two projects of a database each hears only of its own, and carries on onl
       '2',
     );
     expect([burned.exit, burned.stderr]).toEqual([0, '']);
-    const [landing] = await store.read((tx) => tx.landings.waiting());
-    const sent = { signature: landing?.signature ?? '', slot: landing?.slot ?? 0n };
-    while ((await chain.finality([sent]))[0] !== 'undone') await setTimeout(50);
+    const confirmed = await store.read((tx) => tx.burns.confirmed(null));
+    expect(confirmed).toHaveLength(1);
+    while ((await chain.trace(confirmed))[0]?.kind !== 'never') await setTimeout(50);
 
     for (const [words, stdout] of [
       [['pending'], '[]'],
@@ -89,7 +89,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
       expect([ofTheFirst.exit, ofTheFirst.stdout.trim()]).toEqual([0, stdout]);
       expect(ofTheFirst.stderr).not.toContain('taken back');
     }
-    expect(await store.read((tx) => tx.landings.waiting())).toEqual([landing]);
+    expect(await store.read((tx) => tx.burns.confirmed(null))).toEqual(confirmed);
 
     const own = await run(other, 'pending');
     expect(own.stderr).toContain('The chain has taken back 1 that had landed');

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import { ALL_PERMISSIONS, PERMISSION } from '../../../src/chain/squads/accounts.js';
-import { multisigAddress, vaultAddress } from '../../../src/chain/squads/addresses.js';
+import {
+  associatedTokenAddress,
+  multisigAddress,
+  vaultAddress,
+} from '../../../src/chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../../src/chain/squads/builders.js';
 import { transfer } from '../../../src/chain/system.js';
-import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
 import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,

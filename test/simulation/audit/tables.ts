@@ -262,7 +262,7 @@ export class JournalTables extends Tables {
 /** Queries of the store that find something from a moment on. */
 export const MOMENTS = {
   taken: "select 1 from requests where status = 'running'",
-  burnedInPart: "select 1 from burns where status = 'SUCCESS'",
+  burnedInPart: "select 1 from burns where status = 'FINAL'",
   opened: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
   setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED' and first > 0",
   answered: "select 1 from requests where status = 'done'",

@@ -1,5 +1,5 @@
 /** The front of a test cluster, whose answers go wrong as its faults say. */
-import { type JsonRpc, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
+import { answersOf, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
 import type { BodyHandler } from '../../../src/rpc-node/rpc-node.js';
 import type { FaultRule, Faults, WrongAnswer } from './faults.js';
 import type { TestCluster } from './test-cluster.js';
@@ -21,7 +21,7 @@ const isSentUnchecked = (params: unknown): boolean =>
 
 /** Answers one call a body. */
 export const faultyAnswers =
-  (rpc: JsonRpc, cluster: TestCluster, faults: Faults): BodyHandler =>
+  (cluster: TestCluster, faults: Faults, onFailure: (error: unknown) => void): BodyHandler =>
   async (text, reply) => {
     const asked = readAsked(text);
     const [request] = asked.requests;
@@ -31,7 +31,8 @@ export const faultyAnswers =
     const answered = async (): Promise<string> => {
       const isAsked =
         call.method === 'getHealth' || (call.method === 'sendTransaction' && !isSentUnchecked(call.params));
-      if (lagSlots <= HEALTHY_LAG_SLOTS || !isAsked) return cluster.behind(lagSlots, () => rpc.answer(asked));
+      if (lagSlots <= HEALTHY_LAG_SLOTS || !isAsked)
+        return cluster.behind(lagSlots, () => answersOf(cluster, asked, onFailure));
       const data = { numSlotsBehind: lagSlots };
       return toJson({
         error: { code: -32_005, message: `Node is behind by ${lagSlots} slots`, data },

@@ -4,14 +4,15 @@
  */
 import { createHash } from 'node:crypto';
 import type { AccountState } from '../../../src/chain/account.js';
+import { FIRST_SLOT } from '../../../src/chain/local/ledger/clock.js';
 import {
   Cluster,
-  type Commitment,
-  FIRST_SLOT,
+  type ClusterParts,
   type Landed,
+  type Level,
+  type Run,
   type SentTransaction,
 } from '../../../src/rpc-node/cluster.js';
-import type { NodeLedger, Run } from '../../../src/rpc-node/node-ledger.js';
 import type { Address } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { sameBytes } from '../../../src/values/bytes.js';
@@ -58,7 +59,7 @@ export class DemandClock implements Clock {
 export class TestCluster extends Cluster {
   readonly #faults: Faults;
   readonly #random: () => number;
-  readonly #lags: Readonly<Record<Commitment, number>>;
+  readonly #lags: Readonly<Record<Level, number>>;
   readonly #clock: DemandClock | null;
   readonly #accounts: AccountVersions;
   readonly #fates = new Map<string, Fate>();
@@ -74,11 +75,11 @@ export class TestCluster extends Cluster {
 
   /** @param clock - that of the ledger, where slots go by on demand. */
   constructor(
-    ledger: NodeLedger,
+    parts: ClusterParts,
     { confirmedAfter, finalizedAfter }: Pick<SlotTerms, 'confirmedAfter' | 'finalizedAfter'>,
     { faults, seed, clock }: { faults: Faults; seed: number; clock: DemandClock | null },
   ) {
-    super(ledger);
+    super(parts);
     this.#clock = clock;
     this.#faults = faults;
     this.#random = seededRandom(seed, 'order');
@@ -88,15 +89,15 @@ export class TestCluster extends Cluster {
       confirmed: confirmedAfter ?? confirmed,
       finalized: finalizedAfter ?? finalized,
     };
-    this.#accounts = new AccountVersions(ledger.accounts());
-    this.#read = ledger.transactionCount();
-    this.#slot = ledger.slot();
+    this.#accounts = new AccountVersions(super.accounts(0));
+    this.#read = this.transactionCount();
+    this.#slot = this.newestSlot();
     this.#rootAtStart = this.#slot;
   }
 
   /** Time at the newest slot, in ms since the Unix epoch. */
   nowMs(): number {
-    return this.ledger.timeMs(this.#slot);
+    return this.timeMs(this.#slot);
   }
 
   /** Lets slots go by. */
@@ -122,7 +123,7 @@ export class TestCluster extends Cluster {
     }
   }
 
-  override slotOf(commitment: Commitment): number {
+  override slotOf(commitment: Level): number {
     const slot = Math.max(this.#rootAtStart, this.#slot - this.#lags[commitment]);
     return Math.max(FIRST_SLOT, slot - this.#lagSlots);
   }
@@ -144,7 +145,7 @@ export class TestCluster extends Cluster {
   override accountAt(address: Address, slot: number): AccountState | null {
     const forked = this.#fork?.accounts.get(address, slot);
     if (forked !== undefined) return forked;
-    return this.#accounts.get(address, slot) ?? this.ledger.builtIn(address);
+    return this.#accounts.get(address, slot) ?? this.builtIn(address);
   }
 
   override *accounts(slot: number): Generator<readonly [Address, AccountState]> {
@@ -161,10 +162,9 @@ export class TestCluster extends Cluster {
     return forked.slot <= slot ? forked : null;
   }
 
-  override search(address: Address, before: number | null, take: (landed: Landed) => boolean): void {
-    if (before === null)
-      for (const landed of [...(this.#fork?.landed ?? [])].reverse()) if (!take(landed)) return;
-    super.search(address, before, take);
+  override *past(address: Address, before: number | null): Iterable<Landed> {
+    if (before === null) yield* [...(this.#fork?.landed ?? [])].reverse();
+    yield* super.past(address, before);
   }
 
   override submit(transaction: SentTransaction): void {
@@ -178,16 +178,16 @@ export class TestCluster extends Cluster {
   }
 
   override tick(): void {
-    if (this.#clock === null) this.#goTo(this.ledger.slot());
+    if (this.#clock === null) this.#goTo(this.newestSlot());
   }
 
   /** Reads what others have written to the ledger. */
   refresh(): void {
-    const count = this.ledger.transactionCount();
+    const count = this.transactionCount();
     if (count === this.#read) return;
     this.#read = count;
-    this.#tell(this.ledger.slot());
-    const now = new Map(this.ledger.accounts());
+    this.#tell(this.newestSlot());
+    const now = new Map(super.accounts(0));
     for (const address of new Set([...now.keys(), ...this.#accounts.addresses()])) {
       const state = now.get(address) ?? null;
       const known = this.#accounts.get(address, Number.POSITIVE_INFINITY) ?? null;
@@ -198,8 +198,8 @@ export class TestCluster extends Cluster {
   #goTo(slot: number): void {
     this.refresh();
     // Others that work on the ledger with a clock of theirs may have set its slots forth.
-    while (this.#clock !== null && this.ledger.slot() < slot) this.#clock.timeMs += this.ledger.slotMs;
-    this.#tell(Math.max(this.#slot, this.ledger.slot()));
+    while (this.#clock !== null && this.newestSlot() < slot) this.#clock.timeMs += this.slotMs;
+    this.#tell(Math.max(this.#slot, this.newestSlot()));
     if (this.#fork !== null && this.#slot >= this.#fork.untilSlot) this.#leaveFork(this.#fork);
     const due = this.#waiting.filter(({ dueSlot }) => dueSlot <= this.#slot);
     this.#waiting = this.#waiting.filter(({ dueSlot }) => dueSlot > this.#slot);
@@ -233,9 +233,7 @@ export class TestCluster extends Cluster {
     const { signature, wire, blockhash } = transaction;
     if (this.find(signature, this.#slot) !== null) return;
     const source = { get: (address: Address) => this.accountAt(address, this.#slot) };
-    const run = this.isGoodBlockhash(blockhash, this.#slot)
-      ? this.run(wire, source, { verifySignatures: true })
-      : null;
+    const run = this.isGoodBlockhash(blockhash, this.#slot) ? this.run(wire, source, true) : null;
     if (run?.landed !== true) {
       this.#retry(transaction);
       return;

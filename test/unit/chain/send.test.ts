@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BLOCKHASH_LIFETIME_MS, type ChainSender } from '../../../src/chain/chain.js';
+import type { ChainSender } from '../../../src/chain/chain.js';
 import { type LocalChain, openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { createSender } from '../../../src/chain/send.js';
 import { transfer } from '../../../src/chain/system.js';
 import {
+  BLOCKHASH_LIFETIME_MS,
   chainOptions,
   HandClock,
   namedSigner,

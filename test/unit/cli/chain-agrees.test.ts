@@ -11,13 +11,14 @@ import {
 import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
 import { vaultMessage } from '../../../src/chain/squads/message.js';
-import { compileLegacyMessage, signTransaction } from '../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import type { Uuid } from '../../../src/values/uuid.js';
 import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
+import { signTransaction } from '../../support/sign.js';
 
 const signer = createKeypairSigner(generateKeypair());
 const create = batchCreate({
@@ -62,16 +63,17 @@ function chainWith(transactions: readonly Past[]) {
   );
   const chain = {
     getAccounts: async (addresses: readonly string[]) => addresses.map(() => null),
-    getTransaction: async (signature: string) => wires.get(signature) ?? null,
     lookUp: async (signatures: readonly string[]) =>
-      signatures.map((_, at) => ({
+      signatures.map((signature, at) => ({
+        ...{ error: null, wire: wires.get(signature) ?? null },
         logs: transactions[at] === 'called from within' ? [`Program ${SQUADS_PROGRAM} invoke [2]`] : [],
       })),
   } as unknown as ChainReader;
   const history: History = {
-    pastOf: async () =>
+    history: async () =>
       [...wires.keys()].map((signature) => ({
         signature: signature as Signature,
+        ...{ slot: 1, failed: false },
         memo: null,
         blockTimeMs: null,
       })),

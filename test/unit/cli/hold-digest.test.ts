@@ -29,7 +29,8 @@ const pins = { ...flywheel, facts: null };
 /** A session that keeps what it warns of. */
 function listening(): { session: Session; warnings: string[] } {
   const warnings: string[] = [];
-  const session = { output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
+  const settings = { maxWaitSeconds: { value: 0 } };
+  const session = { settings, output: { warn: (text: string) => warnings.push(text) } } as unknown as Session;
   return { session, warnings };
 }
 const BLIND = [

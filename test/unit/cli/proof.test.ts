@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { pipelineContent, pipelineInstructions } from '../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../src/chain/chain.js';
 import { memo, proofMemoText } from '../../../src/chain/memo.js';
-import { associatedTokenAddress } from '../../../src/chain/tokens/addresses.js';
+import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import type { OpenedService } from '../../../src/cli/context.js';

@@ -20,13 +20,13 @@ describe('Meter', () => {
     await store.read(async () => undefined);
     await expect(store.transaction(() => Promise.reject(new TypeError('no')))).rejects.toThrow('no');
     const chain = meter.chain(test.chain);
-    expect(await chain.blockHeight()).toBe(await test.chain.blockHeight());
+    expect(await chain.expiredHeight()).toBe(await test.chain.expiredHeight());
     expect(chain.bundleSize).toBe(test.chain.bundleSize);
     expect(measured.map(({ seconds: _seconds, ...what }) => what)).toEqual([
       { what: 'transaction', kind: 'write' },
       { what: 'transaction', kind: 'read' },
       { what: 'transaction', kind: 'write' },
-      { what: 'chain', method: 'blockHeight' },
+      { what: 'chain', method: 'expiredHeight' },
     ]);
     for (const { seconds } of measured) expect(seconds).toBeGreaterThanOrEqual(0);
   });

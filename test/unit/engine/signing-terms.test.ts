@@ -1,8 +1,7 @@
 /** What transactions are signed with: nothing more than before where nothing is paid, limit and price where it is. */
 import { describe, expect, it } from 'vitest';
-import type { Chain } from '../../../src/chain/chain.js';
+import type { Chain, PriorityFees } from '../../../src/chain/chain.js';
 import { decodeComputeBudget, setComputeUnitLimit } from '../../../src/chain/compute-budget.js';
-import type { PriorityFees } from '../../../src/chain/fees.js';
 import { memo } from '../../../src/chain/memo.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
@@ -23,7 +22,7 @@ const chainWith = (fees?: Partial<PriorityFees>): Chain => {
     computeUnitsOf: async () => null,
     ...fees,
   };
-  const chain = { latestBlockhash: async () => recent, ...(fees === undefined ? {} : { priorityFees }) };
+  const chain = { latestBlockhash: async () => recent, fees: fees === undefined ? null : priorityFees };
   return chain as Partial<Chain> as Chain;
 };
 

@@ -1,6 +1,6 @@
 /** Time: days change at midnight UTC. */
 import { describe, expect, it } from 'vitest';
-import { isoTime, isoWeek, type UtcDay, utcDay } from '../../../src/values/time.js';
+import { isoTime, isoWeek, parseTime, type UtcDay, utcDay } from '../../../src/values/time.js';
 
 describe('time', () => {
   it('counts days in UTC', () => {
@@ -22,4 +22,10 @@ describe('isoWeek', () => {
   ])('%s is in %s', (day, week) => {
     expect(isoWeek(day as UtcDay)).toBe(week);
   });
+});
+
+it('reads a day or a time with its zone, of the calendar and with four digits of a year', () => {
+  expect(['2026-01-31', '2026-01-31T18:00:00+01:00'].map(parseTime)).toEqual([1769817600000, 1769878800000]);
+  const others = ['2026-02-30', '2026-01-31T18:00:00', '+275760-09-13T00:00:00Z', '31 Jan 2026', ''];
+  expect(others.map(parseTime)).toEqual(others.map(() => undefined));
 });

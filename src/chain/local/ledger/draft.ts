@@ -1,14 +1,17 @@
-/** What one call adds to the ledger before it is committed: landed transactions and changed accounts. */
+/** What one call adds to the ledger before it is committed: which transactions land, and together with which others. */
 import type { Address } from '../../../values/address.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
+import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { TokenChange } from '../../chain.js';
+import type { Rejection, TokenChange } from '../../chain.js';
 import { decodeTokenAccount } from '../../tokens/accounts.js';
-import type { AccountSource, RuntimeClock } from '../runtime/local-runtime.js';
+import { decodeTransaction, MAX_TRANSACTION_BYTES } from '../../transaction/wire.js';
+import { type ExecutionResult, refused } from '../runtime/execution.js';
 import { Overlay } from '../runtime/overlay.js';
-import type { AccountChanges, AccountTable } from './account-table.js';
+import type { Runtime } from '../runtime/runtime.js';
+import type { AccountSource, RuntimeClock } from '../vm/vm.js';
+import type { AccountTable } from './account-table.js';
 import type { LedgerClock } from './clock.js';
-import type { Landing, TransactionTable } from './transaction-table.js';
+import type { NewTransaction, TransactionTable } from './transaction-table.js';
 
 /** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
@@ -52,17 +55,35 @@ export class LedgerDraft implements AccountSource {
     return runtimeClock(this.slot, this.#timeMs);
   }
 
-  /** Can a transaction with this blockhash land in its block? */
-  isGoodBlockhash(blockhash: ReadonlyBytes): boolean {
-    return this.#tables.clock.isGood(blockhash, this.slot);
+  /** Lands a transaction by itself, also as failed, unless it cannot start; `null` when it had landed before. */
+  land(wire: Uint8Array, runtime: Runtime): ExecutionResult | null {
+    const sent = readSent(wire);
+    if (this.#hasLanded(sent)) return null;
+    const result = this.#run(sent, this, runtime);
+    if (result.landed) this.append([{ ...sent, ...result }]);
+    return result;
   }
 
-  hasLanded(signature: ReadonlyBytes): boolean {
-    return this.#tables.transactions.hasLanded(signature);
+  /** Lands all of a bundle without any failure, or nothing of it; `null` when it was taken. */
+  landWhole(bundle: readonly Uint8Array[], runtime: Runtime): Rejection | null {
+    const all = bundle.map(readSent);
+    if (all.every((sent) => this.#hasLanded(sent))) return null;
+    const overlay = new Overlay(this);
+    const landings: NewTransaction[] = [];
+    for (const [index, sent] of all.entries()) {
+      const isRepeated = landings.some(({ signature }) => sameBytes(signature, sent.signature));
+      const result =
+        isRepeated || this.#hasLanded(sent) ? refused('AlreadyProcessed') : this.#run(sent, overlay, runtime);
+      if (result.error !== null) return { index, error: result.error, logs: result.logs };
+      for (const [address, state] of result.changes) overlay.set(address, state);
+      landings.push({ ...sent, ...result });
+    }
+    this.append(landings);
+    return null;
   }
 
   /** Adds transactions in their order. */
-  append(landings: readonly Landing[]): void {
+  append(landings: readonly NewTransaction[]): void {
     const block = { slot: this.slot, timeMs: this.#timeMs };
     for (const landing of landings) {
       this.#tables.transactions.append(block, landing, tokenChangesOf(landing, this.#overlay));
@@ -70,17 +91,55 @@ export class LedgerDraft implements AccountSource {
     }
   }
 
-  /** Writes all of it, each changed account once. @returns the changes. */
-  flush(): AccountChanges {
-    const changes = this.#overlay.changes();
-    this.#tables.accounts.put(changes);
+  /** Writes all of it, each changed account once. */
+  flush(): void {
+    this.#tables.accounts.put(this.#overlay.changes());
     this.#tables.clock.save();
-    return changes;
+  }
+
+  #hasLanded({ signature }: Sent): boolean {
+    return signature.length > 0 && this.#tables.transactions.hasLanded(signature);
+  }
+
+  /** Runs it, unless it has to be refused before anything runs. */
+  #run({ wire, blockhash, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
+    if (flaw !== null) return refused('SanitizeFailure', [flaw]);
+    if (!this.#tables.clock.isGood(blockhash, this.slot)) return refused('BlockhashNotFound');
+    return runtime.execute(wire, source, this.clock());
+  }
+}
+
+/** The outside of a transaction. */
+interface Sent {
+  readonly wire: Uint8Array;
+  /** The first one; empty where the bytes are no transaction. Not checked here. */
+  readonly signature: ReadonlyBytes;
+  readonly blockhash: ReadonlyBytes;
+  /** Why the bytes are no transaction, or `null` if they are one. */
+  readonly flaw: string | null;
+}
+
+/** Never throws. */
+function readSent(wire: Uint8Array): Sent {
+  const flawed = (flaw: string): Sent => {
+    const nothing = new Uint8Array(0);
+    return { wire, signature: nothing, blockhash: nothing, flaw };
+  };
+  const { length } = wire;
+  if (length > MAX_TRANSACTION_BYTES)
+    return flawed(`A transaction has at most ${MAX_TRANSACTION_BYTES} bytes, this one has ${length}.`);
+  try {
+    const { signatures, message } = decodeTransaction(wire);
+    const [signature] = signatures;
+    if (signature === undefined) return flawed('The transaction has no signature.');
+    return { wire, signature, blockhash: message.blockhash, flaw: null };
+  } catch (error) {
+    return flawed(error instanceof Error ? error.message : String(error));
   }
 }
 
 /** Which token accounts a transaction left with another amount than the one they hold here. */
-const tokenChangesOf = ({ changes }: Landing, source: AccountSource): readonly TokenChange[] =>
+const tokenChangesOf = ({ changes }: NewTransaction, source: AccountSource): readonly TokenChange[] =>
   [...changes].flatMap(([account, state]) => {
     const [was, is] = [decodeTokenAccount(source.get(account)), decodeTokenAccount(state)];
     const mint = (is ?? was)?.mint;

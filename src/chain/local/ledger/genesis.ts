@@ -9,7 +9,7 @@ import { programConfigAddress } from '../../squads/addresses.js';
 export type GenesisAccounts = readonly (readonly [Address, AccountState])[];
 
 /** 500,000,000 SOL: what a treasury never runs out of, and far below a u64. */
-export const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;
+const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;
 const RESERVED_BYTES = 64;
 
 /** The accounts of a new local chain whose `treasury` is the wallet that funds all others. */

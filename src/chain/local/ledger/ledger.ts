@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
+import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import type { Signature } from '../../chain.js';
 import { AccountTable } from './account-table.js';
@@ -9,7 +10,7 @@ import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import type { GenesisAccounts } from './genesis.js';
 import { isEmptyLedger, prepareSchema } from './schema.js';
-import { markText, TransactionTable } from './transaction-table.js';
+import { type KeptTransaction, markText, TransactionTable } from './transaction-table.js';
 
 /** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
@@ -31,15 +32,14 @@ export interface LedgerOptions {
 }
 
 const GENESIS_SEED_BYTES = 32;
+/** Transactions that are read at once. */
+const PAGE = 500;
 
 /** One connection to the ledger. Its methods run to their end without a pause, so calls in one process never mix. */
 export class Ledger {
   readonly #database: SqliteFile;
   readonly #tables: LedgerTables;
-  readonly #dataVersion: () => number;
   #knownMark = '';
-  /** The version that the tables' memory belongs to; SQLite changes it when another connection has committed. */
-  #seenVersion: number | undefined;
 
   constructor(database: SqliteFile, { clock, slotMs }: Pick<LedgerOptions, 'clock' | 'slotMs'>) {
     this.#database = database;
@@ -49,8 +49,6 @@ export class Ledger {
       clock: ledgerClock,
       transactions: new TransactionTable(database, () => ledgerClock.genesisHash),
     };
-    const statement = database.prepare('PRAGMA data_version');
-    this.#dataVersion = () => Number(statement.get([])?.[0]);
   }
 
   /** Names the newest transaction that this process has seen, for whoever keeps it beside the ledger; `''` before it has looked. */
@@ -71,13 +69,20 @@ export class Ledger {
     });
   }
 
+  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
+  *holding(bytes: ReadonlyBytes, before: number | null = null): Iterable<KeptTransaction> {
+    for (let place = before ?? Number.MAX_SAFE_INTEGER; ; ) {
+      const page = this.read(({ transactions }) => transactions.holding(bytes, place, PAGE));
+      yield* page;
+      const last = page.at(-1);
+      if (page.length < PAGE || last === undefined) return;
+      place = last.place;
+    }
+  }
+
   /** Runs `work` on the ledger as it is now; nobody waits for it. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
-    const [result, mark] = this.#database.read(() => {
-      this.#refresh();
-      return [work(this.#tables), markText(this.#tables.transactions.tip)] as const;
-    });
-    this.#knownMark = mark;
+    const result = this.#database.read(() => this.#within(work));
     // A clock that was set back goes on the same way in every process.
     if (this.#tables.clock.isChanged && !this.#database.readOnly) this.keepSlot();
     return result;
@@ -94,46 +99,37 @@ export class Ledger {
 
   /**
    * Runs `work` alone on the ledger and commits all that its draft holds, or nothing.
-   *
-   * Whatever goes wrong, the memory of the tables is dropped: nothing is believed that is not in the file.
    * @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason.
    */
   write<Result>(work: (draft: LedgerDraft) => Result): Result {
+    const mark = this.#knownMark;
     try {
-      const [result, changes, mark] = this.#database.write(() => {
-        this.#refresh();
-        const draft = new LedgerDraft(this.#tables);
-        const result = work(draft);
-        const changes = draft.flush();
-        return [result, changes, markText(this.#tables.transactions.tip)] as const;
-      });
-      this.#tables.accounts.adopt(changes);
+      return this.#database.write(() =>
+        this.#within((tables) => {
+          const draft = new LedgerDraft(tables);
+          const result = work(draft);
+          draft.flush();
+          return result;
+        }),
+      );
+    } catch (error) {
       // Only what is committed may be known elsewhere.
       this.#knownMark = mark;
-      return result;
-    } catch (error) {
-      this.#forget();
       throw error;
     }
   }
 
   close(): void {
-    this.#forget();
     this.#database.close();
   }
 
-  #refresh(): void {
-    const version = this.#dataVersion();
-    if (version === this.#seenVersion) return;
-    this.#forget();
-    this.#seenVersion = version;
-  }
-
-  #forget(): void {
-    this.#seenVersion = undefined;
-    this.#tables.accounts.forget();
+  /** What the tables remember is good for one call: another process may write before the next. */
+  #within<Result>(work: (tables: LedgerTables) => Result): Result {
     this.#tables.clock.forget();
     this.#tables.transactions.forget();
+    const result = work(this.#tables);
+    this.#knownMark = markText(this.#tables.transactions.tip);
+    return result;
   }
 }
 

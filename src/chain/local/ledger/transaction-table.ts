@@ -4,21 +4,16 @@ import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file
 import type { Address } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
-import type { AccountState } from '../../account.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
+import type { ExecutionResult } from '../runtime/execution.js';
 import { SIGNATURE_OF_WIRE } from './schema.js';
 
 /** What a transaction did that lands now. */
-export interface Landing {
+export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
   /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
-  readonly error: TransactionError | null;
-  readonly changes: ReadonlyMap<Address, AccountState | null>;
-  readonly logs: readonly string[];
-  readonly feeLamports: bigint;
-  readonly computeUnits: bigint;
 }
 
 /** A block that a transaction lands in. */
@@ -43,21 +38,12 @@ export const markText = ({ id, mark }: MarkedPlace): string =>
 const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
-const KEPT = ['error', 'logs', 'fee_lamports', 'compute_units', 'token_changes'];
-const COLUMNS = ['slot', 'time_ms', 'wire', 'mark', ...KEPT];
-/** What a record is made of. */
-const RECORD = ['slot', 'time_ms', ...KEPT];
-
-/** The bytes of a signature, or `undefined` for text that is none. */
-function signatureBytes(signature: Signature): Uint8Array | undefined {
-  const bytes = base58Decode(signature);
-  return bytes?.length === SIGNATURE_BYTES ? bytes : undefined;
-}
+const COLUMNS = 'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes';
 
 /** The table `transactions`. */
 export class TransactionTable {
   readonly #database: SqliteFile;
-  readonly #record: Statement;
+  readonly #one: Statement;
   readonly #genesisHash: () => ReadonlyBytes;
   #insert: Statement | undefined;
   #tip: MarkedPlace | undefined;
@@ -66,14 +52,12 @@ export class TransactionTable {
   constructor(database: SqliteFile, genesisHash: () => ReadonlyBytes) {
     this.#database = database;
     this.#genesisHash = genesisHash;
-    this.#record = database.prepare(
-      `SELECT ${RECORD.join()} FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`,
-    );
+    this.#one = database.prepare(`SELECT ${COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`);
   }
 
-  append(block: BlockPlace, landing: Landing, moved: readonly TokenChange[]): void {
+  append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
-      `INSERT INTO transactions (${COLUMNS.join()}) VALUES (${COLUMNS.map(() => '?').join()})`,
+      `INSERT INTO transactions (${COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
@@ -81,7 +65,6 @@ export class TransactionTable {
       block.slot,
       block.timeMs,
       landing.wire,
-      this.#tip.mark,
       landing.error === null ? null : JSON.stringify(landing.error),
       JSON.stringify(landing.logs),
       landing.feeLamports.toString(),
@@ -89,6 +72,7 @@ export class TransactionTable {
       JSON.stringify(
         moved.map(({ account, mint, before, after }) => [account, mint, `${before}`, `${after}`]),
       ),
+      this.#tip.mark,
     ]);
   }
 
@@ -116,54 +100,24 @@ export class TransactionTable {
   }
 
   hasLanded(signature: ReadonlyBytes): boolean {
-    return this.#record.get([signature]) !== undefined;
+    return this.#one.get([signature]) !== undefined;
   }
 
-  /** What became of transactions, in order; `null` when one has not landed, as also for text that is no signature. */
-  records(signatures: readonly Signature[]): readonly (TransactionRecord | null)[] {
-    return this.#database.decode(() =>
-      signatures.map((signature) => {
-        const bytes = signatureBytes(signature);
-        const row = bytes && this.#record.get([bytes]);
-        return row === undefined ? null : toRecord(signature, row);
-      }),
-    );
-  }
-
-  /** A landed transaction with its bytes. */
+  /** A landed transaction; `null` when it has not landed, as also for text that is no signature. */
   kept(signature: Signature): KeptTransaction | null {
-    const bytes = signatureBytes(signature);
-    if (bytes === undefined) return null;
-    return this.#kept(`WHERE ${SIGNATURE_OF_WIRE} = ?`, [bytes])[0] ?? null;
+    const bytes = base58Decode(signature);
+    const row = bytes?.length === SIGNATURE_BYTES ? this.#one.get([bytes]) : undefined;
+    return row === undefined ? null : this.#database.decode(() => toKept(row));
   }
 
   /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
-    return this.#kept('WHERE id < ? AND instr(wire, ?) > 0 ORDER BY id DESC LIMIT ?', [before, bytes, limit]);
-  }
-
-  #kept(where: string, parameters: readonly SqlValue[]): readonly KeptTransaction[] {
-    const rows = this.#database
-      .prepare(`SELECT ${RECORD.join()}, ${SIGNATURE_OF_WIRE}, wire, id FROM transactions ${where}`)
-      .all(parameters);
-    return this.#database.decode(() =>
-      rows.map((row) => ({
-        ...toRecord(base58Encode(row[RECORD.length] as ReadonlyBytes), row),
-        wire: row[RECORD.length + 1] as Uint8Array,
-        place: Number(row[RECORD.length + 2]),
-      })),
-    );
-  }
-
-  /** Transactions that succeeded in blocks from a time on and hold these bytes somewhere, newest first. */
-  succeededWith(bytes: ReadonlyBytes, sinceMs: number): readonly LandedWire[] {
     const rows = this.#database
       .prepare(
-        'SELECT wire, time_ms FROM transactions ' +
-          'WHERE error IS NULL AND time_ms >= ? AND instr(wire, ?) > 0 ORDER BY id DESC',
+        `SELECT ${COLUMNS}, id FROM transactions WHERE id < ? AND instr(wire, ?) > 0 ORDER BY id DESC LIMIT ?`,
       )
-      .all([sinceMs, bytes]);
-    return rows.map(([wire, timeMs]) => ({ wire: wire as Uint8Array, blockTimeMs: Number(timeMs) }));
+      .all([before, bytes, limit]);
+    return this.#database.decode(() => rows.map(toKept));
   }
 
   /** What landed after the transaction with a number, in its order. */
@@ -173,35 +127,22 @@ export class TransactionTable {
       .all([id]);
     return rows.map(([signature]) => base58Encode(signature as ReadonlyBytes));
   }
-
-  /** The bytes of a landed transaction. */
-  wire(signature: Signature): Uint8Array | null {
-    const bytes = signatureBytes(signature);
-    if (bytes === undefined) return null;
-    const row = this.#database
-      .prepare(`SELECT wire FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`)
-      .get([bytes]);
-    return row === undefined ? null : (row[0] as Uint8Array);
-  }
 }
 
-/** A landed transaction with its bytes, and its place in the order of all. */
+/** A landed transaction, and its place in the order of all. */
 export interface KeptTransaction extends TransactionRecord {
   readonly wire: Uint8Array;
   readonly place: number;
 }
 
-/** A landed transaction and the time of its block. */
-interface LandedWire {
-  readonly wire: Uint8Array;
-  readonly blockTimeMs: number;
-}
-
-function toRecord(signature: Signature, row: readonly SqlValue[]): TransactionRecord {
-  const [slot, timeMs, error, logs, feeLamports, computeUnits, moved] = row;
+function toKept(row: readonly SqlValue[]): KeptTransaction {
+  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, place] = row;
   const changes = JSON.parse(moved as string) as readonly [Address, Address, string, string][];
+  const wire = bytes as Uint8Array;
   return {
-    signature,
+    signature: base58Encode(wire.subarray(1, 1 + SIGNATURE_BYTES)),
+    wire,
+    place: Number(place),
     slot: BigInt(slot as number),
     blockTimeMs: Number(timeMs),
     error: error === null ? null : (JSON.parse(error as string) as TransactionError),

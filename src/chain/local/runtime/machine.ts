@@ -9,11 +9,12 @@ import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
 import { transfer } from '../../system.js';
 import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
 import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
-import { compileMessage, encodeTransaction, isWritable } from '../../transaction/wire.js';
+import { compile, isWritable } from '../../transaction/message.js';
+import { encodeMessage, unsigned } from '../../transaction/wire.js';
 import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
-import { InstructionFailure, type InstructionFault } from './failure.js';
-import type { Invocation, NativeProgram } from './invocation.js';
 import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
+import type { Invocation, NativeProgram } from './native-program.js';
+import { InstructionFailure, type InstructionFault } from './native-program.js';
 import type { Overlay } from './overlay.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
@@ -25,7 +26,6 @@ const BUILTIN_CALL_UNITS = 150;
 /** Lent to an account for as long as LiteSVM looks at its rent; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
 const NO_BLOCKHASH = new Uint8Array(32);
-const NO_SIGNATURE = new Uint8Array(64);
 /** Lines that a builtin program's call leaves in the log: one as it begins, one as it ends. */
 const LINES_A_BUILTIN_CALL = 2;
 
@@ -208,11 +208,11 @@ export class Machine {
       const limit = setComputeUnitLimit(computeUnits);
       const lead = budget.heapBytes === null ? [limit] : [limit, requestHeapFrame(budget.heapBytes)];
       const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
-      const message = compileMessage('legacy', RUN_PAYER, [...lead, call, ...trail], NO_BLOCKHASH);
+      const message = compile(RUN_PAYER, [...lead, call, ...trail]);
       const { staticKeys } = message;
       vm.load(staticKeys.slice(1), overlay);
-      const noSignatures = new Array<Uint8Array>(message.requiredSignatures).fill(NO_SIGNATURE);
-      const run = vm.send(encodeTransaction(noSignatures, message), {
+      const bytes = encodeMessage({ ...message, version: 'legacy', blockhash: NO_BLOCKHASH });
+      const run = vm.send(unsigned(bytes), {
         verifySignatures: false,
         limitLogs: false,
       });

@@ -3,28 +3,32 @@ import type { Address } from '../../../values/address.js';
 import type { AccountState } from '../../account.js';
 import type { AccountSource } from '../vm/vm.js';
 
-/** Reads through to the source, keeps what is written; dropping it is rolling back. */
+/** Reads each account of the source once, keeps what is written; dropping it is rolling back. */
 export class Overlay implements AccountSource {
-  readonly #changes = new Map<Address, AccountState | null>();
+  readonly #source: AccountSource;
+  readonly #read = new Map<Address, AccountState | null>();
+  readonly #now = new Map<Address, AccountState | null>();
 
-  constructor(readonly source: AccountSource) {}
+  constructor(source: AccountSource) {
+    this.#source = source;
+  }
 
   get(address: Address): AccountState | null {
-    const changed = this.#changes.get(address);
-    return changed === undefined ? this.source.get(address) : changed;
+    const known = this.#now.get(address);
+    if (known !== undefined) return known;
+    const state = this.#source.get(address);
+    this.#read.set(address, state);
+    this.#now.set(address, state);
+    return state;
   }
 
   /** An account without lamports is gone. */
   set(address: Address, state: AccountState | null): void {
-    this.#changes.set(address, state === null || state.lamports === 0n ? null : state);
+    this.#now.set(address, state === null || state.lamports === 0n ? null : state);
   }
 
-  /** All that was written and differs from the source. */
+  /** All that was written and is not what was read. */
   changes(): Map<Address, AccountState | null> {
-    const different = new Map<Address, AccountState | null>();
-    for (const [address, state] of this.#changes) {
-      if (this.source.get(address) !== state) different.set(address, state);
-    }
-    return different;
+    return new Map([...this.#now].filter(([address, state]) => this.#read.get(address) !== state));
   }
 }

@@ -2,8 +2,9 @@
 import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
 import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
-import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
-import { isSigner, isWritable, type WireLookup, type WireMessage } from '../../transaction/wire.js';
+import type { AccountMeta } from '../../transaction/instruction.js';
+import { isSigner, isWritable, type Lookup } from '../../transaction/message.js';
+import type { WireMessage } from '../../transaction/wire.js';
 import type { AccountSource } from '../vm/vm.js';
 
 /** Bytes before the addresses of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
@@ -53,7 +54,7 @@ export function tableEntry(data: ReadonlyBytes, index: number): Address | undefi
   return bytes.length === ADDRESS_LENGTH_BYTES ? addressFromBytes(bytes) : undefined;
 }
 
-function lookUp(lookup: WireLookup, indexes: ReadonlyBytes, source: AccountSource): Address[] {
+function lookUp(lookup: Lookup, indexes: ReadonlyBytes, source: AccountSource): Address[] {
   const table = source.get(lookup.table);
   if (table?.owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) return [];
   return [...indexes].flatMap((index) => tableEntry(table.data, index) ?? []);
@@ -80,24 +81,4 @@ export function resolveAccounts(message: WireMessage, source: AccountSource): re
       writable: asked && !called.has(address) && !RESERVED.has(address),
     };
   });
-}
-
-/** The instructions of a message with accounts in the place of indexes; `undefined` when an index points nowhere. */
-export function resolveInstructions(
-  message: WireMessage,
-  accounts: readonly AccountMeta[],
-): readonly Instruction[] | undefined {
-  const resolved: Instruction[] = [];
-  for (const { programIndex, accountIndexes, data } of message.instructions) {
-    const program = accounts[programIndex];
-    if (program === undefined) return undefined;
-    const metas: AccountMeta[] = [];
-    for (const index of accountIndexes) {
-      const meta = accounts[index];
-      if (meta === undefined) return undefined;
-      metas.push(meta);
-    }
-    resolved.push({ program: program.address, accounts: metas, data });
-  }
-  return resolved;
 }

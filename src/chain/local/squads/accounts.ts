@@ -2,13 +2,13 @@
 import type { Address } from '../../../values/address.js';
 import { copyBytes, type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import { EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
+import { tryDecode, tryEncodeInto } from '../../codec.js';
 import { SQUADS_PROGRAM } from '../../programs.js';
 import { type AccountLayout, hasTypeMark, TYPE_MARK_BYTES } from '../../squads/accounts.js';
 import { derive, type Seeds } from '../../squads/addresses.js';
-import { tryDecode, tryEncodeInto } from '../../squads/codec.js';
 import { allocate, assign, createAccount, transfer } from '../../system.js';
-import { InstructionFailure } from '../runtime/failure.js';
-import type { Invocation } from '../runtime/invocation.js';
+import type { Invocation } from '../runtime/native-program.js';
+import { InstructionFailure } from '../runtime/native-program.js';
 import { fail } from './errors.js';
 import { ensure, type Loaded } from './rules.js';
 

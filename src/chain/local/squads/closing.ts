@@ -7,7 +7,7 @@ import {
   type VaultTransaction,
 } from '../../squads/accounts.js';
 import { deriveWithBump, SEEDS } from '../../squads/addresses.js';
-import type { Invocation } from '../runtime/invocation.js';
+import type { Invocation } from '../runtime/native-program.js';
 import { closeAccount, decodeState } from './accounts.js';
 import {
   type Call,

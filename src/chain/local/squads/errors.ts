@@ -1,6 +1,6 @@
 /** The error numbers of Squads v4 (docs/squads-v4.md, section 9), and how one is raised. */
 import { snakeCase } from '../../squads/instructions.js';
-import { InstructionFailure } from '../runtime/failure.js';
+import { InstructionFailure } from '../runtime/native-program.js';
 
 /** Framework errors first, then the program's own. */
 export const ERROR_NUMBERS = {

@@ -1,20 +1,14 @@
 /** The message of a vault or batch transaction: read from arguments, and run with the vault as signer (docs/squads-v4.md, sections 3 and 8). */
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
+import { key, option, struct, tryDecode, u8, u32, u64 } from '../../codec.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addresses.js';
-import { key, option, struct, tryDecode, u8, u32, u64 } from '../../squads/codec.js';
-import {
-  argumentMessage,
-  type InnerMessage,
-  isWellFormed,
-  lookedUpCount,
-  staticAccounts,
-  storedMessageSize,
-} from '../../squads/message.js';
-import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
-import { InstructionFailure } from '../runtime/failure.js';
-import type { Invocation } from '../runtime/invocation.js';
+import { argumentMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
+import type { AccountMeta } from '../../transaction/instruction.js';
+import { instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
+import type { Invocation } from '../runtime/native-program.js';
+import { InstructionFailure } from '../runtime/native-program.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './errors.js';
 
@@ -46,7 +40,7 @@ function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
 }
 
 /** Decodes a message: too short is the runtime's BorshIoError, not sound is 6006. */
-export function readMessage(bytes: ReadonlyBytes): InnerMessage {
+export function readMessage(bytes: ReadonlyBytes): Message {
   const message = tryDecode(argumentMessage, bytes);
   if (message === undefined) throw new InstructionFailure({ error: 'BorshIoError' });
   if (!isWellFormed(message)) fail('InvalidTransactionMessage');
@@ -62,7 +56,7 @@ export const ephemeralBumps = (parent: Address, count: number): ReadonlyBytes =>
 
 /** A message, and what it may sign for and must leave alone. */
 interface MessageRun {
-  readonly message: InnerMessage;
+  readonly message: Message;
   readonly multisig: Address;
   readonly vaultIndex: number;
   readonly vaultBump: number;
@@ -96,8 +90,8 @@ function checkStaticKeys(
 }
 
 /** Check 5: the looked-up accounts are those of the tables, and writable where the message says so. */
-function checkLookups(invocation: Invocation, message: InnerMessage, given: readonly AccountMeta[]): void {
-  let position = message.keys.length;
+function checkLookups(invocation: Invocation, message: Message, given: readonly AccountMeta[]): void {
+  let position = message.staticKeys.length;
   for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
     const entries = readLookupTable(invocation.get(table).data);
     if (entries === undefined) fail('InvalidAccount');
@@ -113,8 +107,8 @@ function checkLookups(invocation: Invocation, message: InnerMessage, given: read
 }
 
 /** All keys in index order with the rights that the message gives: static, writable looked-up, readonly looked-up. */
-function messageAccounts(message: InnerMessage, given: readonly AccountMeta[]): readonly AccountMeta[] {
-  let position = message.keys.length;
+function messageAccounts(message: Message, given: readonly AccountMeta[]): readonly AccountMeta[] {
+  let position = message.staticKeys.length;
   const take = (indexes: ReadonlyBytes, writable: boolean): AccountMeta[] => {
     const taken = given.slice(position, position + indexes.length);
     position += indexes.length;
@@ -131,14 +125,6 @@ function messageAccounts(message: InnerMessage, given: readonly AccountMeta[]): 
   ];
 }
 
-function instructionsOf(message: InnerMessage, accounts: readonly AccountMeta[]): readonly Instruction[] {
-  return message.instructions.map(({ programIndex, accountIndexes, data }) => ({
-    program: accounts[programIndex]?.address ?? panic(),
-    accounts: [...accountIndexes].map((index) => accounts[index] ?? panic()),
-    data,
-  }));
-}
-
 /** Checks the accounts behind the listed ones against the message, then runs its instructions in order. */
 export function runMessage(invocation: Invocation, remaining: readonly AccountMeta[], run: MessageRun): void {
   const { message } = run;
@@ -152,12 +138,12 @@ export function runMessage(invocation: Invocation, remaining: readonly AccountMe
     if (owner !== ADDRESS_LOOKUP_TABLE_PROGRAM) fail('InvalidAccount');
     if (lookups[at]?.table !== address) fail('InvalidAccount');
   });
-  if (given.length !== message.keys.length + lookedUpCount(message)) {
+  if (given.length !== message.staticKeys.length + lookedUpCount(message)) {
     fail('InvalidNumberOfAccounts');
   }
   checkStaticKeys(staticAccounts(message), given, signing);
   checkLookups(invocation, message, given);
-  const instructions = instructionsOf(message, messageAccounts(message, given));
+  const instructions = instructionsOf(message, messageAccounts(message, given)) ?? panic();
   const forbidden = instructions.findIndex(({ accounts }) =>
     accounts.some(({ address, writable }) => writable && run.protectedAccounts.includes(address)),
   );

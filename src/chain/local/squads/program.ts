@@ -13,8 +13,8 @@ import {
 } from '../../squads/instructions.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
 import { unsupportedInstruction } from '../../transaction/program-errors.js';
-import { InstructionFailure } from '../runtime/failure.js';
-import type { Invocation } from '../runtime/invocation.js';
+import type { Invocation } from '../runtime/native-program.js';
+import { InstructionFailure } from '../runtime/native-program.js';
 import { decodeState, writeBack } from './accounts.js';
 import {
   batchAccountsClose,

@@ -12,7 +12,7 @@ import {
 import { derive, deriveWithBump, SEEDS, type Seeds } from '../../squads/addresses.js';
 import type { AccountRule, AccountValues, ArgumentsOf, InstructionName } from '../../squads/instructions.js';
 import type { AccountMeta } from '../../transaction/instruction.js';
-import type { Invocation } from '../runtime/invocation.js';
+import type { Invocation } from '../runtime/native-program.js';
 import { fail, type SquadsError } from './errors.js';
 
 /** An account after loading; `value` is what its data says, and may be replaced by the instruction. */

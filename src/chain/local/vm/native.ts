@@ -20,12 +20,12 @@ export type NativeTransactionError =
   | number
   | { readonly index?: number; readonly accountIndex?: number; err?(): NativeInstructionError };
 
-export interface NativeMetadata {
+interface NativeMetadata {
   logs(): string[];
   computeUnitsConsumed(): bigint;
 }
 
-export interface NativeFailure {
+interface NativeFailure {
   err(): NativeTransactionError;
   meta(): NativeMetadata;
 }

@@ -5,7 +5,7 @@ import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { transactionError } from './errors.js';
-import type { NativeAccount, NativeFailure, NativeMetadata, NativeModule, NativeSvm } from './native.js';
+import type { NativeAccount, NativeModule, NativeSvm } from './native.js';
 
 /** A synchronous reading of accounts as they stand; `null` where there is none. */
 export interface AccountSource {
@@ -27,32 +27,11 @@ export interface RecentSlot {
   readonly hash: string;
 }
 
-/** How a run ended; its parts cross into JavaScript when they are asked for. */
-export class VmRun {
-  readonly #outcome: NativeMetadata | NativeFailure;
-
-  constructor(
-    outcome: NativeMetadata | NativeFailure,
-    readonly failed: boolean,
-  ) {
-    this.#outcome = outcome;
-  }
-
-  get #meta(): NativeMetadata {
-    return 'meta' in this.#outcome ? this.#outcome.meta() : this.#outcome;
-  }
-
-  get error(): TransactionError | null {
-    return 'err' in this.#outcome ? transactionError(this.#outcome.err()) : null;
-  }
-
-  get logs(): readonly string[] {
-    return this.#meta.logs();
-  }
-
-  get computeUnits(): bigint {
-    return this.#meta.computeUnitsConsumed();
-  }
+/** How a run ended. */
+export interface VmRun {
+  readonly error: TransactionError | null;
+  readonly logs: readonly string[];
+  readonly computeUnits: bigint;
 }
 
 /** Accounts the instance keeps at most before it forgets them all: bounds the memory of a long session. */
@@ -147,7 +126,9 @@ export class Vm {
     }
     this.#limitsLogs = options.limitLogs;
     const outcome = this.#svm.sendVersionedTransaction(transaction);
-    return new VmRun(outcome, outcome instanceof this.#native.FailedTransactionMetadata);
+    const error = 'err' in outcome ? transactionError(outcome.err()) : null;
+    const meta = 'meta' in outcome ? outcome.meta() : outcome;
+    return { error, logs: meta.logs(), computeUnits: meta.computeUnitsConsumed() };
   }
 
   #hold(address: Address, state: AccountState | null): void {

@@ -18,6 +18,7 @@ import {
   PROPOSAL,
 } from '../../../../src/chain/squads/accounts.js';
 import {
+  associatedTokenAddress,
   batchTransactionAddress,
   multisigAddress,
   proposalAddress,
@@ -27,7 +28,6 @@ import {
 import { multisigCreateV2, proposalApprove } from '../../../../src/chain/squads/builders.js';
 import { vaultMessage } from '../../../../src/chain/squads/message.js';
 import { transfer } from '../../../../src/chain/system.js';
-import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,

@@ -3,18 +3,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Commitment } from '../../../../src/chain/chain.js';
 import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
 import { memo } from '../../../../src/chain/memo.js';
-import {
-  compileLegacyMessage,
-  partiallySign,
-  signTransaction,
-} from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+import { compileLegacyMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { settle } from '../../../../src/engine/settle/settle.js';
 import { FREE_LEASE } from '../../../support/doubles.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, hangUp, inContext, type StubNode, stated, stubNode } from '../../../support/rpc-stub.js';
+import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 
@@ -298,39 +294,16 @@ describe('what has landed', () => {
   });
 });
 
-describe('whether a landing can be taken back', () => {
-  const landings = [one, two].map(({ signature }) => ({ signature, slot: 985n }));
-
-  it('is told by the finalized state: what it holds is final, what it does not is undone', async () => {
-    const { chain, state } = await cluster();
-    state.statuses.set(one.signature, 'finalized');
-    expect(await chain.finality(landings)).toEqual(['final', 'undone']);
-    state.statuses.set(two.signature, 'processed');
-    expect(await chain.finality(landings)).toEqual(['final', 'waiting']);
-  });
-
-  it('is not asked while the finalized state has not come to its slot', async () => {
-    const { chain, nodes } = await cluster();
-    expect(await chain.finality(landings.map((landing) => ({ ...landing, slot: 991n })))).toEqual([
-      'waiting',
-      'waiting',
-    ]);
-    expect(nodes[0]?.calls.some(({ method }) => method === 'getSignatureStatuses')).toBe(false);
-  });
-
-  it('is not known of a node that has forgotten its slot', async () => {
-    const { chain, state } = await cluster();
-    state.firstBlock = 986;
-    expect(await chain.finality(landings)).toEqual(['waiting', 'waiting']);
-  });
-
+describe('that no fork can take a landing back', () => {
   it('has to be said by all that have to agree', async () => {
-    const { chain, states } = await cluster(2, 2);
+    const { chain, states, nodes } = await cluster(2, 2);
     const [left, right] = states as [NodeState, NodeState];
-    left.statuses.set(one.signature, 'finalized');
-    right.statuses.set(one.signature, 'confirmed');
-    left.statuses.set(two.signature, 'confirmed');
-    expect(await chain.finality(landings)).toEqual(['waiting', 'waiting']);
+    for (const [other, isFinal] of [['confirmed', false] as const, ['finalized', true] as const]) {
+      left.statuses.set(one.signature, 'finalized');
+      right.statuses.set(one.signature, other);
+      expect(await chain.trace([{ ...one, isTimeKnown: true }])).toMatchObject([{ kind: 'landed', isFinal }]);
+    }
+    expect(nodes[0]?.calls.some(({ method }) => method === 'getBlockTime')).toBe(false);
   });
 });
 

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
-import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, result, says, stubNode, wireAccount } from '../../../support/rpc-stub.js';
+import { signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 
@@ -116,7 +117,7 @@ describe('accounts that cannot be', () => {
     [
       'a field that no text can be made of',
       inContext([{ ...good, executable: { toString: 1 } }, null]),
-      'JSON of another shape',
+      'a mark of a program that is neither true nor false',
     ],
     ['a rent epoch that is text', withAccount({ rentEpoch: 'soon' }), 'JSON of another shape'],
   ])('are refused in no time: %s', async (_name, value, what) => {
@@ -147,7 +148,7 @@ describe('JSON that is there to take memory', () => {
     ['a key given twice', '{"jsonrpc":"2.0","id":1,"result":1,"result":2}'],
   ])('is not read: %s', async (_name, text) => {
     const before = process.memoryUsage().heapUsed;
-    const refused = await refusal(text, (reader) => reader.blockHeight());
+    const refused = await refusal(text, (reader) => reader.latestBlockhash());
     expect(refused.message).toMatch(/^HOST does not speak as a Solana RPC node/);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1_024 * 1_024);
   });
@@ -181,8 +182,15 @@ describe('other answers that cannot be', () => {
       [changed, 'a transaction that does not have the signature'],
       [Uint8Array.of(1, 2, 3), 'bytes that are no transaction'],
     ] as const) {
-      const refused = await refusal(asBase64(wire), (reader) => reader.getTransaction(signature));
-      expect(refused.message).toBe(`The RPC node HOST answered getTransaction with ${what}.`);
+      const landed = { slot: 3, err: null, confirmations: null, confirmationStatus: 'finalized' };
+      const { url } = await stubNode({
+        getSignatureStatuses: () => inContext([landed]),
+        getTransaction: () => asBase64(wire),
+      });
+      await expect(rpcChain([url]).reader.lookUp([signature])).rejects.toMatchObject({
+        code: 'ERR_RESPONSE_INVALID',
+        message: `The RPC node ${new URL(url).host} answered getTransaction with ${what}.`,
+      });
     }
   });
 
@@ -192,13 +200,12 @@ describe('other answers that cannot be', () => {
       [inContext([{ confirmationStatus: 'confirmed', slot: 'x' }]), (reader) => reader.lookUp(['s'])],
       [inContext({ blockhash: 'short', lastValidBlockHeight: 1 }), (reader) => reader.latestBlockhash()],
       [inContext({ blockhash: one, lastValidBlockHeight: 1e300 }), (reader) => reader.latestBlockhash()],
-      [-1, (reader) => reader.blockHeight()],
       [inContext('true'), (reader) => reader.isBlockhashValid(one)],
       [
         Array.from({ length: 1_001 }, () => ({ signature: 's', err: null })),
-        (reader) => reader.pastOf(one, 0),
+        (reader) => reader.history(one, {}),
       ],
-      [[{ err: null }], (reader) => reader.pastOf(one, 0)],
+      [[{ err: null }], (reader) => reader.history(one, {})],
     ] as readonly (readonly [unknown, (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>])[])
       expect((await refusal(value, ask)).code).toBe('ERR_RESPONSE_INVALID');
   });
@@ -242,15 +249,15 @@ const anyJson = fc.letrec<{ json: unknown }>((tie) => ({
 describe('any answer at all', () => {
   it('is read or refused, and never ends in an error of another kind', async () => {
     const node = await stubNode();
-    const { reader, sender, nowMs } = rpcChain([node.url]);
+    const { reader, chain, sender, nowMs } = rpcChain([node.url]);
     const asks = [
       () => reader.getAccounts([one]),
       () => reader.latestBlockhash(),
-      () => reader.blockHeight(),
+      () => chain.expiredHeight(),
       () => reader.isBlockhashValid(one),
       () => reader.lookUp([signature]),
-      () => reader.getTransaction(signature),
-      () => reader.pastOf(one, 0),
+      () => chain.trace([{ signature, lastValidBlockHeight: 0n }]),
+      () => reader.history(one, {}),
       () => sender.submitAndConfirm(wire, { lastValidBlockHeight: 1n, deadlineMs: nowMs() + 1 }),
     ];
     await fc.assert(

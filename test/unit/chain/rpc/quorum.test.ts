@@ -116,13 +116,11 @@ describe('two nodes that have to agree', () => {
         inContext([slot && { slot, err: null, confirmations: null, confirmationStatus: 'finalized' }]),
       getTransaction: () => null,
       isBlockhashValid: () => inContext(slot !== null),
-      getBlockHeight: () => slot ?? 4,
     });
     const nodes = [await stubNode(landed(5)), await stubNode(landed(null))] as const;
     const { reader } = read(nodes);
     expect((await errorOf(reader.lookUp(['abc']))).message).toContain('what became of the transaction abc');
     expect((await errorOf(reader.isBlockhashValid(address))).code).toBe('ERR_CHAIN_MISMATCH');
-    expect(await reader.blockHeight()).toBe(4n);
     nodes[1].methods = landed(5);
     expect(await reader.lookUp(['abc'])).toMatchObject([{ slot: 5n, error: null }]);
   });

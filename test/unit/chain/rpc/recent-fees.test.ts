@@ -1,7 +1,7 @@
 /** Prices of compute units, as nodes tell them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
-import { compileLegacyMessage } from '../../../../src/chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, says, stated, stubNode } from '../../../support/rpc-stub.js';
@@ -17,9 +17,7 @@ async function open(methods: object, maxPriorityFeeLamports?: bigint) {
   const node = await stubNode(methods as Parameters<typeof stubNode>[0]);
   const more = maxPriorityFeeLamports === undefined ? {} : { maxPriorityFeeLamports };
   const opened = rpcChain([node.url], more);
-  const { priorityFees } = opened.chain;
-  if (priorityFees === undefined) throw new TypeError('A cluster has prices.');
-  return { ...opened, node, priorityFees };
+  return { ...opened, node, priorityFees: opened.chain.fees };
 }
 
 describe('the price of a compute unit', () => {

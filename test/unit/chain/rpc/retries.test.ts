@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { RpcNode } from '../../../../src/chain/rpc/exchange.js';
-import { createRpcChain } from '../../../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain, type RpcChain } from '../../../../src/chain/rpc/rpc-chain.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
@@ -21,7 +21,12 @@ import {
 
 afterEach(closeStubs);
 
-const height = { getBlockHeight: () => 200 };
+const heightAt = (lastValidBlockHeight: number) => ({
+  getLatestBlockhash: () => inContext({ blockhash: namedAddress('blockhash'), lastValidBlockHeight }),
+});
+const height = heightAt(200);
+const heightOf = async (reader: RpcChain['reader']): Promise<bigint> =>
+  (await reader.latestBlockhash()).lastValidBlockHeight;
 
 async function errorOf(work: Promise<unknown>) {
   try {
@@ -37,7 +42,7 @@ async function errorOf(work: Promise<unknown>) {
 async function wordsOf(fault: Fault, timeoutMs = 5_000) {
   const node = await stubNode(height);
   node.always = fault;
-  const error = await errorOf(rpcChain([node.url], { timeoutMs }).reader.blockHeight());
+  const error = await errorOf(heightOf(rpcChain([node.url], { timeoutMs }).reader));
   const host = new URL(node.url).host;
   expect(`${error.message} ${error.hint} ${error.stack} ${error.cause}`).not.toContain('secret-key');
   return {
@@ -64,11 +69,11 @@ describe('what went wrong at a node', () => {
       /--max-wait/,
       6,
     ],
-    ['a status 401', status(401), 'The RPC node HOST does not allow getBlockHeight (401).', /key/, 4],
+    ['a status 401', status(401), 'The RPC node HOST does not allow getLatestBlockhash (401).', /key/, 4],
     [
       'a status 403',
       stated(403, 'no', {}, 403),
-      'The RPC node HOST does not allow getBlockHeight (403).',
+      'The RPC node HOST does not allow getLatestBlockhash (403).',
       /key/,
       4,
     ],
@@ -96,49 +101,49 @@ describe('what went wrong at a node', () => {
     [
       'an HTML page',
       says('<!doctype html><p>hi', 'text/html'),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with an HTML page.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with an HTML page.',
       /address/,
       6,
     ],
     [
       'JSON of another service',
       says('{"data":[]}'),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with JSON of another shape.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with JSON of another shape.',
       /address/,
       6,
     ],
     [
       'no JSON',
       says('ok'),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with something that is not JSON.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with something that is not JSON.',
       /address/,
       6,
     ],
     [
       'nothing',
       says(''),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with nothing.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with nothing.',
       /address/,
       6,
     ],
     [
       'another JSON-RPC service',
-      stated(-32_601, 'the method getBlockHeight does not exist'),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight that it does not know this method (-32601).',
+      stated(-32_601, 'the method getLatestBlockhash does not exist'),
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash that it does not know this method (-32601).',
       /address/,
       6,
     ],
     [
       'a status 404',
       status(404),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with the status 404.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with the status 404.',
       /address/,
       6,
     ],
     [
       'a redirect',
       status(301, { location: 'https://elsewhere.example' }),
-      'HOST does not speak as a Solana RPC node: it answered getBlockHeight with a redirect (301), which is not followed.',
+      'HOST does not speak as a Solana RPC node: it answered getLatestBlockhash with a redirect (301), which is not followed.',
       /address/,
       6,
     ],
@@ -146,14 +151,14 @@ describe('what went wrong at a node', () => {
     [
       'an error of its own',
       stated(-32_011, 'Transaction history is not available from this node.'),
-      'The RPC node HOST refuses getBlockHeight (-32011): Transaction history is not available from this node.',
+      'The RPC node HOST refuses getLatestBlockhash (-32011): Transaction history is not available from this node.',
       undefined,
       6,
     ],
     [
       'its key said back',
       stated(-32_000, 'no quota for secret-key\u001b[2J\nnow'),
-      'The RPC node HOST refuses getBlockHeight (-32000): no quota for ***[2J now.',
+      'The RPC node HOST refuses getLatestBlockhash (-32000): no quota for ***[2J now.',
       undefined,
       6,
     ],
@@ -170,16 +175,16 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     await node.close();
     const { host, port } = new URL(node.url);
-    expect(await errorOf(rpcChain([node.url]).reader.blockHeight())).toMatchObject({
+    expect(await errorOf(heightOf(rpcChain([node.url]).reader))).toMatchObject({
       message: `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
       hint: 'Run it again later, or give another node with --rpc-url.',
     });
-    const nameless = await errorOf(rpcChain(['http://nobody.invalid/key']).reader.blockHeight());
+    const nameless = await errorOf(heightOf(rpcChain(['http://nobody.invalid/key']).reader));
     expect(nameless.message).toMatch(
       /^The RPC node nobody\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,
     );
     const plain = await stubNode();
-    const wrong = await errorOf(rpcChain([plain.url.replace('http:', 'https:')]).reader.blockHeight());
+    const wrong = await errorOf(heightOf(rpcChain([plain.url.replace('http:', 'https:')]).reader));
     expect(wrong.message).toMatch(/does not speak TLS/);
     expect(port).not.toBe('');
   });
@@ -188,7 +193,7 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     node.always = endless;
     const before = process.memoryUsage().rss;
-    const error = await errorOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader.blockHeight());
+    const error = await errorOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader));
     expect(error.code).toBe('ERR_RESPONSE_INVALID');
     expect(error.message).toContain('with more than 33554432 bytes');
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1_024 * 1_024);
@@ -206,7 +211,7 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.faults.push(fault, fault, fault);
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(await heightOf(chain.reader)).toBe(200n);
     expect(chain.waits).toEqual([375, 750, 1_500]);
     expect(node.calls).toHaveLength(4);
   });
@@ -215,14 +220,14 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.faults.push(status(429, { 'retry-after': '7' }), status(429, { 'retry-after': '999999' }));
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(await heightOf(chain.reader)).toBe(200n);
     expect(chain.waits).toEqual([7_000, 30_000]);
   });
 
   it('is not asked without end when it asks for no time at all', async () => {
     const node = await stubNode();
     node.always = status(429, { 'retry-after': '0' });
-    await errorOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader.blockHeight());
+    await errorOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader));
     expect(node.calls.length).toBeLessThan(15);
   });
 
@@ -231,13 +236,13 @@ describe('a node that fails for a while', () => {
     node.always = status(429);
     const chain = rpcChain([node.url], { maxWaitMs: 20_000, random: Math.random });
     const startedMs = chain.nowMs();
-    expect((await errorOf(chain.reader.blockHeight())).message).toContain('(429)');
+    expect((await errorOf(heightOf(chain.reader))).message).toContain('(429)');
     expect(chain.nowMs() - startedMs).toBeLessThan(20_000);
     expect(chain.nowMs() - startedMs).toBeGreaterThan(11_000);
     const late = await stubNode();
     late.always = status(429, { 'retry-after': '25' });
     const impatient = rpcChain([late.url], { maxWaitMs: 20_000 });
-    await errorOf(impatient.reader.blockHeight());
+    await errorOf(heightOf(impatient.reader));
     expect(impatient.waits).toEqual([]);
   });
 
@@ -249,7 +254,7 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.always = fault;
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    await errorOf(chain.reader.blockHeight());
+    await errorOf(heightOf(chain.reader));
     expect(node.calls).toHaveLength(1);
     expect(chain.waits).toEqual([]);
   });
@@ -267,35 +272,35 @@ describe('a node that fails for a while', () => {
           waiting.abort();
         }),
     });
-    expect((await errorOf(inWait.reader.blockHeight())).code).toBe('ERR_INTERRUPTED');
+    expect((await errorOf(heightOf(inWait.reader))).code).toBe('ERR_INTERRUPTED');
     const asking = new AbortController();
     node.always = () => asking.abort();
     const inRequest = rpcChain([node.url], { maxWaitMs: 60_000, signal: asking.signal });
-    expect((await errorOf(inRequest.reader.blockHeight())).code).toBe('ERR_INTERRUPTED');
+    expect((await errorOf(heightOf(inRequest.reader))).code).toBe('ERR_INTERRUPTED');
   });
 });
 
 describe('several nodes', () => {
   it('are asked in their order, the next one at once when one fails', async () => {
-    const [first, second] = [await stubNode(height), await stubNode({ getBlockHeight: () => 300 })];
+    const [first, second] = [await stubNode(height), await stubNode(heightAt(300))];
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
-    expect(await chain.reader.blockHeight()).toBe(200n);
+    expect(await heightOf(chain.reader)).toBe(200n);
     expect(second.calls).toHaveLength(0);
     first.always = status(429);
-    expect(await chain.reader.blockHeight()).toBe(300n);
+    expect(await heightOf(chain.reader)).toBe(300n);
     expect(chain.waits).toEqual([]);
   });
 
   it('are left alone by every question for as long as one of them asks, while others answer', async () => {
-    const nodes = [await stubNode(height), await stubNode({ getBlockHeight: () => 300 })] as const;
+    const nodes = [await stubNode(height), await stubNode(heightAt(300))] as const;
     const [first, second] = nodes;
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
-    await chain.reader.blockHeight();
+    await heightOf(chain.reader);
     first.faults.push(status(429, { 'retry-after': '7' }));
     const asked = first.calls.length + 1;
-    expect(await chain.reader.blockHeight()).toBe(300n);
+    expect(await heightOf(chain.reader)).toBe(300n);
     second.always = hangUp;
-    const heights = [chain.reader.blockHeight(), chain.reader.blockHeight()];
+    const heights = [heightOf(chain.reader), heightOf(chain.reader)];
     expect(first.calls).toHaveLength(asked);
     expect(await Promise.all(heights)).toEqual([200n, 200n]);
     expect(chain.nowMs()).toBeGreaterThanOrEqual(1_007_000);
@@ -305,7 +310,7 @@ describe('several nodes', () => {
     const [first, second] = [await stubNode(), await stubNode()];
     first.always = status(401);
     second.always = says('<html>');
-    const error = await errorOf(rpcChain([first.url, second.url]).reader.blockHeight());
+    const error = await errorOf(heightOf(rpcChain([first.url, second.url]).reader));
     expect(error.message).toContain('does not allow getGenesisHash (401). ');
     expect(error.message).toContain('with an HTML page.');
     expect(error.exitCode).toBe(4);
@@ -334,7 +339,7 @@ describe('several nodes', () => {
     const first = await stubNode(height);
     const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
     const chain = rpcChain([first.url, second.url], { quorum: 2 });
-    const error = await errorOf(chain.reader.blockHeight());
+    const error = await errorOf(chain.reader.genesisHash());
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.message).toMatch(/127\S+ is of mainnet-beta, 127\S+ of devnet\.$/);
   });
@@ -352,5 +357,5 @@ it('a dead node holds the first question for 5 seconds, where another one answer
     },
   };
   const { reader } = createRpcChain({ ...options, nodes: [dead, ...options.nodes] });
-  expect([await reader.blockHeight(), await reader.blockHeight(), limits]).toEqual([200n, 200n, [5_000]]);
+  expect([await heightOf(reader), await heightOf(reader), limits]).toEqual([200n, 200n, [5_000]]);
 });

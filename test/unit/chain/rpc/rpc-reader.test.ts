@@ -6,19 +6,18 @@ import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
 import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { readTransactionError } from '../../../../src/chain/rpc/transaction-error.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
 import {
   compileLegacyMessage,
   compileV0Message,
-  partiallySign,
-  signTransaction,
-} from '../../../../src/chain/transaction/compile.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
+  decodeTransaction,
+} from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { type ReadonlyBytes, readBuffer } from '../../../../src/values/bytes.js';
 import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
+import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 type Params = readonly unknown[];
 /** What the node answers to a method: a result from its parameters. */
@@ -69,11 +68,11 @@ const wireAccount = (data: ReadonlyBytes, owner: string, lamports: number) => ({
   space: data.length,
 });
 
-describe('pastOf', () => {
-  it('gives what succeeded, page by page, none from before the time that was asked for', async () => {
+describe('history', () => {
+  it('gives what landed, page by page, none from before the time that was asked for', async () => {
     const info = (at: number, more: object = {}) => ({
       signature: `s${at}`,
-      slot: at,
+      slot: 9_000 - at,
       err: null,
       memo: `[3] m${at}`,
       blockTime: 5_000 - at,
@@ -87,10 +86,13 @@ describe('pastOf', () => {
       [info(1_000), info(1_001, { memo: null }), info(1_002, { blockTime: null }), info(4_000)],
     ];
     const { reader, calls } = await node({ getSignaturesForAddress: () => pages.shift() });
-    const past = await reader.pastOf(namedAddress('mint'), 3_000_000);
-    expect(past).toHaveLength(999 + 3);
-    expect(past[1]).toEqual({ signature: 's2', memo: '[3] m2', blockTimeMs: 4_998_000 });
-    expect(past.at(-1)).toEqual({ signature: 's1002', memo: '[3] m1002', blockTimeMs: null });
+    const past = await reader.history(namedAddress('mint'), { sinceMs: 3_000_000 });
+    expect(past).toHaveLength(1_000 + 3);
+    expect(past.slice(1, 3)).toMatchObject([
+      { signature: 's1', failed: true },
+      { signature: 's2', failed: false, memo: '[3] m2', blockTimeMs: 4_998_000 },
+    ]);
+    expect(past.at(-1)).toMatchObject({ signature: 's1002', memo: '[3] m1002', blockTimeMs: null });
     expect(calls.map(({ params }) => params[1])).toMatchObject([
       { limit: 1_000, commitment: 'confirmed' },
       { limit: 1_000, before: 's999' },
@@ -148,19 +150,14 @@ describe('getAccounts', () => {
   });
 });
 
-describe('blockhash and height', () => {
-  it('come at confirmed', async () => {
+describe('a blockhash', () => {
+  it('comes at confirmed', async () => {
     const blockhash = namedAddress('blockhash');
     const { reader, calls } = await node({
       getLatestBlockhash: () => inContext({ blockhash, lastValidBlockHeight: 350 }),
-      getBlockHeight: () => 200,
     });
     expect(await reader.latestBlockhash()).toEqual({ blockhash, lastValidBlockHeight: 350n });
-    expect(await reader.blockHeight()).toBe(200n);
-    expect(calls.map(({ params }) => params)).toEqual([
-      [{ commitment: 'confirmed' }],
-      [{ commitment: 'confirmed' }],
-    ]);
+    expect(calls.map(({ params }) => params)).toEqual([[{ commitment: 'confirmed' }]]);
   });
 });
 
@@ -186,7 +183,14 @@ function foundTransaction(bytes: Uint8Array) {
   };
 }
 
-describe('getTransaction', () => {
+const landedStatus = { slot: 77, confirmations: null, err: null, confirmationStatus: 'finalized' };
+const landed = { getSignatureStatuses: () => inContext([landedStatus]) };
+const wireIn = async (
+  reader: ReturnType<typeof rpcChain>['reader'],
+  signature: string,
+): Promise<Uint8Array | null | undefined> => (await reader.lookUp([signature]))[0]?.wire;
+
+describe('the bytes of a transaction', () => {
   it.each([
     ['legacy', compileLegacyMessage],
     ['version 0', compileV0Message],
@@ -198,10 +202,11 @@ describe('getTransaction', () => {
     });
     const { bytes, signature } = signTransaction(message, [signer]);
     const { reader } = await node({
+      ...landed,
       getTransaction: (asked) => (asked === signature ? foundTransaction(bytes) : null),
     });
-    expect(Buffer.from((await reader.getTransaction(signature)) ?? [])).toEqual(Buffer.from(bytes));
-    expect(await reader.getTransaction('unknown')).toBeNull();
+    expect(Buffer.from((await wireIn(reader, signature)) ?? [])).toEqual(Buffer.from(bytes));
+    expect(await wireIn(reader, 'unknown')).toBeNull();
   });
 
   it('believes no transaction that one of its signers has not signed', async () => {
@@ -214,10 +219,10 @@ describe('getTransaction', () => {
     const { bytes, signature } = signTransaction(message, [signer, other]);
     const unsigned = partiallySign(message, [signer]);
     let wire = unsigned;
-    const { reader } = await node({ getTransaction: () => foundTransaction(wire) });
-    await expect(reader.getTransaction(signature)).rejects.toMatchObject({ code: 'ERR_RESPONSE_INVALID' });
+    const { reader } = await node({ ...landed, getTransaction: () => foundTransaction(wire) });
+    await expect(wireIn(reader, signature)).rejects.toMatchObject({ code: 'ERR_RESPONSE_INVALID' });
     wire = bytes;
-    expect(Buffer.from((await reader.getTransaction(signature)) ?? [])).toEqual(Buffer.from(bytes));
+    expect(Buffer.from((await wireIn(reader, signature)) ?? [])).toEqual(Buffer.from(bytes));
   });
 });
 
@@ -244,6 +249,7 @@ describe('lookUp', () => {
       null,
       {
         signature,
+        wire: Buffer.from(bytes),
         slot: 77n,
         blockTimeMs: 1_700_000_000_000,
         error: null,
@@ -254,6 +260,7 @@ describe('lookUp', () => {
       },
       {
         signature: 'failed',
+        wire: null,
         slot: 77n,
         blockTimeMs: 0,
         error: { kind: 'instruction', index: 2, custom: 6008 },
@@ -304,7 +311,7 @@ describe('readTransactionError', () => {
 describe('a node that does not answer', () => {
   async function failure(url: string, timeoutMs = 5_000) {
     try {
-      await rpcChain([url], { timeoutMs }).reader.blockHeight();
+      await rpcChain([url], { timeoutMs }).reader.latestBlockhash();
     } catch (error) {
       if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return error;
       throw error;

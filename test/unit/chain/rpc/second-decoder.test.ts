@@ -2,6 +2,7 @@
 import { accounts as squads } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import type { AccountState } from '../../../../src/chain/account.js';
+import type { Commitment } from '../../../../src/chain/chain.js';
 import { withSecondDecoder } from '../../../../src/chain/rpc/second-decoder.js';
 import type { Address } from '../../../../src/values/address.js';
 import { accountsOf, type BatchState, batchState, readerOf } from '../../../support/batch-on-chain.js';
@@ -92,7 +93,17 @@ describe('two decoders', () => {
 
   it('leaves all else of a reader as it is', async () => {
     const accounts = accountsOf(batchState());
-    const reader = { ...readerOf(accounts), blockHeight: async () => 7n };
-    expect(await withSecondDecoder(reader).blockHeight()).toBe(7n);
+    const asked: unknown[] = [];
+    const reader = {
+      ...readerOf(accounts),
+      isBlockhashValid: async (_blockhash: string) => true,
+      getAccounts: async (addresses: readonly Address[], commitment?: Commitment) => {
+        asked.push(commitment);
+        return addresses.map((address) => accounts.get(address) ?? null);
+      },
+    };
+    expect(await withSecondDecoder(reader).isBlockhashValid('any')).toBe(true);
+    await withSecondDecoder(reader).getAccounts([...accounts.keys()], 'finalized');
+    expect(asked).toEqual(['finalized']);
   });
 });

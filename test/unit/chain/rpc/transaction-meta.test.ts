@@ -5,12 +5,17 @@ import {
   tableAddressesOf,
   tokenChangesOf,
 } from '../../../../src/chain/rpc/transaction-meta.js';
-import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
-import { decodeTransaction, encodeTransaction } from '../../../../src/chain/transaction/wire.js';
+import {
+  compileLegacyMessage,
+  decodeTransaction,
+  encodeMessage,
+  encodeTransaction,
+} from '../../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import type { JsonObject } from '../../../../src/values/canonical-json.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { signTransaction } from '../../../support/sign.js';
 
 const payer = createKeypairSigner(generateKeypair());
 const [mint, account, program] = ['mint', 'account', 'program'].map(namedAddress) as [never, never, never];
@@ -30,7 +35,7 @@ const { message, signatures } = decodeTransaction(legacy);
 const lookups = [
   { table: namedAddress('table'), writableIndexes: Uint8Array.of(5), readonlyIndexes: Uint8Array.of(7) },
 ];
-const bytes = encodeTransaction(signatures, { ...message, version: 0, lookups });
+const bytes = encodeTransaction(signatures, encodeMessage({ ...message, version: 0, lookups }));
 // The message names payer, account, program, in this order.
 const loadedAddresses = { writable: [fromTable], readonly: [readFromTable] };
 const balance = (accountIndex: number, amount: string) => ({

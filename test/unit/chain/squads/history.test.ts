@@ -1,12 +1,13 @@
 /** The past of a batch, where other programs and lookup tables stand between it and its reader. */
+
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
 import { transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
 import { readPastBatch } from '../../../../src/chain/squads/history.js';
-import { vaultInnerMessage } from '../../../../src/chain/squads/message.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { compile } from '../../../../src/chain/transaction/message.js';
 import {
   batchIndex,
   goodInstructions,
@@ -42,7 +43,7 @@ const stranger: Instruction = {
 const second = batchExecuteTransaction({
   ...ref,
   ...{ rentPayer: operator, creator: operator, member: operator, number: 2, vault: vaultAt.address },
-  message: vaultInnerMessage(vaultAt.address, good[1] ?? []),
+  message: compile(vaultAt.address, good[1] ?? []),
 });
 const innerCall = {
   program: second.program,

@@ -12,8 +12,9 @@ import { PublicKey, SystemProgram } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { associatedTokenAddress } from '../../../../src/chain/squads/addresses.js';
+import { isOnCurve } from '../../../../src/chain/squads/curve.js';
 import { createAccount, transfer } from '../../../../src/chain/system.js';
-import { associatedTokenAddress, isOnCurve } from '../../../../src/chain/tokens/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,

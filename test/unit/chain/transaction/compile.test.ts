@@ -1,17 +1,16 @@
 import { Keypair, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { sign, signPartly } from '../../../../src/chain/transaction/sign.js';
+import { createKeypairSigner, type KeypairSigner } from '../../../../src/chain/transaction/signer.js';
 import {
   compileLegacyMessage,
   compileV0Message,
+  decodeMessage,
   legacyTransactionSize,
-  partiallySign,
-  signTransaction,
   transactionSize,
-} from '../../../../src/chain/transaction/compile.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, type KeypairSigner } from '../../../../src/chain/transaction/signer.js';
-import { decodeMessage } from '../../../../src/chain/transaction/wire.js';
+} from '../../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
 
@@ -85,7 +84,7 @@ describe('compile', () => {
   });
 });
 
-describe('signTransaction', () => {
+describe('sign', () => {
   const instruction: Instruction = {
     program: namedAddress('program'),
     accounts: signers.map(({ address }) => ({ address, signer: true, writable: false })),
@@ -94,9 +93,9 @@ describe('signTransaction', () => {
   const input = { payer, instructions: [instruction], blockhash };
 
   for (const compile of [compileLegacyMessage, compileV0Message]) {
-    it(`gives the wire bytes and the signature of web3.js (${compile.name})`, () => {
+    it(`gives the wire bytes and the signature of web3.js (${compile.name})`, async () => {
       const message = compile(input);
-      const { bytes, signature } = signTransaction(message, [signers[2], signers[0], signers[1]]);
+      const [{ bytes, signature }] = await sign([message], [signers[2], signers[0], signers[1]]);
       const theirs = VersionedTransaction.deserialize(bytes);
       const again = new VersionedTransaction(theirs.message);
       again.sign(keypairs);
@@ -106,15 +105,15 @@ describe('signTransaction', () => {
     });
   }
 
-  it('leaves 64 zeros where a signer is missing, and refuses that when all must sign', () => {
+  it('leaves 64 zeros where a signer is missing, and refuses that when all must sign', async () => {
     const message = compileV0Message(input);
-    const theirs = VersionedTransaction.deserialize(partiallySign(message, [signers[1]]));
+    const theirs = VersionedTransaction.deserialize(await signPartly(message, [signers[1]]));
     expect(theirs.signatures.map((bytes) => bytes.some((byte) => byte !== 0))).toEqual([false, true, false]);
-    expect(() => signTransaction(message, [signers[1], signers[2]])).toThrow('Signature 0 of 3');
+    await expect(sign([message], [signers[1], signers[2]])).rejects.toThrow('Signature 0 of 3');
   });
 
-  it('refuses a signer that is not asked for', () => {
+  it('refuses a signer that is not asked for', async () => {
     const message = compileLegacyMessage({ ...input, instructions: [] });
-    expect(() => signTransaction(message, [signers[0], signers[1]])).toThrow(signers[1].address);
+    await expect(sign([message], [signers[0], signers[1]])).rejects.toThrow(signers[1].address);
   });
 });

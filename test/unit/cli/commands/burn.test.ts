@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PastTransaction } from '../../../../src/chain/chain.js';
+import type { History, PastTransaction } from '../../../../src/chain/chain.js';
 import { proofMemoText } from '../../../../src/chain/memo.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
 import type { BurnPage, BurnState, ListBurnsQuery } from '../../../../src/contract/schemas/burn.js';
@@ -188,6 +188,7 @@ describe('a burn that is said to have failed', () => {
   const PROOF = { a: 1 };
   const landed: PastTransaction = {
     signature: 'sig-1' as PastTransaction['signature'],
+    ...{ slot: 1, failed: false },
     memo: `[99] ${proofMemoText('WATCH_AD', proofHash(PROOF))}`,
     blockTimeMs: NOW_MS,
   };
@@ -196,10 +197,10 @@ describe('a burn that is said to have failed', () => {
     const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', 'Not enough.', { status: 400 }));
     const error = { message: 'Not enough.', type: 'ERR_BURN_TOKENOMICS_FAILED', proof: PROOF };
     service.answer('burnBatch', () => reply({ success: [], errors: [{ ...error, proofType: 'WATCH_AD' }] }));
-    const pastOf = async (_account: string, sinceMs: number) =>
+    const history: History['history'] = async (_account, { sinceMs = 0 }) =>
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
     const pins = { mint: namedAddress('mint') } as never;
-    return testCli({ service, opened: { kind: 'remote', history: { pastOf }, pins } });
+    return testCli({ service, opened: { kind: 'remote', history: { history }, pins } });
   }
 
   it('is unknown, and stays pending, when its proof is on chain', async () => {

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
-import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
@@ -20,6 +20,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { signTransaction } from '../../../support/sign.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -147,7 +148,7 @@ describe('cancelBatch', () => {
       lookUp: async (signatures) => {
         const records = await test.chain.lookUp(signatures);
         return signatures.map((signature, at) =>
-          signature === vote ? { ...failedRecord, signature } : (records[at] ?? null),
+          signature === vote ? { ...failedRecord, signature, wire: null } : (records[at] ?? null),
         );
       },
     });

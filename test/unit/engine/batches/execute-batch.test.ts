@@ -4,9 +4,9 @@ import { buildApproval } from '../../../../src/approval/build-approval.js';
 import { rentExemptLamports } from '../../../../src/chain/account.js';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
-import { compileV0Message, signTransaction } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
+import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -22,6 +22,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { signTransaction } from '../../../support/sign.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());

@@ -2,10 +2,12 @@
  * Engines that die anywhere, and what people and other tools do next, in any order: nothing lands twice, no cap is passed or
  * given back too early, and in the end everything has an outcome that is that of the chain.
  */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeAccount, PROPOSAL } from '../../../../src/chain/squads/accounts.js';
 import { proposalAddress } from '../../../../src/chain/squads/addresses.js';
+import { dataFiles } from '../../../../src/compose/local-config.js';
 import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Engine } from '../../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -24,6 +26,7 @@ import {
 } from '../../../support/engine.js';
 import { isLong } from '../../../support/long.js';
 import { cancelOutside, closeOutside, executeOutside } from '../../../support/other-tools.js';
+import { rawSqlite } from '../../../support/store.js';
 import { dyingEngine } from './dying-engine.js';
 
 const VAULT = 30n;
@@ -168,7 +171,8 @@ class World {
     expect(await tokensOf(chain, project, project.registration.vaultAddress)).toBe(VAULT - ofBatches);
     expect(await tokensOf(chain, project, project.registration.burnWallet)).toBe(BURN_WALLET - ofBurns);
     await this.audit();
-    expect(await test.store.read((tx) => tx.requests.running())).toEqual([]);
+    const running = "select 1 from requests where status = 'running'";
+    expect(rawSqlite(dataFiles(test.dataDir).store, running)).toEqual([]);
   }
 }
 

@@ -221,7 +221,7 @@ describe('a batch that members have ended with other tools', () => {
     await approveOutside(test, started);
     await executeOutside(test, started, 2);
     await closeOutside(test, started);
-    const chain = chainOver(test.chain, { pastOf: async () => [] });
+    const chain = chainOver(test.chain, { history: async () => [] });
     await expect(execute(started, engineBeside(test, { chain }))).rejects.toMatchObject({
       code: 'ERR_UNAVAILABLE',
     });

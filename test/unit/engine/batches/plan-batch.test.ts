@@ -3,16 +3,19 @@ import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
 import { memo, proofMemoText } from '../../../../src/chain/memo.js';
 import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
-import { multisigAddress, vaultAddress } from '../../../../src/chain/squads/addresses.js';
+import {
+  associatedTokenAddress,
+  multisigAddress,
+  vaultAddress,
+} from '../../../../src/chain/squads/addresses.js';
 import { vaultMessage } from '../../../../src/chain/squads/message.js';
-import { associatedTokenAddress } from '../../../../src/chain/tokens/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
   transferChecked,
 } from '../../../../src/chain/tokens/instructions.js';
-import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/wire.js';
 import {
   executeTransactions,
   type PipelinePlan,

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../../../src/chain/chain.js';
 import { transfer } from '../../../../src/chain/system.js';
-import { compileLegacyMessage, signTransaction } from '../../../../src/chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -15,6 +15,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { signTransaction } from '../../../support/sign.js';
 
 let test: TestEngine;
 beforeEach(async () => {

@@ -4,18 +4,13 @@ import { addSignature, buildApproval } from '../../../../src/approval/build-appr
 import { memo } from '../../../../src/chain/memo.js';
 import { proposalApprove } from '../../../../src/chain/squads/builders.js';
 import { transfer } from '../../../../src/chain/system.js';
-import {
-  compileLegacyMessage,
-  compileV0Message,
-  partiallySign,
-  signTransaction,
-} from '../../../../src/chain/transaction/compile.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage, compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';
 import { randomIds } from '../../../../src/values/ids.js';
@@ -30,6 +25,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 let test: TestEngine;
 let batch: InitBatchResult;

@@ -223,7 +223,7 @@ create table "burns" (
   "amount" text not null check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
   "persist_onchain" integer not null check ("persist_onchain" in (0, 1)),
   "day" text not null,
-  "status" text not null check ("status" in ('PENDING', 'SUCCESS', 'FAILED')),
+  "status" text not null check ("status" in ('PENDING', 'CONFIRMED', 'FINAL', 'FAILED')),
   "signature" text not null,
   "transaction" blob,
   "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
@@ -232,7 +232,6 @@ create table "burns" (
   "date_created" text not null,
   "date_settled" text,
   "fee_lamports" text check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
-  "watched_slot" text check (length("watched_slot") = 20 and ltrim("watched_slot", '0123456789') = '' and "watched_slot" <= '18446744073709551615'),
   primary key ("sequence"),
   unique ("signature"),
   unique ("request_id", "index"),
@@ -241,16 +240,13 @@ create table "burns" (
   check (amount > '00000000000000000000'),
   check ((status = 'PENDING') = (date_settled is null)),
   check ((status = 'FAILED') = (error_code is not null)),
-  check (watched_slot is null or status = 'SUCCESS'),
-  check ("transaction" is not null or (status <> 'PENDING' and watched_slot is null)));
+  check (("transaction" is not null) = (status in ('PENDING', 'CONFIRMED'))));
 
-create index burns_pending on "burns" (token_id) where status = 'PENDING';
-
-create index burns_watched on "burns" (sequence) where watched_slot is not null;
+create index burns_open on "burns" (token_id, day) where status in ('PENDING', 'CONFIRMED');
 
 create index burns_of_token on "burns" (token_id, sequence);
 
-create index burns_landed on "burns" (token_id, date_settled) where status = 'SUCCESS';
+create index burns_landed on "burns" (token_id, date_settled) where status in ('CONFIRMED', 'FINAL');
 
 create index burns_of_proof on "burns" (substr(proof_hash, 1, 16));
 

@@ -74,7 +74,7 @@ describe('openSqliteStore', () => {
     path = join(directory, 'a', 'b', 'store.db');
     const store = await openSqliteStore({ path });
     await register(store);
-    await store.read((tx) => tx.requests.running());
+    await store.read((tx) => tx.tokens.list());
     const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
     const files = readdirSync(join(directory, 'a', 'b')).map((name) => [
       name,
@@ -107,7 +107,7 @@ describe('openSqliteStore', () => {
   it('writes nothing when the store is up to date', async () => {
     await createStore();
     const before = readFileSync(path);
-    await use((store) => store.read((tx) => tx.requests.running()));
+    await use((store) => store.read((tx) => tx.tokens.list()));
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(statSync(`${path}-wal`).size).toBe(0);
   });

@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, it, vi } from 'vitest';
-import type { BurnOutcome } from '../../../../src/store/records.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { StoreTransaction } from '../../../../src/store/store.js';
 import { sha256 } from '../../../../src/values/digest.js';
@@ -16,6 +15,7 @@ import {
   DAY,
   LATER,
   register,
+  success,
   temporaryDirectory,
 } from '../../../support/store.js';
 
@@ -25,10 +25,11 @@ const ALLOWED = [
   /^SCAN (progress|burn_numbers)$/, // One row.
   'SCAN sqlite_master',
   /^SCAN (at|days)$/, // A day.
+  /^SCAN (amounts|used)$/, // What counts on a day.
   /^SCAN (burned|acted|moved)$/, // No more than was asked for.
   'SCAN settled', // The outcomes that were handed in.
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
-  'SCAN requests USING INDEX requests_running', // Only what runs.
+  'SCAN burns USING INDEX burns_open', // Only what is open.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
 ];
 
@@ -36,15 +37,6 @@ const ALLOWED = [
 async function callEverything(tx: StoreTransaction): Promise<void> {
   const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
   const hold = { ...usage, batchId: 'batch-1', amount: 2n, fromDay: DAY, toDay: null };
-  const outcome = (sequence: number): BurnOutcome => ({
-    sequence,
-    status: 'SUCCESS',
-    errorCode: null,
-    errorMessage: null,
-    dateSettled: LATER,
-    feeLamports: null,
-    watchedSlot: null,
-  });
   const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
   const calls: readonly (() => Promise<unknown>)[] = [
     () => tx.tokens.get('token-1'),
@@ -59,15 +51,19 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.get('plan'),
     () => tx.requests.claim({ id: 'plan', leaseUntilMs: 0 }, { holder: 'me', leaseUntilMs: 1 }),
     () => tx.unfinished.isExecution('batch-1'),
-    () => tx.unfinished.takeBurns({ lease: { holder: 'me', leaseUntilMs: 2 }, nowMs: 1, except: ['x'] }),
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),
-    () => tx.requests.running(),
     () => tx.burns.reserve('token-1', DAY, 2),
-    () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]),
-    () => tx.burns.resign(1, aBurn(1).signature, signed),
+    () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]),
+    () => tx.burns.resign(3, aBurn(3).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
-    () => tx.burns.settleMany([outcome(1), outcome(2)]),
+    () => tx.burns.settleMany([success(1, 'CONFIRMED'), success(2)]),
+    () => tx.burns.confirmed(null),
+    () => tx.burns.confirmed('token-1'),
+    () => tx.burns.reopen(aBurn(1)),
+    () => tx.burns.finalize(['one', 'two']),
+    () => tx.burns.countPending('token-1'),
+    () => tx.unfinished.burnRequests(),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
@@ -140,6 +136,11 @@ it('reads no table from end to end', async () => {
     .filter(({ detail }) => !ALLOWED.some((allowed) => detail.match(allowed)?.[0] === detail));
   expect(statements.size).toBeGreaterThan(35);
   expect(scans).toStrictEqual([]);
+  const ofOpenBurns = plans.filter(
+    ({ sql, detail }) => sql.includes("status in ('PENDING', 'CONFIRMED')") && detail.includes(' burns '),
+  );
+  expect(ofOpenBurns.filter(({ detail }) => detail.includes('burns_of_token'))).toStrictEqual([]);
+  expect(ofOpenBurns.filter(({ detail }) => detail.includes('burns_open')).length).toBeGreaterThan(6);
   const moved = plans.filter(({ sql }) => sql.includes('as moved')).map(({ detail }) => detail);
   for (const index of [
     'pipeline_actions_to (recipient=?)',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExecutionResult } from '../../../../../src/chain/local/runtime/local-runtime.js';
-import { LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
+import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
+import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
 import { transfer } from '../../../../../src/chain/system.js';
@@ -63,7 +63,7 @@ describe('running piece by piece', () => {
     (seed) => {
       const random = new Random(seed);
       const world = new World(random, 10n);
-      const runtime = new LocalRuntime({ nativePrograms: new Map([[SQUADS_PROGRAM, () => {}]]) });
+      const runtime = new Runtime({ nativePrograms: new Map([[SQUADS_PROGRAM, () => {}]]) });
       let succeeded = 0;
       for (let count = 0; count < TRANSACTIONS; count += 1) {
         const some = Array.from({ length: 1 + random.below(4) }, () => anyInstruction(world));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { InstructionFailure } from '../../../../../src/chain/local/runtime/failure.js';
+import { InstructionFailure } from '../../../../../src/chain/local/runtime/native-program.js';
 import {
   COMPUTE_BUDGET_PROGRAM,
   MEMO_PROGRAM,

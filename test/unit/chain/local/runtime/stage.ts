@@ -1,15 +1,17 @@
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
-import type { NativeProgram } from '../../../../../src/chain/local/runtime/invocation.js';
-import { type ExecutionResult, LocalRuntime } from '../../../../../src/chain/local/runtime/local-runtime.js';
+import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
+import type { NativeProgram } from '../../../../../src/chain/local/runtime/native-program.js';
+import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
-import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
 import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
 } from '../../../../../src/chain/transaction/signer.js';
+import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../../src/values/address.js';
+import { signTransaction } from '../../../../support/sign.js';
 
 export const NO_BLOCKHASH = '11111111111111111111111111111111';
 export const CLOCK = { slot: 5n, epoch: 0n, unixTimestamp: 1_700_000_000n };
@@ -27,7 +29,7 @@ export class Stage {
   readonly accounts = new Map<Address, AccountState>();
   readonly payer: KeypairSigner;
   program: NativeProgram = () => {};
-  readonly runtime = new LocalRuntime({
+  readonly runtime = new Runtime({
     nativePrograms: new Map([[SQUADS_PROGRAM, (invocation) => this.program(invocation)]]),
   });
 

@@ -4,11 +4,11 @@ import { generated } from '@sqds/multisig';
 import { afterAll, describe, expect, it } from 'vitest';
 import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
-import { createRuntime } from '../../../../../src/chain/local/runtime/runtime.js';
+import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
-import { compileLegacyMessage, signTransaction } from '../../../../../src/chain/transaction/compile.js';
 import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
+import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import {
   chainOptions,
   namedSigner,
@@ -17,6 +17,7 @@ import {
   temporaryDirectory,
   treasury,
 } from '../../../../support/chain.js';
+import { signTransaction } from '../../../../support/sign.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 const SUFFIX = 'InstructionDiscriminator';
@@ -27,7 +28,7 @@ const known = Object.entries(generated).flatMap(([name, value]) =>
 const missing = known.filter(([name]) => !(name in INSTRUCTIONS));
 const present = known.filter(([name]) => name in INSTRUCTIONS);
 
-const runtime = createRuntime();
+const runtime = new Runtime();
 const payer = namedSigner('payer');
 
 /** Calls the program with nothing but an identifier. */

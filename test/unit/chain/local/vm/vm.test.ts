@@ -4,10 +4,11 @@ import { loadNative, nativePackageNames } from '../../../../../src/chain/local/v
 import { Vm } from '../../../../../src/chain/local/vm/vm.js';
 import { MEMO_PROGRAM } from '../../../../../src/chain/programs.js';
 import { transfer } from '../../../../../src/chain/system.js';
-import { compileLegacyMessage, partiallySign } from '../../../../../src/chain/transaction/compile.js';
+import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../../src/values/address.js';
 import { namedSigner } from '../../../../support/chain.js';
 import { namedAddress } from '../../../../support/oracle.js';
+import { partiallySign } from '../../../../support/sign.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 describe('loadNative', () => {

@@ -16,7 +16,6 @@ import * as proposal from '../../../../../src/chain/squads/builders.js';
 import { multisigCreateV2 } from '../../../../../src/chain/squads/builders.js';
 import {
   decodeVaultMessage,
-  vaultInnerMessage,
   vaultMessage,
   vaultMessageInstructions,
 } from '../../../../../src/chain/squads/message.js';
@@ -25,6 +24,7 @@ import {
   createAssociatedTokenAccountIdempotent,
 } from '../../../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../../../src/chain/transaction/instruction.js';
+import { compile } from '../../../../../src/chain/transaction/message.js';
 import type { Address } from '../../../../../src/values/address.js';
 import { fromWeb3, namedAddress, plain, publicKey, toWeb3 } from '../../../../support/oracle.js';
 
@@ -148,7 +148,7 @@ describe('batch instructions', () => {
   });
 
   it('run a transaction with the accounts that the SDK reads from chain', async () => {
-    const message = vaultInnerMessage(vault, instructions);
+    const message = compile(vault, instructions);
     const accounts = new Map([
       [
         transactionAddress(multisig, batchIndex).address,
@@ -248,7 +248,7 @@ describe('vaultMessage', () => {
   });
 
   it('says nothing about a malformed message or one with lookup tables', () => {
-    const message = vaultInnerMessage(vault, instructions);
+    const message = compile(vault, instructions);
     expect(vaultMessageInstructions({ ...message, signers: 99 })).toBeUndefined();
     const lookup = { table: mint, writableIndexes: new Uint8Array(), readonlyIndexes: new Uint8Array() };
     expect(vaultMessageInstructions({ ...message, lookups: [lookup] })).toBeUndefined();

@@ -1,6 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
+import { encode, tryDecode } from '../../../../../src/chain/codec.js';
 import {
   ACCOUNT_SIZE,
   type AccountLayout,
@@ -14,8 +15,7 @@ import {
   VAULT_TRANSACTION,
 } from '../../../../../src/chain/squads/accounts.js';
 import * as addresses from '../../../../../src/chain/squads/addresses.js';
-import { encode, tryDecode } from '../../../../../src/chain/squads/codec.js';
-import { isOnCurve } from '../../../../../src/chain/squads/curve.js';
+import { isCurvePoint } from '../../../../../src/chain/squads/curve.js';
 import {
   decodeArguments,
   INSTRUCTIONS,
@@ -113,7 +113,7 @@ describe('message layouts', () => {
       expect(encode(storedMessage, message)).toHaveLength(storedMessageSize(message));
       expect(tryDecode(argumentMessage, argument)).toEqual(message);
       const [theirs] = sqds.types.transactionMessageBeet.deserialize(Buffer.from(argument));
-      expect(theirs.accountKeys.map((key) => key.toBase58())).toEqual(message.keys);
+      expect(theirs.accountKeys.map((key) => key.toBase58())).toEqual(message.staticKeys);
       expect(theirs.instructions.map((one) => [one.programIdIndex, ...one.data])).toEqual(
         message.instructions.map((one) => [one.programIndex, ...one.data]),
       );
@@ -219,13 +219,13 @@ describe('addresses', () => {
   });
 });
 
-describe('isOnCurve', () => {
+describe('isCurvePoint', () => {
   it('agrees with web3.js', () => {
     for (let round = 0; round < 300; round += 1) {
       const key = someKey();
-      expect(isOnCurve(addressBytes(asAddress(key)))).toBe(PublicKey.isOnCurve(key.toBytes()));
+      expect(isCurvePoint(addressBytes(asAddress(key)))).toBe(PublicKey.isOnCurve(key.toBytes()));
       const hash = Buffer.from(sha256(`${round}`), 'hex');
-      expect([round, isOnCurve(hash)]).toEqual([round, PublicKey.isOnCurve(hash)]);
+      expect([round, isCurvePoint(hash)]).toEqual([round, PublicKey.isOnCurve(hash)]);
     }
   });
 
@@ -235,7 +235,7 @@ describe('isOnCurve', () => {
     const values = near.flatMap((one) => [one - 2n, one - 1n, one, one + 1n, one + 2n]);
     for (const value of values.filter((one) => one >= 0n && one < prime)) {
       const bytes = Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse();
-      expect([value, isOnCurve(bytes)]).toEqual([value, PublicKey.isOnCurve(bytes)]);
+      expect([value, isCurvePoint(bytes)]).toEqual([value, PublicKey.isOnCurve(bytes)]);
     }
   });
 
@@ -246,6 +246,6 @@ describe('isOnCurve', () => {
   ])('decides small values: %s', (_, y) => {
     const bytes = new Uint8Array(32);
     bytes[0] = y;
-    expect(isOnCurve(bytes)).toBe(PublicKey.isOnCurve(bytes));
+    expect(isCurvePoint(bytes)).toBe(PublicKey.isOnCurve(bytes));
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../../../src/chain/chain.js';
-import { associatedTokenAddress } from '../../../../../src/chain/tokens/addresses.js';
+import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
 import { verifyBatch } from '../../../../../src/cli/batch/verify-batch.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { burnOf } from '../../../../support/batch-checks.js';

@@ -1,7 +1,7 @@
 /** Little-endian Borsh, as pieces that are written once and read both ways; which pieces make up what is decided beside this file. */
-import { type Address, addressBytes } from '../../values/address.js';
-import { ByteReader, ByteWriter, LayoutError } from '../../values/byte-codec.js';
-import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { type Address, addressBytes } from '../values/address.js';
+import { ByteReader, ByteWriter, LayoutError } from '../values/byte-codec.js';
+import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
 /** One piece of a layout, read and written in the same order. */
 export interface Codec<Value> {
@@ -48,7 +48,7 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
   read: (r) => {
     const length = count.read(r);
     // Every element takes at least a byte, so a count beyond the data cannot make a long loop.
-    if (length > r.remaining) throw new LayoutError(`${length} elements in ${r.remaining} bytes`);
+    if (length > r.remaining) throw r.end();
     const values: Value[] = [];
     for (let at = 0; at < length; at += 1) values.push(inner.read(r));
     return values;
@@ -59,18 +59,18 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
   },
 });
 
-/** A count, then that many bytes, copied. */
+/** A count, then that many bytes; a view of them, not a copy. */
 export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
-  read: (r) => r.copy(count.read(r)),
+  read: (r) => r.take(count.read(r)),
   write: (w, bytes) => {
     count.write(w, bytes.length);
     w.put(bytes);
   },
 });
 
-/** Exactly `size` bytes, copied. */
+/** Exactly `size` bytes; a view. */
 export const fixed = (size: number): Codec<ReadonlyBytes> => ({
-  read: (r) => r.copy(size),
+  read: (r) => r.take(size),
   write: (w, bytes) => w.put(bytes),
 });
 
