@@ -103,11 +103,15 @@ export function createEngine(deps: EngineDeps): Engine {
     watch,
     registerProject: (input) => registerProject(deps, input),
     authenticate: async (id, asked) => {
+      const foundMs = deps.clock.nowMs();
       const caller = await findCaller(deps.store, id, asked);
+      // What comes late is of a key that may have been revoked meanwhile.
+      const current = async () =>
+        deps.clock.nowMs() - foundMs < FRESH_MS ? caller : findCaller(deps.store, id, asked);
       return {
         ...{ keyId: caller.key.id, project: caller.key.tokenId },
         requireScope: () => requireScope(caller, id),
-        perform: (input, call) => OPERATIONS[id](deps, input, call, caller),
+        perform: async (input, call) => OPERATIONS[id](deps, input, call, await current()),
       };
     },
     reconcile: (terms) => reconciler.run(terms),
@@ -120,6 +124,9 @@ export function createEngine(deps: EngineDeps): Engine {
     openGaps: () => deps.store.read((tx) => tx.gaps.allOpen()),
   };
 }
+
+/** For so long who calls is known without being found out again. */
+const FRESH_MS = 1_000;
 
 /** What each operation of the contract's table does. */
 const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {

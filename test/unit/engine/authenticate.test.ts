@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { replacing } from '../../support/doubles.js';
-import { engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
+import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { rawSqlite } from '../../support/store.js';
 
 let test: TestEngine;
@@ -43,6 +43,16 @@ describe('authenticate', () => {
     );
     expect([...asked].sort()).toEqual(keys.map((key) => sha256(key)).sort());
     expect(answers.map((answer) => answer === 'accepted')).toEqual([true, false, false, false]);
+  });
+
+  it('asks again who calls where what is asked for comes late: the key may have been revoked', async () => {
+    const { key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: null });
+    const credential = new Secret(key);
+    const caller = await test.engine.authenticate('burn', { credential });
+    test.passLease();
+    await test.engine.revokeKey(caller.keyId);
+    const late = caller.perform(aBurnRequest(1), { credential, idempotencyKey: 'late' });
+    await expect(late).rejects.toMatchObject({ code: 'ERR_UNAUTHORIZED' });
   });
 
   it('keeps only the hash of a key', async () => {
