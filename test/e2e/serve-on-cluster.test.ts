@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
@@ -44,6 +44,7 @@ afterAll(async () => {
 async function start(): Promise<ServeProcess> {
   const server = await serve(home, '--rate', 'init=100/s', '--rate', 'execute=100/s');
   running.push(server);
+  onTestFailed(() => console.error(server.log()));
   return server;
 }
 
