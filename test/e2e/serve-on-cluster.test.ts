@@ -44,7 +44,7 @@ afterAll(async () => {
 async function start(): Promise<ServeProcess> {
   const server = await serve(home, '--rate', 'init=100/s', '--rate', 'execute=100/s');
   running.push(server);
-  onTestFailed(() => console.error(server.log()));
+  onTestFailed(() => void process.stderr.write(server.log()));
   return server;
 }
 
