@@ -61,7 +61,8 @@ const bin = join(emptyDirectory(), 'bin');
 beforeAll(async () => {
   mkdirSync(bin);
   // Short waits between tries: what is tested is what comes after the last one.
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/bin/flywheel.js' "$@" --max-wait 1\n`;
+  const run = `exec '${process.execPath}' '${ROOT}/bin/flywheel.js' "$@"`;
+  const program = `#!/bin/sh\ncase "$1" in burn*|batch|pending) ${run} --max-wait 1;; *) ${run};; esac\n`;
   writeFileSync(join(bin, 'flywheel'), program, { mode: 0o755 });
   home = await initHome();
   server = await serve(home, '--rate', 'burn-batch=1000/s');
