@@ -122,7 +122,10 @@ export class Advance {
   #unsaved: Outcome[] = [];
   #fees = 0n;
   /** What failed in its turn. */
-  #failure: (Failure & { readonly key: string }) | null = null;
+  /** `wasRefused`: by a node that tried it out. */
+  #failure: (Failure & { readonly key: string; readonly wasRefused?: boolean }) | null = null;
+  /** The step that was refused last. */
+  #doubted: string | null = null;
   /** Something was sent before its turn had come: the next goes alone. */
   #isAlone = false;
 
@@ -377,6 +380,15 @@ export class Advance {
     if (goal.isReached(final)) return { state: final, failure: null };
     const next = wasStopped ? await goal.next(final) : 'again';
     if (!this.#isStopped(next)) return null;
+    // A node that was behind when it tried it out is asked once more, for no state before this one.
+    if (this.#failure?.wasRefused === true && this.#deps.chain.pollMs !== null) {
+      const { key } = this.#failure;
+      if (this.#doubted !== key) {
+        this.#doubted = key;
+        this.#failure = null;
+        return null;
+      }
+    }
     return { state: final, failure: this.#failure ?? { message: next.stop } };
   }
 
@@ -395,7 +407,8 @@ export class Advance {
     const firsts = window.filter((one) => !('id' in one)).map(({ first }) => first);
     const fresh = firsts.length === 0 ? [] : await this.#sign(steps, firsts);
     const bundles = [...known, ...fresh].sort(byFirst);
-    if (bundles.length === 0) return true;
+    // The next block gives other bytes, where that has not ended it.
+    if (bundles.length === 0) return this.#failure !== null;
     await this.#lease.write(async (tx) => {
       await this.write(tx);
       await steps.before?.(tx);
@@ -448,7 +461,7 @@ export class Advance {
     });
     const again = fresh.findIndex(({ bundleId }) => this.#failed.some((one) => one.bundleId === bundleId));
     const failed = this.#failed.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
-    if (failed?.first === from)
+    if (failed?.first === from && this.#doubted !== keyOf(failed))
       this.#failure = failureOf(failed, failed.failedTransaction ?? 0, failed.errorMessage ?? '');
     return fresh.slice(0, again < 0 ? fresh.length : again);
   }
@@ -518,7 +531,10 @@ export class Advance {
     this.#isAlone = failed !== undefined && !wasInTurn;
     this.#failure =
       failed?.end.kind === 'failed' && wasInTurn
-        ? failureOf(failed.bundle, failed.end.at, failed.end.reason)
+        ? {
+            ...failureOf(failed.bundle, failed.end.at, failed.end.reason),
+            wasRefused: failed.end.rejection !== null,
+          }
         : null;
     const settled = ends.flatMap(({ bundle, end }) =>
       end.kind === 'landed' || end.kind === 'failed' ? [{ unit: bundle, end }] : [],

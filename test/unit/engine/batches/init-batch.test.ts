@@ -1,5 +1,6 @@
 /** Init: what is left of the operator's SOL. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
@@ -7,6 +8,7 @@ import {
   openTestEngine,
   type TestEngine,
 } from '../../../support/engine.js';
+import { rawSqlite } from '../../../support/store.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -26,4 +28,32 @@ describe('initBatch', () => {
     });
     expect((await test.engine.state()).batches).toMatchObject({ AVAILABLE_TO_QUEUE: 0, FINALIZED: 1 });
   });
+
+  it.each([
+    ['once', 1, 'fulfilled'],
+    ['whatever is asked', Number.POSITIVE_INFINITY, 'rejected'],
+  ] as const)(
+    'does not believe a node that refuses a step %s before it is asked again',
+    async (_, times, status) => {
+      test = await openTestEngine();
+      const { chain } = test;
+      let refusals = 0;
+      const behind = chainOver(chain, {
+        pollMs: 200,
+        submitBundles: async (bundles, areNew) => {
+          const isOpened = (await test.store.read((tx) => tx.bundles.ofBatch(id()))).length > 1;
+          if (!isOpened || areNew?.[0] !== true || refusals >= times)
+            return chain.submitBundles(bundles, areNew);
+          refusals += 1;
+          return [{ index: 0, error: { kind: 'instruction', index: 1, custom: 2006 }, logs: [] }];
+        },
+      });
+      const id = (): string =>
+        rawSqlite(`${test.dataDir}/store.db`, 'select id from batches')[0]?.['id'] as string;
+      const pipelines = [aPipeline([burnAction(1)])];
+      const init = engineBeside(test, { chain: behind }).initBatch({ pipelines }, test.project.call());
+      const [outcome] = await Promise.allSettled([init]);
+      expect([outcome.status, refusals]).toEqual([status, times === 1 ? 1 : 2]);
+    },
+  );
 });
