@@ -572,9 +572,10 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
     ).batch.id;
   const cancel = (id: string) => operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
   expect((await cancel(await init('a.json', 0, 2))).exit).toBe(0);
-  expect((await runFile(operator.write('b.json', pipelines(1, 2)))).exit).toBe(0);
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
   const refused = await runFile('a.json');
   expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
+  expect((await runFile('a.json', '--rest', '--dry-run')).exit).toBe(0);
   expect((await runFile('a.json', '--rest')).exit).toBe(0);
   expect((await cancel(await init('c.json', 5, 6))).exit).toBe(0);
   const other = { pipelines: [...pipelines(5, 6).pipelines, ...pipelines(7, 8).pipelines] };
@@ -618,4 +619,19 @@ it('a rest of what all is part of an operation that is not over is refused', asy
   operator = await anOperator('remote', template);
   await dropped(() => burnFile(operator.write('a.json', burns(0, 2)), '--idempotency-key', OWN_KEY));
   expect((await burnFile('a.json', '--rest')).exit).toBe(2);
+});
+
+it('a file of which some is signed and not burned is not told as done where others have burned the rest', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', burns(0, 400));
+  const fault = { signal: 'SIGKILL', when: "select 1 from burns where status = 'PENDING'" } as const;
+  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+  const store = new StoreTables(join(operator.dataDir, FILES.store));
+  const signed = store.pendingBurns();
+  store.close();
+  restore(operator.dataDir, JOURNAL, null);
+  expect((await burnFile(operator.write('b.json', burns(signed, 400)))).exit).toBe(0);
+  for (const more of [[], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(2);
+  expect((await operator.run('pending', 'resume')).exit).toBe(0);
+  expect(await burned()).toBe(400);
 });

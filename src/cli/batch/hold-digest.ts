@@ -131,7 +131,7 @@ export async function requireRanAsApproved(
     if (typeof ground === 'string' || history === null) return true;
     const ref = refOf(ground.flywheel, batch);
     seen.past = await readPastContent(ground.chain, history, ref).catch(forgotten);
-    if (seen.past === null) return true;
+    if (seen.past === null) return false;
     seen.other = digest === null ? null : await difference(seen.past, ground.flywheel, digest);
     seen.found = seen.other ?? miscount(seen.past, totalSuccessful);
     return seen.found === null;

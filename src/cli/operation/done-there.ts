@@ -105,7 +105,7 @@ function unknownOf(
 }
 
 /**
- * Before a file is begun of which the journal knows nothing.
+ * Before a file is begun of which the journal knows nothing, or only that its batch was cancelled.
  * @returns `known`: the service knows its first request; else whether all of it was looked up.
  * @throws as {@link compare}
  */
@@ -115,13 +115,14 @@ export async function askWhatIsDone(
   { kind, content, origin, elements, again }: OperationRequest,
   { ask }: { readonly ask: AskDoneThere | undefined },
 ): Promise<'known' | boolean> {
-  if (ask === undefined || again || journal.known(kind, content, origin) !== undefined) return false;
+  const known = journal.known(kind, content, origin);
+  if (ask === undefined || again || (known !== undefined && known.state !== 'cancelled')) return false;
   const answer = await ask([journal.keyOf(kind, content, origin)]);
   if (answer === null) {
     session.output.tell(BY_NOTES);
     return false;
   }
-  if (answer.isKnown) return 'known';
+  if (answer.isKnown && known === undefined) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
 }
@@ -182,8 +183,8 @@ async function foresee(
   const landed = new Set(journal.landed(unsettled));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
-  // What its service has begun is not asked for once more where all of it has landed.
-  const isOver = answer.isKnown && kind !== 'burn' && own.length === 0 && done.length === unsettled.length;
+  // A batch of a part of the file is not asked for once more where the other part has landed too.
+  const isOver = answer.batch?.status === 'EXECUTED' && done.length === unsettled.length;
   if (done.length > 0 && !isOver && (answer.isKnown || !isRest))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',

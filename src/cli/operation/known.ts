@@ -59,6 +59,7 @@ export async function takenByDryRun(
       await requireOver(session, journal, known, { elements, ask: work.ask });
     return takenAnew(session, journal, request, work);
   }
+  await askWhatIsDone(session, journal, request, work);
   return takenOf(session, journal, request, { ...work, known });
 }
 

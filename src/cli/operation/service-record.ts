@@ -16,7 +16,7 @@ export interface DoneThere {
   /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
   readonly isKnown: boolean;
   /** The batch of that request, and when that was cancelled. */
-  readonly batch?: Pick<Batch, 'id' | 'dateCancelled'>;
+  readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'>;
   /** What has landed by such requests. */
   readonly ownLanded: readonly Element[];
   /** What may land yet by such requests. */
