@@ -105,6 +105,20 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(7);
   });
 
+  it('to an earlier init that bears the id of this one is not believed', async () => {
+    const lie = { how: '', reaches: false, withHeaders: true, withItsId: true };
+    const file = operator.write('init.json', {
+      pipelines: [{ type: 'WATCH_AD', payload: '{"init":1}', actions: [{ action: 'BURN', amount: 1 }] }],
+    });
+    expect((await operator.run('batch', 'init', file)).exit).toBe(0);
+    const init = latest('/batch/init');
+    const [{ id }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+    // On another machine, which knows nothing of the first.
+    const words = ['batch', 'init', file, '--again'];
+    await expectUnknown(await lied('/batch/init', init, lie, words));
+  });
+
   it.each(sampleOf(WHOLE.toReversed(), 1))('that refused another burn is not believed, $how', async (lie) => {
     const before = await burned();
     const tooMuch = burn({ tooMuch: lie.how }).map((word) => (word === '1' ? '999999999' : word));

@@ -304,11 +304,11 @@ describe('a file of which members do parts with their own tools is done once', (
     expect(await scene.members.execute(scene.index, 2)).toBe(2);
     await scene.fund('20');
     expect((await run(scene, left)).exit).toBe(2);
-    expect((await run(scene, left, '--only-new')).value).toBeNull();
+    expect((await run(scene, left, '--rest')).value).toBeNull();
     expect(await scene.counts()).toEqual([1, 1, 1, 1, 1, 1, 0]);
     expect((await cancel(scene)).exit).toBe(0);
     expect((await run(scene, left)).exit).toBe(2);
-    expect((await run(scene, left, '--only-new')).exit).toBe(0);
+    expect((await run(scene, left, '--rest')).exit).toBe(0);
     expect((await rest(scene)).exit).toBe(2);
     expect(await scene.counts()).toEqual(EACH_ONCE);
   });

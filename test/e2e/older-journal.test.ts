@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
+import { failedInPart } from '../support/deeds.js';
 import { ask } from '../support/http-serve.js';
 import {
   anOperator,
@@ -484,11 +485,12 @@ it.each([
 );
 
 it.each([
-  ['in part', 1],
-  ['in full', 0],
+  ['in part', 1, 'with its journal'],
+  ['in part', 1, 'with its journal lost'],
+  ['in full', 0, 'with its journal'],
 ] as const)(
-  'a later request that was held up, and that others have done %s, does nothing once the rest has gone out',
-  async (_, own) => {
+  'a later request that was held up, and that others have done %s, does nothing once the rest has gone out (%#)',
+  async (_, own, journal) => {
     operator = await anOperator('remote', template);
     const { gate, key } = operator;
     if (gate === null) throw new TypeError('no gate');
@@ -500,7 +502,9 @@ it.each([
     const idempotencyKey = gate.requests.findLast(({ method }) => method === 'POST')?.key ?? '';
     gate.fate = () => 'pass';
     await elsewhere(() => burnFile(operator.write('b.json', many.slice(1_000 + own))));
-    expect((await burnFile(file)).exit).toBe(2);
+    if (journal === 'with its journal lost') restore(journalHome(operator), JOURNAL, null);
+    const refused = await burnFile(file);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
     expect((await burnFile(file, '--rest')).exit).toBe(0);
     const late = { body: many.slice(1_000), idempotencyKey };
     expect((await ask(`${gate.url}/v1/tokenomics/burn-batch`, key, late)).status).toBe(422);
@@ -540,12 +544,17 @@ it('what was begun is not sent in full when it has landed with another amount si
   const corrected = { burns: burns(0, 1, 8), pipelines: pipelines(1, 2, 8) };
   await dropped(() => burnFile(operator.write('a.json', burns(0, 1, 5))));
   expect((await burnFile(operator.write('b.json', corrected.burns))).exit).toBe(0);
-  for (const more of [[], ['--rest'], ['--dry-run']])
-    expect((await burnFile('a.json', ...more)).exit).toBe(2);
+  for (const more of [[], ['--rest'], ['--dry-run']]) {
+    const refused = await burnFile('a.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
+  }
   // Set up, and not approved yet.
   expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
   expect((await runFile(operator.write('q.json', corrected.pipelines))).exit).toBe(0);
-  for (const more of [[], ['--dry-run']]) expect((await runFile('p.json', ...more)).exit).toBe(2);
+  for (const more of [[], ['--dry-run']]) {
+    const refused = await runFile('p.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+  }
   expect(await burned()).toBe(16);
   expect((await burnFile('a.json', '--allow-changed')).exit).toBe(0);
   expect((await runFile('p.json', '--allow-changed')).exit).toBe(0);
@@ -634,4 +643,88 @@ it('a file of which some is signed and not burned is not told as done where othe
   for (const more of [[], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(2);
   expect((await operator.run('pending', 'resume')).exit).toBe(0);
   expect(await burned()).toBe(400);
+});
+
+const fund = (where: 'burn-wallet' | 'vault', tokens: number) =>
+  operator.run(
+    ...['local', 'fund', '--to', where, '--tokens', String(tokens), '--data-dir', operator.dataDir],
+  );
+
+/** What it prints is typed. */
+async function giveUp(refused: Awaited<ReturnType<typeof burnFile>>): Promise<void> {
+  const [, line = ''] = /`(flywheel pending forget [^`]+)`/.exec(problemOf(refused).hint ?? '') ?? [];
+  expect((await operator.paste(`${line} --yes`)).exit).toBe(0);
+}
+
+it('a rest whose key was used for another one is given up, and what is left is done under the next', async () => {
+  operator = await anOperator('remote', template);
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
+  expect((await burnFile(file)).exit).toBe(3);
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(3);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  const refused = await burnFile(file, '--rest');
+  expect(refused.exit).not.toBe(0);
+  await giveUp(refused);
+  // What came of it is told as before, and the given up one counts as failed.
+  expect((await burnFile(file)).exit).toBe(3);
+  expect(await burned()).toBe(1 + MUCH);
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * MUCH);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * MUCH);
+});
+
+it('a rest of pipelines whose key was used for another one is given up, and what is left is done under the next', async () => {
+  operator = await anOperator('remote', template);
+  // Four are one bundle.
+  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  const cancel = async (id: string) =>
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  await cancel(await failedInPart(operator, file));
+  expect((await runFile(file)).exit).toBe(10);
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  expect((await fund('vault', 10)).exit).toBe(0);
+  const rest = await operator.run('batch', 'init', file, '--rest', '--json');
+  await cancel(JSON.parse(rest.stdout).batch.id);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(5, 6))));
+  const before = await burned();
+  await giveUp(await runFile(file, '--rest'));
+  expect((await runFile(file)).exit).toBe(10);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(before + 495);
+});
+
+it('a batch that waits is not executed when others have done the same once more since', async () => {
+  operator = await anOperator('remote', template);
+  expect((await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+  await elsewhere(() => runFile('a.json', '--again'));
+  for (const more of [[], ['--dry-run'], ['--rest']]) {
+    const refused = await runFile('a.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+  }
+  expect(await burned()).toBe(2);
+});
+
+it('a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how', async () => {
+  operator = await anOperator('remote', template);
+  const file = operator.write('a.json', pipelines(0, 4));
+  const cancelled = async (...more: readonly string[]) => {
+    const init = await operator.run('batch', 'init', file, '--json', ...more);
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  };
+  await cancelled();
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
+  await cancelled('--rest');
+  await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
+  restore(journalHome(operator), JOURNAL, null);
+  await giveUp(await runFile(file, '--rest'));
+  expect((await runFile(file)).exit).toBe(10);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4);
 });

@@ -28,9 +28,27 @@ export interface RunResult {
 export const batchStages = (notes: Notes): readonly BatchStage[] =>
   (notes['stages'] as readonly BatchStage[] | undefined) ?? [];
 
-/** The key of the first request of a stage. @param key - of the operation. */
-export const stageKey = (key: string, at: number): string =>
-  at === 0 ? key : derivedUuid(key, 'rest', String(at));
+/** The key of the first request of a stage. @param key - of the operation. @param before - rests that were given up. */
+export const stageKey = (key: string, at: number, before = 0): string =>
+  at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
+
+/** The key of the first request of the stage that an operation is in. */
+export const currentKey = ({ key, notes }: Pick<Entry, 'key' | 'notes'>): string =>
+  stageKey(key, batchStages(notes).length - 1, givenUp(notes));
+
+const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;
+
+/**
+ * Gives up a rest that has no batch: what is left of the file is that of the stage before.
+ * @returns false where the stage that it is in is no such rest.
+ */
+export function giveUpRest(entry: Entry): boolean {
+  const stages = batchStages(entry.notes);
+  if (stages.length < 2 || stages.at(-1)?.batchId !== undefined) return false;
+  entry.note({ stages: stages.slice(0, -1), givenUp: givenUp(entry.notes) + 1 });
+  entry.settle({ state: 'partial', landed: [] });
+  return true;
+}
 
 /** Adds to what is noted of the stage that an operation is in. */
 export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
@@ -55,7 +73,7 @@ export class CurrentStage {
 
   /** The idempotency key of its init. */
   get key(): string {
-    return stageKey(this.#entry.key, this.at);
+    return currentKey(this.#entry);
   }
 
   /** The idempotency key of an execute with this approval. */

@@ -3,9 +3,8 @@ import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/sc
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Element, type Entry, isOver as isOverThere } from '../journal/journal.js';
-import { noteDone, type Unanswered } from '../operation/done-there.js';
+import { noteDone, requireAnswersKey, type Unanswered } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
-import { requireUnchanged } from '../operation/overlap.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, type Standing, wasCancelled } from '../operation/run-operation.js';
 import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
@@ -75,7 +74,8 @@ export class PipelinesWork {
 
   readonly unanswered = (operation: Standing): Unanswered | undefined => {
     const stage = new CurrentStage(operation);
-    if (stage.initAnswer !== undefined) return undefined;
+    // What was approved is executed, and what was executed is told.
+    if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;
     const indexes = stage.pipelines([...this.#elements.keys()]);
     return { ask: this.ask, elements: this.#elements, requests: [{ key: stage.key, indexes }] };
   };
@@ -87,13 +87,9 @@ export class PipelinesWork {
     return left.length > 0;
   }
 
-  /** A batch that was set up earlier may have been cancelled since, or its pipelines have landed with other amounts. */
-  async requireWanted(entry: Entry, batch: Batch): Promise<void> {
-    await requireNotCancelled(this.#session, entry, batch, this.#request);
-    const stage = new CurrentStage(entry);
-    if (isFinal(batch) || stage.note.signedTx !== undefined) return;
-    const indexes = stage.pipelines([...this.#elements.keys()]);
-    await requireUnchanged(this.#session, entry, this.#elements, indexes, this);
+  /** A batch that was set up earlier may have been cancelled since. */
+  requireWanted(entry: Entry, batch: Batch): Promise<void> {
+    return requireNotCancelled(this.#session, entry, batch, this.#request);
   }
 }
 
@@ -115,6 +111,16 @@ export async function initiate(
   session.output.progress.clear();
   noteReply(session, reply, { isLast });
   const answer = reply.value;
+  const isNamed = reply.meta.requestId !== undefined;
+  await requireAnswersKey(
+    session,
+    async () => {
+      const asked = { idempotencyKey: stage.key, limit: 1 };
+      const { items } = (await opened.service.listBatches(asked, callWith(session, opened))).value;
+      return items.filter(({ id }) => id === answer.batch.id);
+    },
+    { names: `batch ${answer.batch.id}`, isNamed },
+  );
   if (entry.hasBatchOfAnother(answer.batch.id)) throw ofAnother(answer.batch.id);
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
   addToStage(entry, { batchId: answer.batch.id });

@@ -30,11 +30,13 @@ export async function beginRest(
 ): Promise<boolean> {
   if (entry.state !== 'partial') return true;
   const stage = new CurrentStage(entry);
-  const batchId = stage.note.batchId ?? '';
+  const { batchId } = stage.note;
   const own = stage.pipelines(pipelines).map((_, index) => index);
-  const before = await getBatch(session, batchId);
-  if (!isOver(before)) await end(before);
-  const landed = new Set(await landedPipelines(session, stage, await getBatch(session, batchId), own.length));
+  const before = batchId === undefined ? undefined : await getBatch(session, batchId);
+  if (before !== undefined && !isOver(before)) await end(before);
+  const ended = before && (await getBatch(session, before.id));
+  // What was set up by a request whose answer is not known is looked up with all the others.
+  const landed = new Set(ended && (await landedPipelines(session, stage, ended, own.length)));
   const all = pipelineElements(pipelines);
   const notLanded = stage.inFile(own.filter((index) => !landed.has(index)));
   if (notLanded.length === 0) {

@@ -15,7 +15,7 @@ import { confirmSpending } from '../operation/confirm-spending.js';
 import {
   areThere,
   noteDone,
-  requireAnswersKey,
+  requireAnswersBurn,
   requireRefused,
   requireThere,
   type Unanswered,
@@ -264,7 +264,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     });
     const isNamed = reply.meta.requestId !== undefined;
     for (const { txHash } of reply.value.success.slice(0, 1))
-      await requireAnswersKey(this.#session, { idempotencyKey: part.key, txHash }, isNamed);
+      await requireAnswersBurn(this.#session, { idempotencyKey: part.key, txHash }, isNamed);
     noteReply(this.#session, reply);
     if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
     const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;

@@ -8,6 +8,7 @@ import { type BurnRequest, MAX_BURN_BATCH_ELEMENTS } from '../../contract/schema
 import { derivedUuid } from '../../values/ids.js';
 import { stageKey } from '../batch/batch-stages.js';
 import type { Entry, Notes } from '../journal/journal.js';
+import { burnElements } from '../operation/elements.js';
 
 /** One sending of the file, or of its rest, as it is noted. */
 export interface Stage {
@@ -101,3 +102,28 @@ export function latestOutcomes(entry: Entry): readonly ElementOutcome[] {
     for (const one of outcomesOf(entry, at)) latest.set(one.index, one);
   return outcomesOf(entry, 0).map((one) => latest.get(one.index) ?? one);
 }
+
+/** Gives up what has no answer: it counts as failed, so that a rest looks it up and does it. */
+export function giveUpBurns(entry: Entry, burns: readonly BurnRequest[]): void {
+  const parts = stagesOf(entry.notes).flatMap((stage, at) => partsOf(entry, at, stage));
+  const unanswered = parts.filter((part) => storedOutcomes(entry, part) === undefined);
+  const answers = unanswered.map(({ name, indexes }) => {
+    const outcomes = indexes.flatMap((index) =>
+      burns.slice(index, index + 1).map((burn) => unknown(index, burn)),
+    );
+    return [name, outcomes] as const;
+  });
+  const landed = parts
+    .flatMap((part) => storedOutcomes(entry, part) ?? [])
+    .flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+  entry.settle({
+    state: 'partial',
+    landed: pick(burnElements(burns), landed).map(({ digest }) => digest),
+    answers: Object.fromEntries(answers),
+  });
+}
+
+const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome => ({
+  ...{ index, status: 'error', type: 'ERR_OUTCOME_UNKNOWN', proof, proofType: type },
+  message: 'Given up before its outcome was known.',
+});

@@ -8,7 +8,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { areThere, requireAnswersKey, requireRefused, requireThere } from '../operation/done-there.js';
+import { areThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
@@ -86,7 +86,7 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
     throw error;
   });
   const answered = { idempotencyKey: entry.key, txHash: reply.value.txHash };
-  await requireAnswersKey(session, answered, reply.meta.requestId !== undefined);
+  await requireAnswersBurn(session, answered, reply.meta.requestId !== undefined);
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;

@@ -1,6 +1,7 @@
 /** `flywheel pending`: operations whose outcome is not known, or has not been printed. */
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
@@ -148,19 +149,36 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
   const entry = await takeOperation(session, journal, id);
   if (entry === undefined) throw notThere(session, id);
   if (isOver(entry.state)) entry.markPrinted();
-  else if (entry.hasLanded) throw await keptFor(session, entry);
+  else if (await giveUp(entry)) {
+    entry.markPrinted();
+    session.output.tell(
+      'What has no answer counts as failed. The same command with --rest looks it up and does it.',
+    );
+  } else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
   return undefined;
 }
 
-/** A rest that is under way: without its entry nobody would know any more what of its file has landed. */
+/**
+ * Gives up what has no answer: what has one is kept, since nobody else knows what of the file has landed.
+ * @returns false where all of it can be forgotten, or a batch is set up.
+ */
+async function giveUp(entry: Entry): Promise<boolean> {
+  if (entry.kind === 'batch') return (await import('../batch/batch-stages.js')).giveUpRest(entry);
+  if (!entry.hasAnswers) return false;
+  const { giveUpBurns } = await import('../burn-batch/requests.js');
+  giveUpBurns(entry, (JSON.parse(entry.body() ?? '') as BurnBatchBody).burns);
+  return true;
+}
+
+/** A batch of it is under way, and ends by itself. */
 async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
   const { resumeLine } = await import('../operation/resume-line.js');
   entry.release();
   return new FlywheelError(
     'ERR_INPUT_INVALID',
-    `Some of operation ${entry.id} has landed before, so it is not forgotten.`,
+    `Some of operation ${entry.id} has landed, and its batch is set up: it is not forgotten.`,
     { hint: `This resumes safely: ${resumeLine(session, entry)}` },
   );
 }
@@ -195,6 +213,7 @@ export const command = defineCommand({
   details: [
     'An operation is pending from before its first request until its outcome is known and printed.',
     'Resuming does nothing twice: it learns what came of it, and does what is left.',
+    'Forgetting gives up what has no answer; what was answered is kept, and the same command with --rest does the others.',
     'On the embedded engine what its service has left is listed too, and `resume` without an id finishes it; what no node remembers any more stays.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],

@@ -2,11 +2,11 @@
  * What others have done of an operation. The journal of a machine may be lost, or older than the service: what a file asks for is
  * looked up where the journal does not know it, and where it was begun before.
  */
-import type { Batch } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -122,7 +122,7 @@ export async function askWhatIsDone(
     session.output.tell(BY_NOTES);
     return false;
   }
-  if (answer.isKnown && known === undefined) return 'known';
+  if (answer.known.size > 0 && known === undefined) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
 }
@@ -138,13 +138,16 @@ export interface Unanswered {
   readonly own?: readonly Sha256[];
 }
 
+/** An operation that goes on. */
+type Going = Pick<Entry, 'kind' | 'id' | 'state' | 'isNew' | 'hasAnswers' | 'notes'>;
+
 /** Numbers of elements. */
 interface Foreseen {
   readonly left: readonly number[];
   /** What others have landed and a rest leaves out. */
   readonly leftOut: readonly number[];
-  /** The batch of the requests, which is over, where a rest begins after it. */
-  readonly cancelled?: string;
+  /** The batch of the requests is cancelled, and a rest begins after it. */
+  readonly isCancelled?: boolean;
   /** Its service has begun it, and others have landed all that is left. */
   readonly isOver?: boolean;
 }
@@ -157,10 +160,11 @@ interface Foreseen {
  */
 async function foresee(
   session: Session,
-  { kind, id, isNew }: Pick<Entry, 'kind' | 'id' | 'isNew'>,
+  operation: Going,
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
+  const { kind, id } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
@@ -169,9 +173,9 @@ async function foresee(
   if (answer.batch?.dateCancelled !== undefined) {
     await compare(session, journal, { kind, id, elements, own }, answer);
     const landed = new Set(journal.landed(elements));
-    return afterCancelled(answer.batch, numbersOf(elements.filter(({ digest }) => !landed.has(digest))), {
-      isBegun: isRest && landed.size > 0,
-    });
+    if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
+    const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
+    return { left, leftOut: [], isCancelled: true };
   }
   const next = requests.flatMap(({ indexes }) =>
     indexes.flatMap((index) => elements.slice(index, index + 1)),
@@ -185,22 +189,22 @@ async function foresee(
   const done = unsettled.filter(isThere);
   // A batch of a part of the file is not asked for once more where the other part has landed too.
   const isOver = answer.batch?.status === 'EXECUTED' && done.length === unsettled.length;
-  if (done.length > 0 && !isOver && (answer.isKnown || !isRest))
+  // What a request is to do that its service has begun is done by going on with it, and by nothing else.
+  const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
+  const isBegun = numbersOf(done).some((index) => begun.includes(index));
+  // Of a batch that has failed nothing more would be sent.
+  const isFailed = answer.batch?.status === 'FAILED';
+  if (isFailed) return { left: [], leftOut: [] };
+  if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
       // It says all that there is to say.
-      { keyUnused: false, hint: wayOut(session, kind, isNew ? '' : id, answer) },
+      { keyUnused: false, hint: wayOut(session, operation, isBegun, answer.batch?.id) },
     );
   const left = numbersOf(unsettled.filter((one) => !isThere(one)));
   return { left, leftOut: numbersOf(done), isOver: isOver && done.length > 0 };
 }
-
-const afterCancelled = (
-  { id }: Pick<Batch, 'id'>,
-  left: readonly number[],
-  { isBegun }: { readonly isBegun: boolean },
-): Foreseen => (isBegun ? { left, leftOut: [], cancelled: id } : { left: [], leftOut: [] });
 
 /**
  * The same, and nothing of it has landed with another amount or recipient.
@@ -208,7 +212,7 @@ const afterCancelled = (
  */
 export async function foreseeUnchanged(
   session: Session,
-  operation: Pick<Entry, 'kind' | 'id' | 'isNew' | 'notes'>,
+  operation: Going,
   unanswered: Unanswered,
   work: { readonly noun: string; readonly rest?: boolean; readonly allowChanged?: boolean },
 ): Promise<Foreseen | null> {
@@ -218,20 +222,22 @@ export async function foreseeUnchanged(
   return found;
 }
 
-/** How to come to an end of it. @param id - of the operation, where the journal keeps one. */
+/** How to come to an end of it. @param isBegun - by its service. @param batchId - of the batch that is set up for it. */
 function wayOut(
   { settings }: Session,
-  kind: OperationKind,
-  id: string,
-  { isKnown, batch }: DoneThere,
+  { kind, id, isNew, hasAnswers }: Going,
+  isBegun: boolean,
+  batchId: string | undefined,
 ): string {
-  const forget = id === '' ? '' : `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
   if (kind === 'burn')
-    return `Do it once more with --again${forget === '' ? '' : `, or give this one up: ${forget}`}.`;
-  if (!isKnown) return 'The same command with --rest sends the others.';
-  if (batch !== undefined)
-    return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batch.id)}\`. Then the same command with --rest sends the others.`;
-  const given = forget === '' ? '' : `, then ${forget},`;
+    return `Do it once more with --again${isNew ? '' : `, or give this one up: ${forget}`}.`;
+  const rest = 'the same command with --rest sends the others';
+  if (!isBegun) return `T${rest.slice(1)}.`;
+  if (batchId !== undefined)
+    return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then ${rest}.`;
+  if (hasAnswers) return `Give up what has no answer: ${forget}. Then ${rest}.`;
+  const given = isNew ? '' : `, then ${forget},`;
   return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${given} and put the others into a file of their own.`;
 }
 
@@ -296,30 +302,41 @@ export async function areThere(
 
 /**
  * An answer may be one to an earlier request, which something before the service has kept.
- * @param isNamed - it names the request that it is for: then it is believed where the service cannot be asked.
- * @throws `ERR_OUTCOME_UNKNOWN` where the service has not sent the transaction under the key.
+ * @param ask - what the service has done under the key, of what the answer names.
+ * @param answer - `isNamed`: it names the request that it is for: then it is believed where the service cannot be asked.
+ * @throws `ERR_OUTCOME_UNKNOWN` where it has done nothing like that
  */
 export async function requireAnswersKey(
   session: Session,
-  asked: { readonly idempotencyKey: string; readonly txHash: string },
-  isNamed: boolean,
+  ask: (opened: OpenedService) => Promise<readonly unknown[]>,
+  { names, isNamed }: { readonly names: string; readonly isNamed: boolean },
 ): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote') return;
-  const said = opened.service.listBurns({ ...asked, limit: 1 }, callWith(session, opened)).then(
-    ({ value }) => value.items,
-    (error: unknown) => {
-      if (!isNamed && !isNotOffered(error)) throw error;
-      return null;
-    },
-  );
+  const said = ask(opened).catch((error: unknown) => {
+    if (!isNamed && !isNotOffered(error)) throw error;
+    return null;
+  });
   const items = await (isNamed ? soon(said) : said);
   if (items === null || items.length > 0) return;
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The answer names transaction ${asked.txHash}, and the service has not sent that for this request.`,
+    `The answer names ${names}, and by its lists the service has not made that for this request.`,
   );
 }
+
+/** The same of a burn. */
+export const requireAnswersBurn = (
+  session: Session,
+  asked: { readonly idempotencyKey: string; readonly txHash: string },
+  isNamed: boolean,
+): Promise<void> =>
+  requireAnswersKey(
+    session,
+    async (opened) =>
+      (await opened.service.listBurns({ ...asked, limit: 1 }, callWith(session, opened))).value.items,
+    { names: `transaction ${asked.txHash}`, isNamed },
+  );
 
 /**
  * A refusal may come from whatever stands before a service. @throws `ERR_OUTCOME_UNKNOWN` where the service has burned, or may yet

@@ -1,5 +1,5 @@
 /** Says in a dry run what the real command would find in the journal, and at its service. */
-import { batchStages, stageKey } from '../batch/batch-stages.js';
+import { batchStages, currentKey } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import type { Element, Entry, Journal, OperationRequest, OperationState } from '../journal/journal.js';
 import { areThere, askWhatIsDone, BY_NOTES, foreseeUnchanged, noteDone, requireThere } from './done-there.js';
@@ -76,7 +76,7 @@ async function takenOf(
   if (state === 'cancelled' && !(isPart && rest === true)) throw wasCancelled(dateChanged, isPart);
   if ((state === 'partial' || state === 'cancelled') && rest === true) {
     // What is left of a batch that failed is ended before.
-    const keys = kind === 'batch' ? [stageKey(known.key, batchStages(known.notes).length - 1)] : [];
+    const keys = kind === 'batch' ? [currentKey(known)] : [];
     await noteDone(session, known, { ask, keys, elements });
     const missing = known.lacking(elements).flatMap((index) => elements.slice(index, index + 1));
     const left = new Set(stillToDo(session, known, missing, noun));
@@ -123,7 +123,16 @@ async function takenAnew(
   );
   const key = journal.keyOf(kind, content, origin);
   const standing: Standing = {
-    ...{ kind, id: '', key, notes: request.notes(null), isNew: true, dateBegun: '' },
+    ...{
+      kind,
+      id: '',
+      key,
+      state: 'open',
+      notes: request.notes(null),
+      hasAnswers: false,
+      isNew: true,
+      dateBegun: '',
+    },
     answer: () => undefined,
   };
   return goingOn(session, standing, request.elements, work);
@@ -138,7 +147,7 @@ async function goingOn(
 ): Promise<readonly number[] | null> {
   if (operation.kind === 'batch') {
     const at = batchStages(operation.notes).length - 1;
-    const answer = await work.ask([stageKey(operation.key, at)]);
+    const answer = await work.ask([currentKey(operation)]);
     const date = answer?.batch?.dateCancelled;
     if (date !== undefined && at === 0 && answer?.landed.length === 0) throw wasCancelled(date);
     if (date !== undefined && !rest) return [];

@@ -2,15 +2,16 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import type {
-  ChangedElement,
-  Element,
-  Entry,
-  OperationKind,
-  OperationRequest,
-  Overlap,
+import {
+  type ChangedElement,
+  type Element,
+  type Entry,
+  isOver,
+  type OperationKind,
+  type OperationRequest,
+  type Overlap,
 } from '../journal/journal.js';
-import { agreedLine, resumeLine } from './resume-line.js';
+import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 
 /**
  * The request without elements that other operations have landed, or may land yet; `null` when nothing is left of it.
@@ -49,15 +50,25 @@ export function withoutOverlap(
  */
 export async function requireUnchanged(
   session: Session,
-  { kind, notes }: Pick<Entry, 'kind' | 'notes'>,
+  operation: Pick<Entry, 'kind' | 'id' | 'state' | 'isNew' | 'notes'>,
   elements: readonly Element[],
   indexes: readonly number[],
   { noun, allowChanged = false }: { readonly noun: string; readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
+  const { kind, notes, id, state, isNew } = operation;
   if (allowChanged || notes['allowChanged'] === true || notes['again'] === true) return;
   const journal = await (await session.service()).journal();
   const changes = journal.changed(elements, indexes);
-  if (changes.length > 0) throw changedElements(changes, { kind, noun }).with({ keyUnused: false });
+  if (changes.length === 0) return;
+  const error = changedElements(changes, { kind, noun }).with({ keyUnused: false });
+  if (isNew || isOver(state)) throw error;
+  const batchId = batchStages(notes).at(-1)?.batchId;
+  const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
+  const also =
+    kind === 'burn'
+      ? '--again burns this amount as well'
+      : '--allow-changed sends their full new amounts as well';
+  throw error.with({ hint: `${also}. Else give this up: \`${commandLine(session.settings, ...words)}\`.` });
 }
 
 /** Numbers that one message names. */

@@ -4,7 +4,7 @@
  * `flywheel pending resume`, to go on from.
  */
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import { addToStage, batchStages } from '../batch/batch-stages.js';
+import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
@@ -35,7 +35,10 @@ export interface Performed<Result> {
 }
 
 /** An operation as its requests follow from it. */
-export type Standing = Pick<Entry, 'kind' | 'id' | 'key' | 'notes' | 'answer' | 'isNew' | 'dateBegun'>;
+export type Standing = Pick<
+  Entry,
+  'kind' | 'id' | 'key' | 'state' | 'notes' | 'answer' | 'hasAnswers' | 'isNew' | 'dateBegun'
+>;
 
 /** What a command does within its operation. */
 export interface Work<Result> {
@@ -230,16 +233,13 @@ function endLanded(entry: Entry): void {
  */
 async function leaveOutDone(session: Session, entry: Entry, work: Work<unknown>): Promise<boolean> {
   // Somebody has said that all of it is done once more.
-  if (entry.state !== 'open' || entry.notes['again'] === true) return true;
+  if (isOver(entry.state) || entry.notes['again'] === true) return true;
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return true;
   const found = await foreseeUnchanged(session, entry, unanswered, work);
   if (found?.isOver === true) return false;
   if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
-  if (found?.cancelled !== undefined) {
-    addToStage(entry, { batchId: found.cancelled });
-    entry.settle({ state: 'partial', landed: [] });
-  }
+  if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
   if (found === null || found.leftOut.length === 0) return true;
   session.output.tell(`${countText(found.leftOut.length, work.noun)} left out: landed by another request.`);
   return work.leaveOut(entry, new Set(found.leftOut));
@@ -399,8 +399,9 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
   }
   const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
-  // With its answers it would be forgotten what has landed.
-  if (isUnbegun && !entry.hasAnswers) {
+  // With its answers it would be forgotten what has landed; a rest has something before it.
+  const isFirst = !entry.hasAnswers && batchStages(entry.notes).length < 2;
+  if (isUnbegun && isFirst) {
     entry.remove();
     return error;
   }
@@ -432,8 +433,8 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
 }
 
 /** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
-const forgetHint = ({ settings }: Session, { id }: Entry): string =>
-  `Its key was used for something else, such as other parts of the same file. Give this up: \`${commandLine(settings, 'pending', 'forget', id)}\`. After that the same command looks up what has landed.`;
+const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
+  `Its key was used for something else, such as other parts of the same file. Give this up: \`${commandLine(settings, 'pending', 'forget', id)}\`. After that the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what has landed.`;
 
 /** Before that is accepted nothing is written, and going on is refused as well. */
 const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>

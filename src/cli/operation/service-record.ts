@@ -13,8 +13,8 @@ import { burnElements, pipelineElements } from './elements.js';
 
 /** What a service says of the elements of an operation. */
 export interface DoneThere {
-  /** It knows a request by one of the keys that it was asked with, and goes on with that or answers it as before. */
-  readonly isKnown: boolean;
+  /** Of the keys that it was asked with, those by which it knows a request, and goes on with that or answers it as before. */
+  readonly known: ReadonlySet<string>;
   /** The batch of that request, and when that was cancelled. */
   readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'>;
   /** What has landed by such requests. */
@@ -56,7 +56,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const { service, call } = await calling(session);
     const list = (query: ListBurnsQuery) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
-    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(burns, ({ proof }) => proof);
     const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
     const like = (burn: BurnState): readonly BurnRequest[] => {
@@ -65,7 +65,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     };
     const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
     return {
-      ...{ isKnown: own.length > 0, own: burnElements(own.flatMap(like)) },
+      ...{ known, own: burnElements(own.flatMap(like)) },
       ownLanded: burnElements(own.filter(landed).flatMap(like)),
       ownOpen: burnElements(own.filter(({ status }) => status === 'PENDING').flatMap(like)),
       ...there(
@@ -85,7 +85,7 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
     const { service, call } = await calling(session);
     const list = (query: ListBatchesQuery) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
-    const own = await eachOf(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
     const found = await eachOf(pieces(named.hashes), async (hashes) =>
       eachOf(await list({ proofHash: hashes }), async (batch) => {
@@ -113,7 +113,7 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
     const ownLanded = ownOf(true);
     const [batch] = own;
     return {
-      ...{ isKnown: batch !== undefined, own: ownLanded, ownLanded, ownOpen: ownOf(false) },
+      ...{ known, own: ownLanded, ownLanded, ownOpen: ownOf(false) },
       ...there(found, pipelineElements),
       ...(batch === undefined ? {} : { batch }),
     };
@@ -121,6 +121,20 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
 
 const isOver = ({ status, dateCancelled }: Batch): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** What is found by each key, and which of them name something. */
+async function byKey<Found>(
+  keys: readonly string[],
+  find: (key: string) => Promise<readonly Found[]>,
+): Promise<readonly [known: ReadonlySet<string>, found: readonly Found[]]> {
+  const known = new Set<string>();
+  const found = await eachOf(keys, async (key) => {
+    const one = await find(key);
+    if (one.length > 0) known.add(key);
+    return one;
+  });
+  return [known, found];
+}
 
 /** What is found for each, one after the other. */
 async function eachOf<One, Found>(

@@ -300,14 +300,4 @@ describe('pending forget of a burn-batch', () => {
     expect([forgotten.exit, await mended.pending()]).toEqual([0, []]);
     expect([(await go(mended)).exit, sent(mended)]).toEqual([0, []]);
   });
-
-  it('refuses to forget a rest of which something has landed before', async () => {
-    const cli = cliWith([burn(0), FAILING]);
-    expect((await go(cli)).exit).toBe(3);
-    breaking(cli);
-    expect((await go(cli, '--rest')).exit).toBe(7);
-    const { exit, stderr } = await cli.run('pending', 'forget', await idOf(cli), '--yes');
-    expect([exit, complaint(stderr).hint]).toEqual([2, expect.stringContaining('flywheel pending resume')]);
-    expect(await cli.pending()).toEqual(['burn-batch open']);
-  });
 });
