@@ -13,6 +13,7 @@ import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import {
   claimRequest,
+  justRun,
   openRequest,
   type RequestIdentity,
   refusedByContent,
@@ -178,15 +179,6 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     return { request: opening.request, batch };
   }, identity);
 }
-
-const justRun = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    'A request with the same idempotency key has just run.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
 
 /**
  * Checks and lays out everything that was asked for.

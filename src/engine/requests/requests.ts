@@ -223,6 +223,14 @@ export async function claimRequest(
   return { ...request, ...lease };
 }
 
+/** Another call with the key was faster; its answer is there for the next try. */
+export const justRun = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+    'A request with the same idempotency key has just run.',
+    { retryAfterSeconds: 1 },
+  );
+
 const takenOver = (): FlywheelError =>
   new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
     retryAfterSeconds: 1,
