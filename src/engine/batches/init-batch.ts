@@ -87,6 +87,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
     return isWorkedOn(tx, batch) ? undefined : batch;
   });
   if (found === undefined) return false;
+  await deps.gaps.require(found.tokenId);
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);

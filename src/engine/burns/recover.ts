@@ -9,7 +9,6 @@ import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
-import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, requestHolding } from '../requests/requests.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
@@ -83,7 +82,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     if (taken === undefined) return 0;
     return await underLease(deps, requestHolding(taken), caller, async (lease) => {
       // What an older copy has pending may have been signed again since, and have landed so.
-      await gapWatchOf(deps).requireOf({ request: requestId });
+      await deps.gaps.require(taken.tokenId);
       const token = await store.read((tx) => tx.tokens.get(taken.tokenId));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const pending = await store.read(pendingIn);

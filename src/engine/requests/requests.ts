@@ -14,7 +14,6 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
-import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
 import { createPause } from '../pause.js';
 
@@ -155,14 +154,14 @@ export async function openRequest(
   const request = newRequest(deps, tx, identity);
   // Nearly always it is the first with its key: then nothing is looked for.
   if (await isFirst(tx, request)) {
-    gapWatchOf(deps).requireIn(tx, identity.tokenId);
+    deps.gaps.requireIn(tx, identity.tokenId);
     sayBegun(deps, tx, request, identity.call);
     return { kind: 'fresh', request };
   }
   const earlier = await findEarlier(deps, tx, identity);
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
-  gapWatchOf(deps).requireIn(tx, identity.tokenId);
+  deps.gaps.requireIn(tx, identity.tokenId);
   identity.call?.onOperation?.(earlier.id);
   return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
 }
