@@ -38,7 +38,6 @@ function createLateSigner(address: Address, role: Custodian, load: () => Promise
   };
   return {
     address,
-    takesTime: true,
     sign: async (message) => (await own()).sign(message),
     signAll: async (messages) => (await own()).signAll(messages),
   };

@@ -13,7 +13,7 @@ import {
 } from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
-import type { EngineDeps, EngineLimits } from '../engine/deps.js';
+import type { EngineParts, EngineLimits } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
@@ -101,7 +101,7 @@ export const SQUADS_PROGRAM_BYTES = 1_470_416;
 
 /** What of an engine is not the same everywhere. */
 interface Parts<OwnChain extends Chain>
-  extends Pick<EngineDeps, 'treasury' | 'project' | 'verifyToken' | 'clock'>,
+  extends Pick<EngineParts, 'treasury' | 'project' | 'verifyToken' | 'clock'>,
     Pick<OpenedEngine<OwnChain>, 'store' | 'chain' | 'rpc' | 'genesis' | 'verify'> {
   readonly keyring: OpenedKeyring;
 }

@@ -2,30 +2,8 @@
 import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Scope } from '../values/schemas.js';
-import {
-  batchPageSchema,
-  batchPipelinesQuerySchema,
-  batchSchema,
-  cancelBatchRequestSchema,
-  cancelBatchResultSchema,
-  currentBatchSchema,
-  executeBatchRequestSchema,
-  executeBatchResultSchema,
-  getBatchRequestSchema,
-  initBatchRequestSchema,
-  initBatchResultSchema,
-  issueApprovalRequestSchema,
-  listBatchesQuerySchema,
-  pipelinePageSchema,
-} from './schemas/batch.js';
-import {
-  burnBatchRequestSchema,
-  burnBatchResultSchema,
-  burnPageSchema,
-  burnRequestSchema,
-  burnResultSchema,
-  listBurnsQuerySchema,
-} from './schemas/burn.js';
+import * as batch from './schemas/batch.js';
+import * as burn from './schemas/burn.js';
 import { keySchema } from './schemas/key.js';
 import { reportQuerySchema, reportSchema } from './schemas/report.js';
 
@@ -40,7 +18,7 @@ export interface RateLimit extends Rate {
   readonly name: string;
 }
 
-/** What an operation is, to all who serve it or call it. */
+/** What of an operation is not the same for most; see {@link Operation} for the rest. */
 interface Entry {
   readonly method: 'GET' | 'POST';
   /** Relative to the base address; parameters in braces. */
@@ -63,8 +41,8 @@ interface Entry {
    */
   readonly request: z.ZodType | null;
   readonly response: z.ZodType;
-  /** Codes beyond those that any request can get. */
-  readonly errors: readonly ErrorCode[];
+  /** Codes beyond those that follow from the rest of the entry. */
+  readonly ownErrors: readonly ErrorCode[];
   /** What becomes of an error that is not one of the contract (contract, section 1.3). @default `ERR_INTERNAL` */
   readonly failure?: ErrorCode;
 }
@@ -74,6 +52,8 @@ export type OperationId = keyof typeof TABLE;
 /** Any operation, with its name. */
 export interface Operation extends Entry {
   readonly id: OperationId;
+  /** All codes beyond {@link COMMON_ERRORS}. */
+  readonly errors: readonly ErrorCode[];
 }
 
 /** May the body of a POST be missing? All that is needed is in its path then. */
@@ -97,82 +77,78 @@ export const BODY_ERRORS = [
 ] as const;
 /** Of what takes an idempotency key. */
 const KEY_ERRORS = ['ERR_DUPLICATE_IDEMPOTENCY_KEY', 'ERR_IDEMPOTENCY_KEY_REUSED'] as const;
-
 /** Of what writes and signs: the store may have lost some of its history, and a program of the operator's may keep the key. */
-const ACT_ERRORS = [...BODY_ERRORS, 'ERR_STORE_BEHIND', 'ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
-const BURN_ERRORS = [
-  'ERR_CREATE_API_EVENT_FAILED',
-  'ERR_INVALID_PROOF',
-  'ERR_BURN_TOKENOMICS_FAILED',
-  'ERR_DAILY_LIMIT_EXCEEDED',
-] as const;
+const SIGNING_ERRORS = ['ERR_STORE_BEHIND', 'ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
 
-const rate = <Name extends string>(name: Name, points: number, windowSeconds: number) => ({
-  ...{ name, points, windowSeconds },
-});
+const errorsOf = ({ method, request, idempotencyKey, ownErrors, failure }: Entry): readonly ErrorCode[] => [
+  ...(method === 'POST' ? [...BODY_ERRORS, ...SIGNING_ERRORS] : []),
+  ...(method === 'GET' && request !== null ? (['ERR_INVALID_REQUEST'] as const) : []),
+  ...(idempotencyKey === 'none' ? [] : KEY_ERRORS),
+  ...ownErrors,
+  ...(failure === undefined ? [] : [failure]),
+];
 
-const BOTH_SCOPES = ['burn', 'airdrop'] as const;
+const rate = (name: string, points = 10, windowSeconds = 1): RateLimit => ({ name, points, windowSeconds });
 
 /** What most operations are that only look. */
 const READ = {
   method: 'GET',
   deprecated: false,
-  scopes: BOTH_SCOPES,
+  scopes: ['burn', 'airdrop'],
   idempotencyKey: 'none',
   submits: false,
   paged: false,
+  request: null,
+  ownErrors: [],
 } as const;
+const LIST = { ...READ, paged: true } as const;
 /** What most are that change something. */
 const ACT = { ...READ, method: 'POST', idempotencyKey: 'optional', submits: true } as const;
+const BURN = {
+  ...ACT,
+  deprecated: true,
+  scopes: ['burn'],
+  ownErrors: [
+    'ERR_CREATE_API_EVENT_FAILED',
+    'ERR_INVALID_PROOF',
+    'ERR_BURN_TOKENOMICS_FAILED',
+    'ERR_DAILY_LIMIT_EXCEEDED',
+  ],
+} as const;
 
 /** Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. */
 const TABLE = {
-  /**
-   * Burns once. With an idempotency key a repeat of a success returns the first result and does nothing.
-   * @throws the codes of the specification, section 7, and of the contract, section 1.3.
-   */
+  /** Burns once. With an idempotency key a repeat of a success returns the first result and does nothing. */
   burn: {
-    ...ACT,
+    ...BURN,
     path: '/v1/tokenomics/burn',
     summary: 'Burn once on proof.',
     word: 'burn',
-    deprecated: true,
-    scopes: ['burn'],
-    rateLimit: rate('burn', 10, 1),
-    request: burnRequestSchema,
-    response: burnResultSchema,
-    errors: [...ACT_ERRORS, ...KEY_ERRORS, ...BURN_ERRORS],
+    rateLimit: rate('burn'),
+    request: burn.burnRequestSchema,
+    response: burn.burnResultSchema,
   },
-  /**
-   * Burns each element on its own; a failed element does not fail the request. `success` and `errors` are each in the order
-   * of the request.
-   */
+  /** Burns each element on its own; a failed one does not fail the request. Both lists of the answer are in its order. */
   burnBatch: {
-    ...ACT,
+    ...BURN,
     path: '/v1/tokenomics/burn-batch',
     summary: 'Burn many times, each element on its own.',
     word: 'burn-batch',
-    deprecated: true,
-    scopes: ['burn'],
     idempotencyKey: 'uuid',
     rateLimit: rate('api-key-burn', 1, 10),
-    request: burnBatchRequestSchema,
-    response: burnBatchResultSchema,
-    errors: [...ACT_ERRORS, ...KEY_ERRORS, ...BURN_ERRORS],
+    request: burn.burnBatchRequestSchema,
+    response: burn.burnBatchResultSchema,
   },
-  /** Burns of the key's token, newest first; a page may be short of items and have another after it. */
+  /** A page may be short of items and have another after it. */
   listBurns: {
-    ...READ,
+    ...LIST,
     path: '/v1/tokenomics/burns',
     summary: "The burns of the key's token, newest first.",
     word: 'burns',
-    paged: true,
-    rateLimit: rate('burn-list', 10, 1),
-    request: listBurnsQuerySchema,
-    response: burnPageSchema,
-    errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
+    rateLimit: rate('burn-list'),
+    request: burn.listBurnsQuerySchema,
+    response: burn.burnPageSchema,
   },
-  /** What was burned and airdropped, period by period, and what it cost. */
   report: {
     ...READ,
     path: '/v1/tokenomics/report',
@@ -181,45 +157,39 @@ const TABLE = {
     rateLimit: rate('report', 5, 10),
     request: reportQuerySchema,
     response: reportSchema,
-    errors: ['ERR_INVALID_REQUEST', 'ERR_TOKEN_NOT_FOUND'],
   },
-  /** Which key it is that asks, what it may do, and for which token. */
   describeKey: {
     ...READ,
     path: '/v1/tokenomics/key',
     summary: 'The key that asks: its id, what it may do, and its token.',
     word: 'key',
-    rateLimit: rate('key', 10, 1),
-    request: null,
+    rateLimit: rate('key'),
     response: keySchema,
-    errors: ['ERR_TOKEN_NOT_FOUND'],
   },
-  /** The most recent batch of the key's token that is not final, else `null`. */
+  /** The most recent batch that is not final. */
   currentBatch: {
     ...READ,
     path: '/v1/flywheel/batch/current',
     summary: "The current batch of the key's token, or null.",
     word: 'current',
-    rateLimit: rate('batch-current', 10, 1),
-    request: null,
-    response: currentBatchSchema,
-    errors: ['ERR_BATCH_CURRENT_FAILED'],
+    rateLimit: rate('batch-current'),
+    response: batch.currentBatchSchema,
     failure: 'ERR_BATCH_CURRENT_FAILED',
   },
-  /** @throws `ERR_BATCH_NOT_FOUND`, also for another project's batch. */
+  /** Another project's batch is not found either. */
   getBatch: {
     ...READ,
     path: '/v1/flywheel/batch/{batchId}',
     summary: 'A batch by its id.',
     word: 'status',
-    rateLimit: rate('batch-status', 10, 1),
-    request: getBatchRequestSchema,
-    response: batchSchema,
-    errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
+    rateLimit: rate('batch-status'),
+    request: batch.getBatchRequestSchema,
+    response: batch.batchSchema,
+    ownErrors: ['ERR_BATCH_NOT_FOUND'],
   },
   /**
-   * Compiles pipelines into one batch of the multisig, one transaction each, ready for approval. Nothing is created on chain
-   * unless everything is valid. Run again with the same key after a failed set-up, it carries on where it stopped.
+   * One transaction for each pipeline. Nothing is created on chain unless everything is valid. Run again with the same key after a
+   * failed set-up, it carries on where it stopped.
    */
   initBatch: {
     ...ACT,
@@ -227,33 +197,28 @@ const TABLE = {
     summary: 'Compile pipelines into one batch and return the approval to sign.',
     word: 'init',
     rateLimit: rate('batch-init', 10, 60),
-    request: initBatchRequestSchema,
-    response: initBatchResultSchema,
-    errors: [
-      ...ACT_ERRORS,
-      ...KEY_ERRORS,
+    request: batch.initBatchRequestSchema,
+    response: batch.initBatchResultSchema,
+    ownErrors: [
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_INVALID_PROOF',
       'ERR_ACTION_NOT_SUPPORTED',
       'ERR_PIPELINE_TOO_LARGE',
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
-      'ERR_BATCH_INIT_FAILED',
     ],
     failure: 'ERR_BATCH_INIT_FAILED',
   },
-  /** Lands the owner's approval, adds the operator's and executes; the stored result when the batch is final already. */
+  /** The stored result when the batch is final already. */
   executeBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/execute',
     summary: 'Land the approval and execute the batch.',
     word: 'execute',
     rateLimit: rate('batch-execute', 10, 60),
-    request: executeBatchRequestSchema,
-    response: executeBatchResultSchema,
-    errors: [
-      ...ACT_ERRORS,
-      ...KEY_ERRORS,
+    request: batch.executeBatchRequestSchema,
+    response: batch.executeBatchResultSchema,
+    ownErrors: [
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
@@ -262,38 +227,31 @@ const TABLE = {
       'ERR_APPROVAL_EXPIRED',
       'ERR_INSUFFICIENT_FUNDS',
       'ERR_DAILY_LIMIT_EXCEEDED',
-      'ERR_BATCH_EXECUTE_FAILED',
     ],
     failure: 'ERR_BATCH_EXECUTE_FAILED',
   },
-  /** Batches of the key's token, newest first. */
   listBatches: {
-    ...READ,
+    ...LIST,
     path: '/v1/flywheel/batch',
     summary: "The batches of the key's token, newest first.",
     word: 'list',
-    paged: true,
-    rateLimit: rate('batch-list', 10, 1),
-    request: listBatchesQuerySchema,
-    response: batchPageSchema,
-    errors: ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_NOT_FOUND'],
+    rateLimit: rate('batch-list'),
+    request: batch.listBatchesQuerySchema,
+    response: batch.batchPageSchema,
+    ownErrors: ['ERR_FLYWHEEL_NOT_FOUND'],
   },
-  /** What each pipeline of a batch was and did, in their order. @throws `ERR_BATCH_NOT_FOUND` */
+  /** In their order. */
   batchPipelines: {
-    ...READ,
+    ...LIST,
     path: '/v1/flywheel/batch/{batchId}/pipelines',
     summary: 'What each pipeline of a batch was and did.',
     word: 'pipelines',
-    paged: true,
-    rateLimit: rate('batch-pipelines', 10, 1),
-    request: batchPipelinesQuerySchema,
-    response: pipelinePageSchema,
-    errors: ['ERR_INVALID_REQUEST', 'ERR_BATCH_NOT_FOUND'],
+    rateLimit: rate('batch-pipelines'),
+    request: batch.batchPipelinesQuerySchema,
+    response: batch.pipelinePageSchema,
+    ownErrors: ['ERR_BATCH_NOT_FOUND'],
   },
-  /**
-   * A fresh approval for the owner to sign, of a batch that waits for it; execute takes any that was issued.
-   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_NOT_FINALIZED`; `ERR_INVALID_REQUEST` when nothing waits for it any more.
-   */
+  /** Execute takes any that was issued. `ERR_INVALID_REQUEST` when nothing waits for it any more. */
   issueApproval: {
     ...ACT,
     path: '/v1/flywheel/batch/{batchId}/approval',
@@ -301,33 +259,27 @@ const TABLE = {
     word: 'approval',
     idempotencyKey: 'none',
     submits: false,
-    rateLimit: rate('batch-approval', 10, 1),
-    request: issueApprovalRequestSchema,
-    response: initBatchResultSchema,
-    errors: [
-      ...ACT_ERRORS,
+    rateLimit: rate('batch-approval'),
+    request: batch.issueApprovalRequestSchema,
+    response: batch.initBatchResultSchema,
+    ownErrors: [
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_FINALIZED',
       'ERR_INVALID_PROOF',
     ],
   },
-  /**
-   * Ends whatever of a batch has not been executed: votes it down, closes its accounts, gives back rent and caps. The same
-   * answer when it was cancelled before.
-   * @throws `ERR_BATCH_NOT_FOUND`, `ERR_BATCH_IN_PROGRESS`; `ERR_INVALID_REQUEST` for a batch that is executed.
-   */
+  /** The same answer when it was cancelled before. `ERR_INVALID_REQUEST` for a batch that is executed. */
   cancelBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/{batchId}/cancel',
     summary: 'End whatever of a batch has not been executed, and give back rent and caps.',
     word: 'cancel',
     idempotencyKey: 'none',
-    rateLimit: rate('batch-cancel', 10, 1),
-    request: cancelBatchRequestSchema,
-    response: cancelBatchResultSchema,
-    errors: [
-      ...ACT_ERRORS,
+    rateLimit: rate('batch-cancel'),
+    request: batch.cancelBatchRequestSchema,
+    response: batch.cancelBatchResultSchema,
+    ownErrors: [
       'ERR_FLYWHEEL_NOT_FOUND',
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_IN_PROGRESS',
@@ -338,11 +290,13 @@ const TABLE = {
   },
 } as const satisfies Record<string, Entry>;
 
-type Named = { readonly [Id in OperationId]: (typeof TABLE)[Id] & { readonly id: Id } };
+type Named = {
+  readonly [Id in OperationId]: (typeof TABLE)[Id] & Pick<Operation, 'id' | 'errors'> & { readonly id: Id };
+};
 
 /** Every operation by its name. */
 export const OPERATIONS = Object.fromEntries(
-  Object.entries(TABLE).map(([id, entry]) => [id, Object.assign(entry, { id })]),
+  Object.entries(TABLE).map(([id, entry]) => [id, { ...entry, id, errors: errorsOf(entry) }]),
 ) as Named;
 
 /** What replaces the deprecated operations. */

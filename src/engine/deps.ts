@@ -1,4 +1,4 @@
-/** What the engine needs from outside, all of it handed in: store, chain, keys, time, identity. */
+/** What the engine needs from outside, all of it handed in (store, chain, keys, time, identity), and what it keeps in memory. */
 import type { Chain } from '../chain/chain.js';
 import type { Signer } from '../chain/transaction/signer.js';
 import type { Store } from '../store/store.js';
@@ -6,6 +6,7 @@ import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import type { EngineEvent } from './events.js';
+import type { GapWatch } from './gaps/gap-watch.js';
 import type { Leases } from './lease.js';
 
 /** What a key signs for. */
@@ -40,7 +41,8 @@ export interface EngineLimits {
 /** Is the token on chain as it was registered? @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
 export type TokenCheck = (tokenId: string) => Promise<void>;
 
-export interface EngineDeps {
+/** What is handed in. */
+export interface EngineParts {
   readonly store: Store;
   readonly chain: Chain;
   readonly keyring: Keyring;
@@ -59,4 +61,9 @@ export interface EngineDeps {
   readonly verifyToken?: TokenCheck;
   /** Hears what is done, for a log. */
   readonly onEvent?: (event: EngineEvent) => void;
+}
+
+/** With what an engine keeps in memory beside its {@link Leases}; all else that it knows is in the store. */
+export interface EngineDeps extends EngineParts {
+  readonly gaps: GapWatch;
 }

@@ -25,11 +25,11 @@ import { batchPipelines, listBatches } from './batches/list-batches.js';
 import { burn, burnBatch } from './burns/burn.js';
 import { listBurns } from './burns/list-burns.js';
 import { watchConfirmed } from './burns/recover.js';
-import type { EngineDeps } from './deps.js';
+import type { EngineDeps, EngineParts } from './deps.js';
 import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
-import { requireOneWhole } from './gaps/gap-watch.js';
+import { GapWatch, requireOneWhole } from './gaps/gap-watch.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
@@ -75,7 +75,8 @@ export interface Engine extends Service, Admin {
 }
 
 /** Builds the engine; nothing is opened or read before the first call. */
-export function createEngine(deps: EngineDeps): Engine {
+export function createEngine(parts: EngineParts): Engine {
+  const deps: EngineDeps = { ...parts, gaps: new GapWatch(parts) };
   const reconciler = new Reconciler(deps);
   const watch = async (scope?: RecoveryScope): Promise<number> => {
     try {

@@ -11,7 +11,6 @@ import type { RequestRecord } from '../store/records.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { type Caller, findCaller, type Principal, requireScope } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
-import { gapWatchOf } from './gaps/gap-watch.js';
 import {
   noRepeat,
   type RequestIdentity,
@@ -126,7 +125,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
 /** The project may be written for. @throws `ERR_CHAIN_MISMATCH`, `ERR_STORE_BEHIND`, `ERR_UNAVAILABLE` */
 async function requireUsable(deps: EngineDeps, { key: { tokenId } }: Principal): Promise<void> {
   await deps.verifyToken?.(tokenId);
-  await gapWatchOf(deps).require(tokenId);
+  await deps.gaps.require(tokenId);
 }
 
 /** Errors of the contract pass; anything else becomes the operation's own internal error and keeps its cause. */

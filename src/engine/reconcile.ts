@@ -11,7 +11,7 @@ import { carryOnSetUp } from './batches/init-batch.js';
 import { carryOnBurns, watchConfirmed } from './burns/recover.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
-import { gapWatchOf, storeBehind } from './gaps/gap-watch.js';
+import { storeBehind } from './gaps/gap-watch.js';
 import type { Caller } from './lease.js';
 
 export interface Reconciled {
@@ -66,10 +66,9 @@ export class Reconciler {
   async #run(terms: ReconcileTerms): Promise<Reconciled> {
     const deps = this.#deps;
     const { tokenId = null } = terms;
-    const gaps = gapWatchOf(deps);
     await this.#forgetOld(terms);
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
-      for (const gap of await gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
+      for (const gap of await deps.gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
     await this.#try('burns that have landed and are not final', 'confirmed', terms, async () => {
       const { missing } = await watchConfirmed(deps, { tokenId });
@@ -96,10 +95,7 @@ export class Reconciler {
       ['execution', left.executions, carryOnExecution],
     ] as const)
       for (const id of ids) {
-        const work = async (): Promise<boolean> => {
-          await gaps.requireOf({ batch: id });
-          return carryOn(deps, id, terms);
-        };
+        const work = (): Promise<boolean> => carryOn(deps, id, terms);
         if (!(await this.#try(`the ${what} of batch ${id}`, id, terms, work))) continue;
         batches += 1;
         tell(deps, { operationId: id, event: 'reconciled', what });

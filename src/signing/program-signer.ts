@@ -162,7 +162,6 @@ export function createProgramSigner(options: ProgramSignerOptions): ProgramSigne
   const program = new Program(options);
   return {
     address: options.address,
-    takesTime: true,
     sign: (message) => program.sign(message),
     signAll: (messages) => program.signAll(messages),
     close: () => program.close(),

@@ -168,7 +168,7 @@ const RATE_COUNTS = `create table rate_counts (
   period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50)`;
 
 const firstProgress = (lineage: string): string =>
-  `insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', ${lineage})`;
+  `insert into progress (id, ledger_mark, lineage) values ('store', '', ${lineage})`;
 
 /** What only one of both has: where numbers of burns come from before they are written, and what each says in its own way. */
 const OWN: Readonly<Record<Database, readonly string[]>> = {

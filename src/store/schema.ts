@@ -500,8 +500,6 @@ export const TABLES = {
       id: text(),
       /** Hash of the ledger's first block, base58; `null` before they are bound to each other. */
       genesis: optional(text()),
-      /** Rises with every write to a file; a database, which many write at once, counts none. */
-      revision: integer(),
       /** Names the newest block of the ledger that was known at some write, greater for later ones; `''` where there is none. */
       ledgerMark: text(),
       /** On which line of history the store was written last. */

@@ -72,7 +72,7 @@ interface OfProject {
 }
 
 /** How far the store has come, and what it knows of its ledger. */
-type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'revision' | 'ledgerMark'>;
+type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'ledgerMark'>;
 
 export interface Store {
   /** That of the last transaction of this process. */
@@ -150,7 +150,7 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     run(
       transactions.write(async (session, begun) => {
         const result = await work(session, begun);
-        await countWrite(session, ledgerMark());
+        await markLedger(session, ledgerMark());
         return result;
       }, of),
     );
@@ -200,14 +200,11 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
   };
 }
 
-/** Counts a write to a file; of a database, which many write at once, no row is written by all. */
-async function countWrite({ db, database }: Session, ledgerMark: string): Promise<void> {
+/** Keeps what a writer of a file has seen of its ledger; a database, which many write at once, has none. */
+async function markLedger({ db, database }: Session, ledgerMark: string): Promise<void> {
   if (database === 'postgres') return;
   await db
     .updateTable('progress')
-    .set(({ eb, fn, val }) => ({
-      revision: eb('revision', '+', 1),
-      ledgerMark: fn<string>('max', ['ledgerMark', val(ledgerMark)]),
-    }))
+    .set(({ fn, val }) => ({ ledgerMark: fn<string>('max', ['ledgerMark', val(ledgerMark)]) }))
     .execute();
 }

@@ -141,8 +141,15 @@ async function openBareMachine({
   return {
     async burn(from) {
       for (let sequence = from; sequence < from + PER_REQUEST; sequence += 1) {
-        const terms = { sequence, amount: 1n, proofType: 'PRODUCT_BUY', proofHash, persistOnchain: false };
-        const [signed] = await signBurns(token, wallet, [terms], recent);
+        const burn = {
+          index: 0,
+          sequence,
+          amount: 1n,
+          proofType: 'PRODUCT_BUY',
+          proofHash,
+          persistOnchain: false,
+        };
+        const [signed] = await signBurns(token, wallet, [burn], recent);
         const outcome = svm.sendVersionedTransaction((signed as { transaction: Uint8Array }).transaction);
         if (outcome instanceof FailedTransactionMetadata) throw new Error('A bare burn failed.');
       }

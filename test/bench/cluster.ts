@@ -152,7 +152,7 @@ async function bareBurns({ test, chain, url }: OnCluster): Promise<number> {
   const wallet = test.deps.keyring.get(token.burnWallet);
   const proofHash = sha256('bare');
   const terms = Array.from({ length: BURNS }, (_, index) => ({
-    ...{ sequence: BURNS * 10 + index, amount: 1n, proofType: 'PRODUCT_BUY', proofHash },
+    ...{ index, sequence: BURNS * 10 + index, amount: 1n, proofType: 'PRODUCT_BUY', proofHash },
     persistOnchain: false,
   }));
   const signed = await signBurns(token, wallet, terms, await chain.latestBlockhash());

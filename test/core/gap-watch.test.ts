@@ -7,7 +7,6 @@ import { transfer } from '../../src/chain/system.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { acceptGap, findGap } from '../../src/engine/gaps/accept-gap.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import { copyStore } from '../../src/store/transfer/copy.js';
@@ -85,7 +84,7 @@ const call = (idempotencyKey: string = randomUUID()) => test.project.call({ idem
 const burnOn = async (engine: Engine, amount: number, key?: string) =>
   (await engine.burn(aBurnRequest(amount), call(key))).value.txHash;
 const tokenId = () => test.project.registration.tokenId;
-const findOn = (store: Store) => findGap({ ...test.deps, chain, store }, tokenId());
+const findOn = async (store: Store) => (await engineOn(store).gaps.find())?.gap;
 
 describe('a store that is older than the chain', () => {
   it('writes nothing more for the project until the gap is accepted; reads go on', async () => {
@@ -116,12 +115,9 @@ describe('a store that is older than the chain', () => {
     const gap = await findOn(copy);
     expect(gap).toMatchObject({ burns: 2, transactions: 2, burned: 5_000_000n, airdropped: 0n });
     expect(gap?.lost.map(({ signature }) => signature)).toEqual(lost);
-    const acceptance = { tokenId: tokenId(), actor: 'me' };
-    await expect(acceptGap({ store: copy }, { ...acceptance, transactions: 1 })).rejects.toMatchObject({
-      code: 'ERR_INPUT_INVALID',
-    });
+    await expect(engine.gaps.accept(1)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
     expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-    await acceptGap({ store: copy }, { ...acceptance, transactions: 2 });
+    await engine.gaps.accept(2);
 
     // What was burned counts: 1 before, 5 lost, 9 now.
     await burnOn(engine, 9);
@@ -136,7 +132,7 @@ describe('a store that is older than the chain', () => {
     expect(lost).not.toContain(await burnOn(engine, 2, 'the-lost-one'));
     expect(await findOn(copy)).toBeUndefined();
     expect(await copy.read((tx) => tx.audit.list({ limit: 1 }))).toMatchObject([
-      { action: 'gap.accept', actor: 'me', detail: { burns: 2, burned: '5000000' } },
+      { action: 'gap.accept', actor: test.deps.actor, detail: { burns: 2, burned: '5000000' } },
     ]);
   });
 
@@ -177,7 +173,7 @@ describe('a store that is older than the chain', () => {
     const engine = engineOn(alone);
     await engineOn(test.store).ready();
     await expect(engine.ready()).rejects.toMatchObject({ code: 'ERR_STORE_BEHIND', status: 503 });
-    await acceptGap({ store: alone }, { tokenId: tokenId(), transactions: 1, actor: 'me' });
+    await engine.gaps.accept(1);
     await engine.ready();
     await test.register();
     await engineOn(await behind()).ready();
@@ -211,7 +207,7 @@ describe('a store that is older than the chain', () => {
     });
     const gap = await findOn(copy);
     expect(gap).toMatchObject({ burns: 1, transactions: 1, burned: 4_000_000n, airdropped: 2_000_000n });
-    await acceptGap({ store: copy }, { tokenId: tokenId(), actor: 'me', transactions: 1 });
+    await engine.gaps.accept(1);
     await engine.executeBatch(execution, call()).catch((error: unknown) => error);
     await engine.reconcile();
     expect(await vault()).toBe(left);

@@ -27,7 +27,7 @@ import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
-import type { EngineDeps, EngineLimits } from '../../src/engine/deps.js';
+import type { EngineParts, EngineLimits } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';
@@ -51,7 +51,7 @@ export interface TestProject {
 }
 
 /** The keys are all in this process. */
-export interface TestDeps extends EngineDeps {
+export interface TestDeps extends EngineParts {
   readonly keyring: FileKeyring;
 }
 
@@ -213,7 +213,7 @@ export function storeBy(store: Store, clock: Clock): Store {
  * An engine beside the one of the test, on the same store and chain unless `parts` says otherwise; one with a clock of its own
  * is of another process, which has opened the same store.
  */
-export function engineBeside({ deps }: TestEngine, parts: Partial<EngineDeps> = {}): Engine {
+export function engineBeside({ deps }: TestEngine, parts: Partial<EngineParts> = {}): Engine {
   const { store = deps.store, clock } = parts;
   const own = { store: clock === undefined ? store : storeBy(store, clock) };
   return createEngine({ ...deps, leases: new Leases('beside'), ...parts, ...own });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
-import type { EngineDeps } from '../../src/engine/deps.js';
+import type { EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
@@ -244,7 +244,7 @@ interface Serving {
   close(): Promise<void>;
 }
 
-const engineOver = ({ test, chain }: World, parts: Partial<EngineDeps>): Engine =>
+const engineOver = ({ test, chain }: World, parts: Partial<EngineParts>): Engine =>
   createEngine({ ...test.deps, chain, leases: new Leases('server'), ...parts });
 
 async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
@@ -350,7 +350,7 @@ async function beside(world: World, other: OtherServer, use: (url: string) => Pr
     storePatienceMs === undefined
       ? undefined
       : await openSqliteStore({ path: dataFiles(test.dataDir).store, busyTimeoutMs: storePatienceMs });
-  const parts: Partial<EngineDeps> = {
+  const parts: Partial<EngineParts> = {
     chain: sendingChain(failingChain(world.chain, other.chain), other, death),
     store: watchedStore(own ?? test.deps.store, death, other.afterCommit),
   };
@@ -420,10 +420,10 @@ function sendingChain(chain: Chain, { dies, beforeSending }: OtherServer, death:
 }
 
 const watchedStore = (
-  store: EngineDeps['store'],
+  store: EngineParts['store'],
   death: Death | undefined,
   afterCommit: OtherServer['afterCommit'],
-): EngineDeps['store'] =>
+): EngineParts['store'] =>
   replacing(store, {
     transaction: async (...work) => {
       if (death?.hasCome === true) throw new Error('killed');

@@ -14,8 +14,6 @@ import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 /** Signs messages with one key, which may be kept by another program or machine; the key itself cannot be read from it. */
 export interface Signer {
   readonly address: Address;
-  /** Is somebody else asked, who takes time? Nobody may be kept waiting meanwhile. */
-  readonly takesTime: boolean;
   /** @returns the 64 signature bytes. */
   sign(message: ReadonlyBytes): Promise<Uint8Array>;
   /** Signs many at once. @returns the signatures in the order of the messages. */
@@ -70,7 +68,6 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
   const signNow = (message: ReadonlyBytes): Uint8Array => sign(null, readBuffer(message), key);
   return {
     address: addressFromBytes(Uint8Array.from(publicBytes)),
-    takesTime: false,
     signNow,
     sign: async (message) => signNow(message),
     signAll: async (messages) => messages.map(signNow),

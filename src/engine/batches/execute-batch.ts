@@ -54,6 +54,7 @@ export async function carryOnExecution(deps: EngineDeps, batchId: string, caller
     return context && { batch, context };
   });
   if (found === undefined) return false;
+  await deps.gaps.require(found.batch.tokenId);
   await new Execution(deps, found.context, found.batch, null).run(undefined, caller);
   return true;
 }

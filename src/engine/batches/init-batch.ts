@@ -13,6 +13,7 @@ import { keyedOperation } from '../operation.js';
 import { createPause } from '../pause.js';
 import {
   claimRequest,
+  justRun,
   openRequest,
   type RequestIdentity,
   refusedByContent,
@@ -86,6 +87,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
     return isWorkedOn(tx, batch) ? undefined : batch;
   });
   if (found === undefined) return false;
+  await deps.gaps.require(found.tokenId);
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
@@ -178,15 +180,6 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     return { request: opening.request, batch };
   }, identity);
 }
-
-const justRun = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    'A request with the same idempotency key has just run.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
 
 /**
  * Checks and lays out everything that was asked for.

@@ -5,10 +5,8 @@ import type { TokenRecord } from '../../store/records.js';
 import type { UtcDay } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import { capExceededMessage, dailyCap } from '../daily-cap.js';
-import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import type { BurnContext } from './burn-transaction.js';
-import type { OnTheirWay } from './flights.js';
 import type { Refusal } from './prepare-burns.js';
 
 export interface BurnWalletBalance {
@@ -85,17 +83,3 @@ export class BurnAllowance {
     return undefined;
   }
 }
-
-/**
- * What the burn wallet has left at least, whatever becomes of burns that were on their way before its balance was read; some of
- * them may be in that balance already.
- */
-export const atLeast = (
-  { tokens, lamports, keptLamports }: BurnWalletBalance,
-  { count, amount }: OnTheirWay,
-  { chain }: EngineDeps,
-): BurnWalletBalance => ({
-  tokens: tokens - amount,
-  lamports: lamports - maxFeeLamports(chain) * BigInt(count),
-  keptLamports,
-});

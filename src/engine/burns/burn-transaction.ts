@@ -8,12 +8,12 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import type { BurnIntent, BurnRecord, TokenRecord } from '../../store/records.js';
+import type { BurnIntent, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';
 import type { Principal } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
-import type { PreparedBurn } from './prepare-burns.js';
+import type { Burn } from './prepare-burns.js';
 
 /** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
 const COMPUTE_UNITS = 100_000;
@@ -33,11 +33,12 @@ export interface BurnSource {
 /** Of what is burned, and for whom. */
 export type BurnContext = BurnSource & { readonly principal: Principal };
 
-/** What a burn is built from. */
-export type BurnTerms = PreparedBurn & Pick<BurnRecord, 'sequence'>;
+/** A burn under a number of its own. */
+type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;
 
-/** What signing adds to a burn. */
-export type SignedBurn = Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
+/** A burn as it is signed now. */
+export type SignedBurn = NumberedBurn &
+  Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
 /** Hex digits of a hash that make a number below 2^28. */
 const PLACE_DIGITS = 7;
@@ -48,7 +49,7 @@ const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slic
 /** What makes a burn of two that are alike: the sequence number in a limit that costs nothing. */
 function distinct(
   token: TokenRecord,
-  { sequence }: BurnTerms,
+  { sequence }: NumberedBurn,
   { priority, sample }: SigningTerms,
 ): readonly Instruction[] {
   if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
@@ -59,7 +60,7 @@ function distinct(
   ];
 }
 
-function burnInstructions(token: TokenRecord, terms: PreparedBurn): readonly Instruction[] {
+function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction[] {
   const { amount, proofType, proofHash, persistOnchain } = terms;
   const burn = burnChecked({
     account: token.burnTokenAccount,
@@ -80,7 +81,7 @@ function burnInstructions(token: TokenRecord, terms: PreparedBurn): readonly Ins
 export async function burnSigningTerms(
   chain: Chain,
   token: TokenRecord,
-  burns: readonly PreparedBurn[],
+  burns: readonly Burn[],
 ): Promise<SigningTerms> {
   const sample = burns.find(({ persistOnchain }) => persistOnchain) ?? burns[0];
   if (sample === undefined) return chain.latestBlockhash();
@@ -93,7 +94,7 @@ export async function burnSigningTerms(
  * Two burns of the same amount under the same blockhash would be the same bytes, so the same signature, and the second
  * would never land.
  */
-const burnMessage = (token: TokenRecord, terms: BurnTerms, signing: SigningTerms): Uint8Array =>
+const burnMessage = (token: TokenRecord, terms: NumberedBurn, signing: SigningTerms): Uint8Array =>
   compileLegacyMessage({
     payer: token.burnWallet,
     instructions: [...distinct(token, terms, signing), ...burnInstructions(token, terms)],
@@ -101,17 +102,17 @@ const burnMessage = (token: TokenRecord, terms: BurnTerms, signing: SigningTerms
   });
 
 /** Builds and signs burns. @returns them in their order, as they are signed now */
-export async function signBurns<Burn extends BurnTerms>(
+export async function signBurns<Numbered extends NumberedBurn>(
   token: TokenRecord,
   burnWallet: Signer,
-  burns: readonly Burn[],
+  burns: readonly Numbered[],
   signing: SigningTerms,
-): Promise<readonly (Burn & SignedBurn)[]> {
+): Promise<readonly (Numbered & SignedBurn)[]> {
   const messages = burns.map((terms) => burnMessage(token, terms, signing));
   const { lastValidBlockHeight } = signing;
   const signed = await sign(messages, [burnWallet]);
   return signed.map(({ signature, bytes }, at) => ({
-    ...(burns[at] as Burn),
+    ...(burns[at] as Numbered),
     ...{ signature, transaction: bytes, lastValidBlockHeight },
   }));
 }

@@ -1,6 +1,6 @@
 /**
- * One chunk of burns through intent, submit and outcome (one store transaction, one ledger commit, one store
- * transaction). What becomes of a burn is only ever learned by looking its signature up.
+ * One chunk of burns on its way: signed, written down, sent, looked up, and its outcome written. What becomes of a burn is only ever
+ * learned by looking its signature up.
  */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord } from '../../store/records.js';
@@ -12,26 +12,21 @@ import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/fate.js';
 import { settle } from '../settle/settle.js';
-import type { SigningTerms } from '../signing-terms.js';
-import { BurnAllowance, type BurnWalletBalance } from './allowance.js';
+import { BurnAllowance, type BurnWalletBalance, readBurnWallet } from './allowance.js';
 import {
   type BurnContext,
   type BurnSource,
-  type BurnTerms,
   burnSigningTerms,
   type SignedBurn,
   signBurns,
 } from './burn-transaction.js';
-import type { PreparedBurn, Refusal } from './prepare-burns.js';
-
-/** An element that may be burned, and its position in the request. */
-export type ChunkElement = PreparedBurn & Pick<BurnRecord, 'index'>;
+import type { Burn, Refusal } from './prepare-burns.js';
 
 /** A burn that may be under way: its intent is stored. */
-export type OpenBurn = Omit<BurnIntent, 'requestId' | 'tokenId' | 'keyId' | 'dateCreated'>;
+export type PendingBurn = SignedBurn & Pick<BurnIntent, 'day'>;
 
 /** What of these burns may be under way. */
-export const openOf = (burns: readonly BurnRecord[]): readonly OpenBurn[] =>
+export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] =>
   burns
     .filter(({ status }) => status === 'PENDING')
     .map(({ transaction, ...burn }) => {
@@ -39,130 +34,101 @@ export const openOf = (burns: readonly BurnRecord[]): readonly OpenBurn[] =>
       return { ...burn, transaction };
     });
 
-/** Intents of a chunk, and the elements that got none. */
-export interface Written {
-  readonly burns: readonly OpenBurn[];
-  readonly refusals: ReadonlyMap<number, Refusal>;
-}
-
-/** What intents are written on the strength of. */
-interface IntentBasis {
-  readonly balance: BurnWalletBalance;
-  readonly recent: SigningTerms;
-  /** Is nothing on its way whose end might make room? Else nothing is refused yet. */
-  readonly isSure: boolean;
-}
-
-interface Selected<Element> {
-  /** On which they count. */
-  readonly day: UtcDay;
-  readonly accepted: readonly Element[];
-  readonly refusals: ReadonlyMap<number, Refusal>;
-  readonly sequences: readonly number[];
-}
+type Refusals = ReadonlyMap<number, Refusal>;
 
 /**
- * Elements that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn
- * counts against the cap by itself.
- * @param count - of sequence numbers for them.
+ * Burns that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn counts
+ * against the cap by itself.
+ * @param count - of sequence numbers that nobody else is given.
  */
-async function select<Element extends ChunkElement>(
+async function allowed<Asked extends Burn>(
   context: BurnContext,
   tx: StoreTransaction,
-  elements: readonly Element[],
+  burns: readonly Asked[],
   { balance, count }: { readonly balance: BurnWalletBalance; readonly count: number },
-): Promise<Selected<Element>> {
-  const reserved = await tx.burns.reserve(context.token.id, utcDay(tx.nowMs), count);
-  const allowance = new BurnAllowance(context, balance, reserved);
+) {
+  const { day, used, sequences } = await tx.burns.reserve(context.token.id, utcDay(tx.nowMs), count);
+  const allowance = new BurnAllowance(context, balance, { day, used });
   const refusals = new Map<number, Refusal>();
-  const accepted: Element[] = [];
-  for (const element of elements) {
-    const refusal = allowance.take(element.amount);
-    if (refusal === undefined) accepted.push(element);
-    else refusals.set(element.index, refusal);
-  }
-  return { day: reserved.day, accepted, refusals, sequences: reserved.sequences };
-}
-
-/** An element that is signed and not stored. */
-type SignedElement = ChunkElement & BurnTerms & SignedBurn;
-
-/** Elements that were signed before their intents can be written, and those that were refused. */
-interface SignedAhead {
-  readonly signed: readonly SignedElement[];
-  readonly refusals: ReadonlyMap<number, Refusal>;
-}
-
-function sign(
-  { deps, token }: BurnSource,
-  { accepted, sequences }: Selected<ChunkElement>,
-  recent: SigningTerms,
-): Promise<readonly SignedElement[]> {
-  const terms = accepted.map((element, at) => {
-    const sequence = sequences[at];
-    invariant(sequence !== undefined, 'Every accepted burn has a number.');
-    return { ...element, sequence };
+  const accepted = burns.filter(({ index, amount }) => {
+    const refusal = allowance.take(amount);
+    if (refusal !== undefined) refusals.set(index, refusal);
+    return refusal === undefined;
   });
-  return signBurns(token, deps.keyring.get(token.burnWallet, 'burn wallet'), terms, recent);
+  return { day, accepted, refusals, sequences };
+}
+
+/** A chunk that is signed and not stored. */
+interface SignedChunk {
+  readonly signed: readonly SignedBurn[];
+  readonly refusals: Refusals;
+  /** Of the burn wallet, when it was read for them. */
+  readonly balance: BurnWalletBalance;
 }
 
 /**
- * Has elements signed by somebody who takes time, before the transaction that writes their intents: nobody else could write
- * meanwhile. What is signed here and not stored in the end is never sent.
+ * Signs burns before the transaction that writes their intents: a signer may take its time, and nobody else could write meanwhile.
+ * What is signed here and not stored in the end is never sent.
  * @param onRefused - hears what balance and cap refuse; nothing is signed or written if it throws.
- * @returns `undefined`, with nothing signed, where that cannot be said yet.
  */
-export async function signAhead(
+export async function signChunk(
   context: BurnContext,
-  elements: readonly ChunkElement[],
-  { balance, recent, isSure }: IntentBasis,
-  onRefused: (refusals: ReadonlyMap<number, Refusal>) => void,
-): Promise<SignedAhead | undefined> {
-  const chosen = await context.deps.store.transaction(async (tx) => {
-    const found = await select(context, tx, elements, { balance, count: elements.length });
-    if (!isSure && found.refusals.size > 0) return undefined;
+  burns: readonly Burn[],
+  onRefused: (refusals: Refusals) => void,
+): Promise<SignedChunk> {
+  const { deps, token, principal } = context;
+  const [balance, terms] = await Promise.all([
+    readBurnWallet(deps.chain, token),
+    burnSigningTerms(deps.chain, token, burns),
+  ]);
+  const { accepted, refusals, sequences } = await deps.store.transaction(async (tx) => {
+    const found = await allowed(context, tx, burns, { balance, count: burns.length });
     onRefused(found.refusals);
     return found;
-  }, context.principal.key);
-  return chosen && { signed: await sign(context, chosen, recent), refusals: chosen.refusals };
+  }, principal.key);
+  const numbered = accepted.map((burn, at) => {
+    const sequence = sequences[at];
+    invariant(sequence !== undefined, 'Every accepted burn has a number.');
+    return { ...burn, sequence };
+  });
+  const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
+  return { signed: await signBurns(token, wallet, numbered, terms), refusals, balance };
 }
 
-/**
- * Writes the intents of elements that have none, within balance and cap: sequence, signed transaction.
- * @param ahead - what was signed before, where signing takes time; nothing else is accepted then.
- * @returns the burns to submit, and the elements that were refused; `undefined`, with nothing written, where it cannot be said yet.
- */
+/** Burns whose intents are stored, and those that got none. */
+export interface Written {
+  readonly burns: readonly PendingBurn[];
+  readonly refusals: Refusals;
+}
+
+/** Writes the intents of a chunk, as far as others have left room under balance and cap meanwhile. */
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
   request: RequestRecord,
-  elements: readonly ChunkElement[],
-  { balance, recent, isSure }: IntentBasis,
-  ahead?: SignedAhead,
-): Promise<Written | undefined> {
-  const found = ahead
-    ? await select(context, tx, ahead.signed, { balance, count: 0 })
-    : await select(context, tx, elements, { balance, count: elements.length });
-  const refusals = new Map([...(ahead?.refusals ?? []), ...found.refusals]);
-  if (!isSure && refusals.size > 0) return undefined;
-  const signed = ahead ? (found.accepted as readonly SignedElement[]) : await sign(context, found, recent);
-  const keyId = context.principal.key.id;
-  const dateCreated = isoTime(tx.nowMs);
-  const intents = signed.map((element) => ({ ...element, keyId, day: found.day, dateCreated }));
-  await tx.burns.insertMany(request, intents);
-  tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), intents.map(unitOf)));
-  return { burns: intents, refusals };
+  { signed, refusals, balance }: SignedChunk,
+): Promise<Written> {
+  const found = await allowed(context, tx, signed, { balance, count: 0 });
+  const { day } = found;
+  const burns = found.accepted.map((burn) => ({ ...burn, day }));
+  const common = { keyId: context.principal.key.id, dateCreated: isoTime(tx.nowMs) };
+  await tx.burns.insertMany(
+    request,
+    burns.map((burn) => ({ ...burn, ...common })),
+  );
+  tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), burns.map(unitOf)));
+  return { burns, refusals: new Map([...refusals, ...found.refusals]) };
 }
 
 /** A burn with its outcome. */
-export type SettledBurn = OpenBurn & BurnOutcome;
+export type SettledBurn = PendingBurn & BurnOutcome;
 
 /** A burn is a unit of one transaction. */
 interface BurnUnit extends Unit {
-  readonly burn: OpenBurn;
+  readonly burn: PendingBurn;
 }
 
-const unitOf = (burn: OpenBurn): BurnUnit => ({
+const unitOf = (burn: PendingBurn): BurnUnit => ({
   burn,
   transactions: [{ signature: burn.signature, bytes: burn.transaction }],
   lastValidBlockHeight: burn.lastValidBlockHeight,
@@ -176,7 +142,7 @@ const unitOf = (burn: OpenBurn): BurnUnit => ({
  */
 export async function settleBurns(
   source: BurnSource,
-  burns: readonly OpenBurn[],
+  burns: readonly PendingBurn[],
   { areNew, lease }: { readonly areNew: boolean; readonly lease: Lease },
 ): Promise<readonly SettledBurn[]> {
   const settled = await settle(source.deps.chain, {
@@ -189,7 +155,7 @@ export async function settleBurns(
   return settled.map(({ unit: { burn }, end }) => ({ ...burn, ...outcomeOf(source, burn, end) }));
 }
 
-function outcomeOf({ deps, token }: BurnSource, burn: OpenBurn, end: Landed | Failed): BurnOutcome {
+function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
   const settled = {
     sequence: burn.sequence,

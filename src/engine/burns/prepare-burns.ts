@@ -13,8 +13,8 @@ import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';
 import { createPause } from '../pause.js';
 
-/** What an element asks to be burned. */
-export type PreparedBurn = Pick<BurnRecord, 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
+/** What an element asks to be burned, and which of its request it is. */
+export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
 /** Why one element cannot be burned. */
 export interface Refusal {
@@ -22,18 +22,19 @@ export interface Refusal {
   readonly message: string;
 }
 
-export const isRefusal = (value: PreparedBurn | Refusal): value is Refusal => 'code' in value;
+export const isRefusal = (value: object): value is Refusal => 'code' in value;
 
 /** Prepares every element, in order; each is judged on its own (service specification, sections 4.2 and 7). */
 export async function prepareBurns(
   principal: Principal,
   requests: readonly BurnShape[],
   limits: EngineLimits,
-): Promise<readonly (PreparedBurn | Refusal)[]> {
+): Promise<readonly (Burn | Refusal)[]> {
   const pause = createPause();
-  const prepared: (PreparedBurn | Refusal)[] = [];
-  for (const request of requests) {
-    prepared.push(await prepareBurn({ principal, limits, pause }, request));
+  const prepared: (Burn | Refusal)[] = [];
+  for (const [index, request] of requests.entries()) {
+    const burn = await prepareBurn({ principal, limits, pause }, request);
+    prepared.push(isRefusal(burn) ? burn : { index, ...burn });
     await pause();
   }
   return prepared;
@@ -49,7 +50,7 @@ interface Preparing {
 async function prepareBurn(
   { principal, limits, pause }: Preparing,
   request: BurnShape,
-): Promise<PreparedBurn | Refusal> {
+): Promise<Omit<Burn, 'index'> | Refusal> {
   const token = burnableToken(principal);
   if ('code' in token) return token;
   const { type, persistOnchain } = request;

@@ -9,10 +9,9 @@ import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
-import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, requestHolding } from '../requests/requests.js';
-import { openOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
+import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
  * Looks at what became of confirmed burns, of one project or of all, and sends nothing.
@@ -67,11 +66,11 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
 /** Settles what is pending of a request, unless somebody works on it. @returns how many burns */
 export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {
   const { store } = deps;
-  const pendingOf = async (tx: StoreTransaction) => openOf(await tx.burns.ofRequest(requestId));
+  const pendingIn = async (tx: StoreTransaction) => pendingOf(await tx.burns.ofRequest(requestId));
   const freeRequest = async (tx: StoreTransaction) => {
     const request = await tx.requests.get(requestId);
     const isFree = request?.status === 'running' && !isWorkedOn(tx, request);
-    return isFree && (await pendingOf(tx)).length > 0 ? request : undefined;
+    return isFree && (await pendingIn(tx)).length > 0 ? request : undefined;
   };
   const found = await store.read(freeRequest);
   if (found === undefined) return 0;
@@ -83,10 +82,10 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     if (taken === undefined) return 0;
     return await underLease(deps, requestHolding(taken), caller, async (lease) => {
       // What an older copy has pending may have been signed again since, and have landed so.
-      await gapWatchOf(deps).requireOf({ request: requestId });
+      await deps.gaps.require(taken.tokenId);
       const token = await store.read((tx) => tx.tokens.get(taken.tokenId));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
-      const pending = await store.read(pendingOf);
+      const pending = await store.read(pendingIn);
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
       await lease.write((tx) => writeOutcomes(tx, token.id, settled));
       await lease.giveUp();

@@ -7,22 +7,20 @@ import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
-import { openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
-import { atLeast, readBurnWallet } from './allowance.js';
-import { type BurnContext, burnSigningTerms } from './burn-transaction.js';
+import { justRun, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
+import type { BurnContext } from './burn-transaction.js';
 import {
-  type ChunkElement,
-  type OpenBurn,
-  openOf,
+  type PendingBurn,
+  pendingOf,
+  type SettledBurn,
   settleBurns,
-  signAhead,
+  signChunk,
   type Written,
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
-import { Flights } from './flights.js';
-import { isRefusal, type PreparedBurn, type Refusal } from './prepare-burns.js';
-import { Tally } from './tally.js';
+import { type Ended, outcomeOf } from './outcomes.js';
+import { type Burn, burnError, isRefusal, type Refusal } from './prepare-burns.js';
 
 export interface BurnRun {
   readonly deps: EngineDeps;
@@ -30,31 +28,35 @@ export interface BurnRun {
   readonly identity: RequestIdentity;
   /** The unfinished request to carry on, if there is one. */
   readonly earlier: RequestRecord | undefined;
-  readonly elements: readonly (PreparedBurn | Refusal)[];
+  readonly elements: readonly (Burn | Refusal)[];
   readonly inputs: readonly BurnShape[];
   readonly call: Pick<Call, 'signal' | 'onElement' | 'onWaiting' | 'repeatOnly'>;
   /**
-   * Hears inside the first transaction, before anything is written, which elements are refused at once. A run that takes it
-   * speaks for one element, and gets every failure as an error; else a failure is that of the elements concerned.
+   * Hears before anything is signed or written which elements are refused at once. A run that takes it speaks for one element, and
+   * gets every failure as an error; else a failure is that of the elements concerned.
    */
   readonly onRefused?: (refusals: ReadonlyMap<number, Refusal>) => void;
   /** The answer of the request as it is stored with the last outcomes; `null`: the request is forgotten, and its key is not used up. */
   readonly reply: (outcomes: readonly ElementOutcome[]) => string | null;
 }
 
+/** Burns of one chunk where a chain takes its time; elsewhere each commit of the ledger is one. */
+const CLUSTER_CHUNK = 256;
+
 /**
  * Runs every element that has no outcome yet.
  * @returns one outcome an element, in order; all of them are stored.
  */
 export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
+  const { chain, limits } = run.deps;
+  const chunk = chain.pollMs === null ? limits.burnsPerCommit : CLUSTER_CHUNK;
   const progress = new Progress(run);
   try {
     if (run.earlier !== undefined || !run.elements.every(isRefusal)) {
       const context = { ...run, token: requireToken(run.principal) };
-      const { chunkBurns } = progress;
-      for (let from = 0; from < run.elements.length; from += chunkBurns) {
+      for (let from = 0; from < run.elements.length; from += chunk) {
         run.call.signal?.throwIfAborted();
-        await progress.runChunk(context, from, Math.min(from + chunkBurns, run.elements.length));
+        await progress.runChunk(context, from, Math.min(from + chunk, run.elements.length));
       }
     }
     return await progress.finish();
@@ -74,49 +76,44 @@ const RECORD_FAILED: Refusal = {
 /** What one run has done so far. */
 class Progress {
   readonly #run: BurnRun;
-  readonly #flights: Flights;
-  readonly #tally: Tally;
+  readonly #outcomes: (ElementOutcome | undefined)[];
+  /** Outcomes that are known and not stored yet; they go into the next transaction. */
+  #unwritten: readonly SettledBurn[] = [];
+  #announced = 0;
   #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
 
   constructor(run: BurnRun) {
     this.#run = run;
-    this.#tally = new Tally(run.inputs, run.call.onElement);
-    this.#flights = new Flights(run.deps.chain, run.deps.limits.burnsPerCommit);
-    run.elements.forEach((element, index) => {
-      if (isRefusal(element)) this.#tally.refuse(index, element);
-    });
+    this.#outcomes = run.inputs.map(() => undefined);
+    for (const [index, element] of run.elements.entries())
+      if (isRefusal(element)) this.#refuse(index, element);
   }
 
-  get chunkBurns(): number {
-    return this.#flights.chunkBurns;
-  }
-
-  /** Writes a chunk and begins to bring it to its end. */
+  /** Writes a chunk and brings it to its end. */
   async runChunk(context: BurnContext, from: number, to: number): Promise<void> {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
-    for (const burn of found) if (burn.status !== 'PENDING') this.#tally.record(burn);
-    await this.#bring(context, openOf(found), false);
+    for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn);
+    await this.#settle(context, pendingOf(found), false);
     const known = new Set(found.map(({ index }) => index));
-    const missing: ChunkElement[] = [];
-    for (let index = from; index < to; index += 1) {
-      const prepared = this.#run.elements[index];
-      if (prepared !== undefined && !isRefusal(prepared) && !known.has(index))
-        missing.push({ index, ...prepared });
-    }
+    const missing = this.#run.elements
+      .slice(from, to)
+      .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
+    if (missing.length === 0) return;
     const { burns, refusals } = await this.#write(context, missing);
-    for (const [index, refusal] of refusals) this.#tally.refuse(index, refusal);
-    this.#tally.announce();
-    await this.#bring(context, burns, true);
+    for (const [index, refusal] of refusals) this.#refuse(index, refusal);
+    this.#announce();
+    await this.#settle(context, burns, true);
   }
 
-  async #bring(context: BurnContext, burns: readonly OpenBurn[], areNew: boolean): Promise<void> {
-    await this.#flights.begin(burns, async () => {
-      const lease = this.#lease;
-      invariant(lease !== undefined, 'Burns that are stored are of a request that is held.');
-      this.#tally.settle(await settleBurns(context, burns, { areNew, lease }));
-    });
+  async #settle(context: BurnContext, burns: readonly PendingBurn[], areNew: boolean): Promise<void> {
+    if (burns.length === 0) return;
+    const lease = this.#lease;
+    invariant(lease !== undefined, 'Burns that are stored are of a request that is held.');
+    const settled = await settleBurns(context, burns, { areNew, lease });
+    for (const burn of settled) this.#record(burn);
+    this.#unwritten = [...this.#unwritten, ...settled];
   }
 
   /**
@@ -124,9 +121,17 @@ class Progress {
    * the elements are written in halves, and in the end it alone is refused. Where the store is away the run stops: the intents
    * may be stored, and the request stays as it is for the next call with its key.
    */
-  async #write(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
+  async #write(context: BurnContext, elements: readonly Burn[]): Promise<Written> {
     try {
-      return await this.#writeTogether(context, elements);
+      const onRefused = this.#run.onRefused ?? (() => undefined);
+      const chunk = await signChunk(context, elements, onRefused);
+      return await this.#store(async (tx, request) => {
+        await writeOutcomes(tx, context.token.id, this.#unwritten);
+        const written = await writeIntents(context, tx, request, chunk);
+        onRefused(written.refusals);
+        tx.whenCommitted(() => this.#forgetWritten());
+        return written;
+      });
     } catch (cause) {
       if (isFlywheelError(cause) && cause.code !== 'ERR_INTERNAL') throw cause;
       if (this.#run.onRefused !== undefined) throw this.#asError(cause);
@@ -139,42 +144,6 @@ class Progress {
         refusals: new Map([...first.refusals, ...second.refusals]),
       };
     }
-  }
-
-  async #writeTogether(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written> {
-    const written = await this.#tryToWrite(context, elements);
-    if (written !== undefined) return written;
-    // What does not fit beside what is on its way may fit after it: some of that may fail, or be in the balance already.
-    await this.#flights.land();
-    const decided = await this.#tryToWrite(context, elements);
-    invariant(decided !== undefined, 'Nothing is on its way that might make room.');
-    return decided;
-  }
-
-  /** @returns `undefined` where it cannot be said yet what is refused. */
-  async #tryToWrite(context: BurnContext, elements: readonly ChunkElement[]): Promise<Written | undefined> {
-    const { deps, token } = context;
-    const { onTheirWay } = this.#flights;
-    const [held, recent] = await Promise.all([
-      readBurnWallet(deps.chain, token),
-      burnSigningTerms(deps.chain, token, elements),
-    ]);
-    const balance = atLeast(held, onTheirWay, deps);
-    const isSure = onTheirWay.count === 0;
-    const basis = () => ({ balance, recent, isSure });
-    const onRefused = (refusals: Written['refusals']): void => this.#run.onRefused?.(refusals);
-    const { takesTime } = deps.keyring.get(token.burnWallet, 'burn wallet');
-    const ahead = takesTime ? await signAhead(context, elements, basis(), onRefused) : undefined;
-    if (takesTime && ahead === undefined) return undefined;
-    const settled = this.#tally.unwritten;
-    const intents = await this.#store(async (tx, request) => {
-      await writeOutcomes(tx, token.id, settled);
-      const written = await writeIntents(context, tx, request, elements, basis(), ahead);
-      if (written !== undefined) onRefused(written.refusals);
-      return written;
-    });
-    this.#tally.forget(settled);
-    return intents;
   }
 
   /** Writes under the lease; the first time it opens the request in the same transaction, and holds it from then on. */
@@ -207,8 +176,10 @@ class Progress {
 
   /** Writes the last outcomes and closes the request. */
   async finish(): Promise<readonly ElementOutcome[]> {
-    await this.#flights.land();
-    const outcomes = this.#tally.inOrder();
+    const outcomes = this.#outcomes.map((outcome) => {
+      invariant(outcome !== undefined, 'Every element has an outcome.');
+      return outcome;
+    });
     try {
       await this.#close(this.#run.reply(outcomes));
     } catch (cause) {
@@ -221,7 +192,8 @@ class Progress {
         { cause },
       );
     }
-    this.#tally.forget(this.#tally.unwritten);
+    this.#forgetWritten();
+    this.#announce();
     return outcomes;
   }
 
@@ -229,7 +201,7 @@ class Progress {
   async #close(reply: string | null): Promise<void> {
     const [held, tokenId] = [this.#request, this.#run.principal.token?.id];
     const settle = async (tx: StoreTransaction): Promise<void> => {
-      if (tokenId !== undefined) await writeOutcomes(tx, tokenId, this.#tally.unwritten);
+      if (tokenId !== undefined) await writeOutcomes(tx, tokenId, this.#unwritten);
     };
     if (this.#lease !== undefined && held !== undefined && reply !== null)
       return this.#lease.writeLast(async (tx) => {
@@ -246,12 +218,12 @@ class Progress {
 
   /** Keeps what is known, and lets the next call with the same key carry on at once. */
   async giveUp(): Promise<void> {
-    await this.#flights.end();
     const tokenId = this.#run.principal.token?.id;
     if (this.#lease === undefined || tokenId === undefined) return;
     try {
-      await this.#lease.write((tx) => writeOutcomes(tx, tokenId, this.#tally.unwritten));
-      this.#tally.forget(this.#tally.unwritten);
+      await this.#lease.write((tx) => writeOutcomes(tx, tokenId, this.#unwritten));
+      this.#forgetWritten();
+      this.#announce();
     } catch {
       // Another engine carries the request on, or the store is out of reach: the intents are in it.
     }
@@ -288,18 +260,36 @@ class Progress {
     const opening = await openRequest(deps, tx, identity);
     const expected = this.#run.earlier === undefined ? 'fresh' : 'resumed';
     if (opening.kind !== 'replayed' && opening.kind === expected) return opening.request;
-    // Another call with the key was faster; its answer is there for the next try.
-    throw new FlywheelError(
-      'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-      'A request with the same idempotency key has just run.',
-      {
-        retryAfterSeconds: 1,
-      },
-    );
+    throw justRun();
+  }
+
+  #record(burn: Ended): void {
+    const input = this.#run.inputs[burn.index];
+    if (input !== undefined) this.#outcomes[burn.index] = outcomeOf(burn, input);
+  }
+
+  #refuse(index: number, refusal: Refusal): void {
+    const input = this.#run.inputs[index];
+    if (input !== undefined) this.#outcomes[index] = { index, status: 'error', ...burnError(input, refusal) };
+  }
+
+  #forgetWritten(): void {
+    this.#unwritten = [];
+  }
+
+  /** Says in their order which outcomes are known, once all that are known are stored. */
+  #announce(): void {
+    if (this.#unwritten.length > 0) return;
+    for (;;) {
+      const outcome = this.#outcomes[this.#announced];
+      if (outcome === undefined) return;
+      this.#announced += 1;
+      this.#run.call.onElement?.(outcome);
+    }
   }
 }
 
-const refuseAll = (elements: readonly ChunkElement[]): Written => ({
+const refuseAll = (elements: readonly Burn[]): Written => ({
   burns: [],
   refusals: new Map(elements.map(({ index }) => [index, RECORD_FAILED])),
 });

@@ -5,22 +5,12 @@ import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { requireRegistration } from '../admin/find-registration.js';
 import type { EngineDeps } from '../deps.js';
-import { gapWatchOf } from './gap-watch.js';
 
 /** An open gap with all that is missing. */
 export interface OpenGap extends GapRecord {
   readonly lost: readonly LostTransaction[];
   /** Burns that the store has as pending: once the gap is accepted they are carried on. */
   readonly pendingBurns: number;
-}
-
-/** @returns `undefined` when nothing is missing. @throws `ERR_UNAVAILABLE` when the chain cannot be asked. */
-export async function findGap(
-  deps: Pick<EngineDeps, 'store' | 'chain' | 'ids'>,
-  tokenId: string,
-): Promise<OpenGap | undefined> {
-  await gapWatchOf(deps).lookNow(tokenId);
-  return deps.store.read((tx) => openGapIn(tx, tokenId));
 }
 
 /** The open gap as the store has it. */
@@ -33,9 +23,9 @@ export async function openGapIn(tx: StoreTransaction, tokenId: string): Promise<
 
 /** What is missing of the project that is administered, and accepting it. */
 export interface GapAdmin {
-  /** @returns `null` when nothing is. @throws as {@link findGap} and {@link requireRegistration} */
+  /** @returns `null` when nothing is. @throws `ERR_UNAVAILABLE` when the chain cannot be asked; as {@link requireRegistration} */
   find(): Promise<ProjectGap | null>;
-  /** @param transactions - that were shown. @throws as {@link acceptGap} */
+  /** @param transactions - that were shown. @throws as {@link acceptGapIn} */
   accept(transactions: number): Promise<GapRecord>;
 }
 
@@ -51,12 +41,15 @@ export function createGapAdmin(deps: EngineDeps): GapAdmin {
   return {
     find: async () => {
       const project = await registered();
-      const gap = await findGap(deps, project.token.id);
+      const { id } = project.token;
+      await deps.gaps.lookNow(id);
+      const gap = await deps.store.read((tx) => openGapIn(tx, id));
       return gap === undefined ? null : { ...project, gap };
     },
     accept: async (transactions) => {
-      const { token } = await registered();
-      return acceptGap(deps, { tokenId: token.id, transactions, actor: deps.actor });
+      const { id: tokenId } = (await registered()).token;
+      const acceptance = { tokenId, transactions, actor: deps.actor };
+      return deps.store.transaction((tx) => acceptGapIn(tx, acceptance), { tokenId });
     },
   };
 }
@@ -73,14 +66,6 @@ interface Acceptance {
  * Accepts the open gap: what was burned and airdropped counts on its days from now on, so that caps hold, and writes go on.
  * @throws `ERR_INPUT_INVALID` when it is not what was shown.
  */
-export async function acceptGap(
-  { store }: Pick<EngineDeps, 'store'>,
-  { tokenId, transactions, actor }: Acceptance,
-): Promise<GapRecord> {
-  return store.transaction((tx) => acceptGapIn(tx, { tokenId, transactions, actor }), { tokenId });
-}
-
-/** The same in a transaction. */
 export async function acceptGapIn(
   tx: StoreTransaction,
   { tokenId, transactions, actor }: Acceptance,

@@ -14,7 +14,6 @@ import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
-import { gapWatchOf } from '../gaps/gap-watch.js';
 import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
 import { createPause } from '../pause.js';
 
@@ -155,14 +154,14 @@ export async function openRequest(
   const request = newRequest(deps, tx, identity);
   // Nearly always it is the first with its key: then nothing is looked for.
   if (await isFirst(tx, request)) {
-    gapWatchOf(deps).requireIn(tx, identity.tokenId);
+    deps.gaps.requireIn(tx, identity.tokenId);
     sayBegun(deps, tx, request, identity.call);
     return { kind: 'fresh', request };
   }
   const earlier = await findEarlier(deps, tx, identity);
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
-  gapWatchOf(deps).requireIn(tx, identity.tokenId);
+  deps.gaps.requireIn(tx, identity.tokenId);
   identity.call?.onOperation?.(earlier.id);
   return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
 }
@@ -222,6 +221,14 @@ export async function claimRequest(
   tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.holder });
   return { ...request, ...lease };
 }
+
+/** Another call with the key was faster; its answer is there for the next try. */
+export const justRun = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+    'A request with the same idempotency key has just run.',
+    { retryAfterSeconds: 1 },
+  );
 
 const takenOver = (): FlywheelError =>
   new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {

@@ -30,7 +30,7 @@ export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
 export const lineageRepository = ({ db }: Session) => ({
   progress: () =>
-    db.selectFrom('progress').select(['genesis', 'revision', 'ledgerMark']).executeTakeFirstOrThrow(),
+    db.selectFrom('progress').select(['genesis', 'ledgerMark']).executeTakeFirstOrThrow(),
 
   current: (): Promise<Lineage> =>
     db.selectFrom('progress').select(['lineage', 'heldUntil']).executeTakeFirstOrThrow(),

@@ -1,6 +1,6 @@
 /** Machines on one PostgreSQL whose clocks are minutes and days apart: the database's clock decides, and nothing is done twice. */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { EngineDeps } from '../../../src/engine/deps.js';
+import type { EngineParts } from '../../../src/engine/deps.js';
 import type { Engine } from '../../../src/engine/engine.js';
 import { createEngine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
@@ -36,7 +36,7 @@ const open = openPostgresStoreIn(() => server.url);
 async function machine(
   id: string,
   aheadMs: number,
-  parts: Partial<EngineDeps> = {},
+  parts: Partial<EngineParts> = {},
 ): Promise<Engine & { readonly store: Store }> {
   const clock = new HandClock(Date.now() + aheadMs);
   const store = await database.openAgain({ clock });

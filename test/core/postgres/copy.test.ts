@@ -138,7 +138,7 @@ describe('into PostgreSQL', () => {
       batches: released,
       requests: released,
       auditLog: { ordinal: 1 },
-      progress: { lineage: 'copy', revision: 0 },
+      progress: { lineage: 'copy' },
     });
     expect(await contentOf(target)).toEqual(expected);
   });

@@ -1,6 +1,6 @@
 /** Engines of several machines on one PostgreSQL: of one project one writes at a time, and no project waits for another. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { EngineDeps } from '../../../src/engine/deps.js';
+import type { EngineParts } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
 import type { Store } from '../../../src/store/store.js';
@@ -37,7 +37,7 @@ afterEach(async () => {
 
 async function machine(
   id: string,
-  parts: Partial<EngineDeps> = {},
+  parts: Partial<EngineParts> = {},
 ): Promise<Engine & { readonly store: Store }> {
   const store = await database.openAgain();
   const leases = new Leases(id);

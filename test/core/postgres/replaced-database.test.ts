@@ -8,7 +8,6 @@ import type { Chain } from '../../../src/chain/chain.js';
 import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
 import { decodeMint } from '../../../src/chain/tokens/accounts.js';
 import type { Engine } from '../../../src/engine/engine.js';
-import { acceptGap, findGap } from '../../../src/engine/gaps/accept-gap.js';
 import { requireExpired } from '../../../src/engine/gaps/in-flight.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
@@ -103,9 +102,8 @@ const supplyNow = async (): Promise<bigint> => {
 
 /** Somebody has seen what is missing. */
 async function acceptAll(): Promise<void> {
-  const { tokenId } = test.project.registration;
-  const gap = await findGap({ ...test.deps, chain, store }, tokenId);
-  await acceptGap({ store }, { tokenId, actor: 'me', transactions: gap?.transactions ?? 0 });
+  const found = await engine.gaps.find();
+  await engine.gaps.accept(found?.gap.transactions ?? 0);
 }
 
 /** Its connections were cut, so that it may have to be asked more than once. */
@@ -174,11 +172,7 @@ it('burns nothing twice that was in flight when an older copy took the place of 
   expect(failure.message).toContain('what was sent before that may still land');
   expect(failure.options.retryAfterSeconds).toBeGreaterThan(1);
   // No more than others does who administers see what is not there yet.
-  expect(
-    await failureOf(findGap({ ...test.deps, chain, store }, test.project.registration.tokenId)),
-  ).toMatchObject({
-    code: 'ERR_UNAVAILABLE',
-  });
+  expect(await failureOf(engine.gaps.find())).toMatchObject({ code: 'ERR_UNAVAILABLE' });
   expect(await supplyNow()).toBe(supply);
   await chain.submit(held);
   expect(await failureOf(afterExpiry(() => burn(key)))).toMatchObject({

@@ -10,7 +10,7 @@ import { type RunningServer, startServer } from '../../support/http.js';
 import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-const MOST = 13;
+const MOST = 17;
 
 let database: DatabaseUnderTest;
 let test: TestEngine;

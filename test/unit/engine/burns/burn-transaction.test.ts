@@ -20,7 +20,7 @@ const token = {
 } as TokenRecord;
 const recent: SigningTerms = { blockhash: namedAddress('blockhash'), lastValidBlockHeight: 7n };
 const burn = (sequence: number, persistOnchain = false) => ({
-  ...{ sequence, amount: 5n, proofType: 'TYPE', proofHash: sha256('proof'), persistOnchain },
+  ...{ index: 0, sequence, amount: 5n, proofType: 'TYPE', proofHash: sha256('proof'), persistOnchain },
 });
 const priced = (microLamports: bigint, maxLamports = 50_000n): SigningTerms => ({
   ...recent,

@@ -1,4 +1,4 @@
-/** A burn wallet whose key somebody else keeps: nobody waits while it signs, and what is signed and not stored is never sent. */
+/** A burn wallet that takes its time to sign: nobody waits meanwhile, and what is signed and not stored is never sent. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Signer } from '../../../../src/chain/transaction/signer.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -14,7 +14,6 @@ function engineWith(before: (messages: readonly ReadonlyBytes[]) => Promise<void
   const { keyring } = test.deps;
   const slow = (signer: Signer): Signer => ({
     address: signer.address,
-    takesTime: true,
     async sign(message) {
       await before([message]);
       return signer.sign(message);

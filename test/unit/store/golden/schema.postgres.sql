@@ -320,7 +320,6 @@ create table "chain_marks" (
 create table "progress" (
   "id" text collate "C" not null,
   "genesis" text collate "C",
-  "revision" bigint not null,
   "ledger_mark" text collate "C" not null,
   "lineage" text collate "C" not null,
   "held_until" text collate "C" check (length("held_until") = 20 and ltrim("held_until", '0123456789') = '' and "held_until" <= '18446744073709551615'),
@@ -371,4 +370,4 @@ create table rate_counts (
   interval_us bigint not null check (interval_us > 0),
   period_us bigint not null check (period_us >= interval_us)) with (fillfactor = 50);
 
-insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', lineage_of('burns'::regclass));
+insert into progress (id, ledger_mark, lineage) values ('store', '', lineage_of('burns'::regclass));

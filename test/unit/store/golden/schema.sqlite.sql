@@ -316,7 +316,6 @@ create table "chain_marks" (
 create table "progress" (
   "id" text not null,
   "genesis" text,
-  "revision" integer not null,
   "ledger_mark" text not null,
   "lineage" text not null,
   "held_until" text check (length("held_until") = 20 and ltrim("held_until", '0123456789') = '' and "held_until" <= '18446744073709551615'),
@@ -330,4 +329,4 @@ create table burn_numbers (last integer not null);
 
 insert into burn_numbers values (0);
 
-insert into progress (id, revision, ledger_mark, lineage) values ('store', 0, '', 'file');
+insert into progress (id, ledger_mark, lineage) values ('store', '', 'file');
