@@ -31,7 +31,7 @@ describe('several processes on one store', () => {
     expect(numbers.toSorted((a, b) => a - b)).toStrictEqual(
       Array.from({ length: 80 }, (_, index) => index + 1),
     );
-    expect(rawSqlite(path, 'select * from schema_versions')).toEqual(
+    expect(rawSqlite(path, 'select version, name from schema_versions')).toEqual(
       MIGRATIONS.map(({ name }, at) => ({ version: at + 1, name })),
     );
   });

@@ -3,7 +3,16 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { STORE_LOCK, VERSIONS } from '../ddl.js';
-import { EARLIER_BUILD, EARLIER_VERSIONS, MIGRATIONS, migrate, STORE_VERSION } from '../migrations.js';
+import {
+  APPLIED,
+  type Applied,
+  EARLIER_BUILD,
+  EARLIER_VERSIONS,
+  MIGRATIONS,
+  migrate,
+  STORE_VERSION,
+  versionOf,
+} from '../migrations.js';
 import { kyselyOver } from './client.js';
 import { asAddressProblem, createPool, placeOf } from './connection.js';
 import { toStoreError } from './errors.js';
@@ -18,12 +27,16 @@ export async function readVersion(pool: pg.Pool, place: string): Promise<number>
     `select to_regclass('${VERSIONS}') as name, to_regclass('${EARLIER_VERSIONS}') as earlier`,
   );
   const [{ name = null, earlier = null } = {}] = tables;
-  if (earlier !== null)
-    throw mismatch(`The database ${place} ${EARLIER_BUILD}.`, 'Name another database, or empty this one.');
-  if (name === null) return 0;
-  const { rows } = await pool.query(`select max(version) as version from ${VERSIONS}`);
-  return Number((rows as { version: number | null }[])[0]?.version ?? 0);
+  if (earlier !== null) return refuseEarlier(place);
+  return name === null ? 0 : requireVersion((await pool.query<Applied>(APPLIED)).rows, place);
 }
+
+const refuseEarlier = (place: string): never => {
+  throw mismatch(`The database ${place} ${EARLIER_BUILD}.`, 'Name another database, or empty this one.');
+};
+
+const requireVersion = (applied: readonly Applied[], place: string): number =>
+  versionOf('postgres', applied) ?? refuseEarlier(place);
 
 const mismatch = (message: string, hint: string): FlywheelError =>
   new FlywheelError('ERR_STORE_VERSION_MISMATCH', message, { hint });
@@ -72,8 +85,7 @@ export async function upgradeStore({
   const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
   try {
     const from = await readVersion(pool, place);
-    const refuse = (version: number): void => refuseOtherSchema(version, place, 'update');
-    refuse(from);
+    refuseOtherSchema(from, place, 'update');
     if (!isDryRun && from < STORE_VERSION)
       await kyselyOver(pool, { place, busyTimeoutMs: LOCK_TIMEOUT_MS })
         .transaction()
@@ -81,7 +93,11 @@ export async function upgradeStore({
         .execute(async (trx) => {
           await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
           await sql.raw(`select pg_advisory_xact_lock(${STORE_LOCK})`).execute(trx);
-          await migrate(trx, 'postgres', refuse);
+          await migrate(trx, 'postgres', (applied) => {
+            const version = requireVersion(applied, place);
+            refuseOtherSchema(version, place, 'update');
+            return version;
+          });
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
   } catch (error) {

@@ -18,7 +18,15 @@ import { fileReplaced, isBusy } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
 import { lockedTooLong, storeClosed } from '../errors.js';
-import { EARLIER_BUILD, EARLIER_VERSIONS, migrate, STORE_VERSION } from '../migrations.js';
+import {
+  APPLIED,
+  type Applied,
+  EARLIER_BUILD,
+  EARLIER_VERSIONS,
+  migrate,
+  STORE_VERSION,
+  versionOf,
+} from '../migrations.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
@@ -45,16 +53,20 @@ const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 const isThere = (database: SqliteConnection, table: string): boolean =>
   database.prepare(`select 1 from sqlite_master where name = '${table}'`).all([]).length > 0;
 
-/** The version as it stands in the file, or 0; read without kysely, whose first statement costs more than all of opening. */
-function readVersion(database: SqliteConnection): number {
-  if (!isThere(database, VERSIONS)) return 0;
-  const [row] = database.prepare(`select max(version) as version from ${VERSIONS}`).all([]);
-  return Number((row as { version: number | null } | undefined)?.version ?? 0);
-}
+/** The migrations as they stand in the file; read without kysely, whose first statement costs more than all of opening. */
+const appliedIn = (database: SqliteConnection): readonly Applied[] =>
+  isThere(database, VERSIONS) ? (database.prepare(APPLIED).all([]) as readonly Applied[]) : [];
 
-/** @throws `ERR_STORE_UNAVAILABLE` when a newer build has written the store. */
-function refuseNewer(version: number, path: string): void {
-  if (version <= STORE_VERSION) return;
+const refuseEarlier = (path: string): never => {
+  throw new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${path} ${EARLIER_BUILD}.`, {
+    hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
+  });
+};
+
+/** The version of the store. @throws `ERR_STORE_UNAVAILABLE` when another build has written it. */
+function requireKnown(applied: readonly Applied[], path: string): number {
+  const version = versionOf('sqlite', applied) ?? refuseEarlier(path);
+  if (version <= STORE_VERSION) return version;
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
     `The store ${path} has version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
@@ -64,10 +76,7 @@ function refuseNewer(version: number, path: string): void {
 
 /** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made. */
 function refuseForeign(database: SqliteConnection, path: string): void {
-  if (isThere(database, EARLIER_VERSIONS))
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${path} ${EARLIER_BUILD}.`, {
-      hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
-    });
+  if (isThere(database, EARLIER_VERSIONS)) refuseEarlier(path);
   const isOurs = (): boolean => {
     const [row] = database.prepare('pragma application_id').all([]);
     return Number(Object.values(row as object)[0] ?? 0) === APPLICATION_ID;
@@ -131,7 +140,7 @@ function readsOf({ path, busyTimeoutMs, clock, check }: Place, connect: Connect)
   const open = (): Kysely<Tables> => {
     try {
       connection = connect({ use: 'reader', busyTimeoutMs, inspect: (own) => refuseForeign(own, path) });
-      refuseNewer(readVersion(connection), path);
+      requireKnown(appliedIn(connection), path);
       return readerOver(connection, { file: path, busyTimeoutMs });
     } catch (error) {
       throw toStoreError(error, path);
@@ -168,25 +177,24 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     closeToOthers(path);
     database = await openWriter(connect, path, busyTimeoutMs);
     const db = writerOver(database, { file: path, busyTimeoutMs });
-    const refuse = (version: number): void => refuseNewer(version, path);
-    const version = readVersion(database);
-    refuse(version);
-    if (version < STORE_VERSION) await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
+    const check = (applied: readonly Applied[]): number => requireKnown(applied, path);
+    if (check(appliedIn(database)) < STORE_VERSION)
+      await db.transaction().execute((trx) => migrate(trx, 'sqlite', check));
     const writer = database;
     const isSameFile = watchFile(path);
     const turns = new Mutex(busyTimeoutMs, () =>
       lockedTooLong(path, busyTimeoutMs, 'another transaction of this process'),
     );
     let isClosed = false;
-    const check = (): void => {
+    const checkFile = (): void => {
       if (isClosed) throw storeClosed(path);
       if (!isSameFile()) throw fileReplaced(storeName(path));
     };
-    const reads = readsOf({ path, busyTimeoutMs, clock, check }, connect);
+    const reads = readsOf({ path, busyTimeoutMs, clock, check: checkFile }, connect);
     return createStore(
       {
         async write(work) {
-          check();
+          checkFile();
           return turns.run(() =>
             db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
           );

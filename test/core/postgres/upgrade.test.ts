@@ -28,7 +28,7 @@ async function emptySchema(): Promise<void> {
 }
 
 const setVersion = (version: number) =>
-  admin.query(`insert into schema_versions (version, name) values (${version}, 'later')`);
+  admin.query(`insert into schema_versions values (${version}, 'later', '')`);
 
 describe('upgradeStore', () => {
   it('says what it would do, and is done once by many at a time', async () => {
@@ -42,9 +42,17 @@ describe('upgradeStore', () => {
     expect(await upgradeStore({ url })).toEqual({ from: STORE_VERSION, to: STORE_VERSION, applied: [] });
   });
 
-  it('refuses the schema of a build from before the first release in one sentence', async () => {
+  it.each([
+    [
+      'another table of versions',
+      'create table store_migrations (version bigint primary key, name text not null)',
+    ],
+    ['other tables', `update schema_versions set digest = '${'0'.repeat(64)}'`],
+    ['no digest of its tables', 'alter table schema_versions drop column digest'],
+  ])('refuses the schema of an earlier build with %s in one sentence', async (_, change) => {
     await emptySchema();
-    await admin.query('create table store_migrations (version bigint primary key, name text not null)');
+    if (!change.startsWith('create')) await upgradeStore({ url });
+    await admin.query(change);
     const refused = {
       code: 'ERR_STORE_VERSION_MISMATCH',
       message: expect.stringContaining('was written by a build of flywheel from before its first release.'),

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { STORE_VERSION } from '../../../../src/store/migrations.js';
-import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
 
@@ -135,9 +135,28 @@ describe('openSqliteStore', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
+  it.each([
+    ['other tables', `update schema_versions set digest = '${'0'.repeat(64)}'`],
+    ['a table of versions without digests', 'alter table schema_versions drop column digest'],
+  ])('refuses the store of a build with the same version and %s, and leaves it alone', async (_, change) => {
+    await createStore();
+    rawSqlite(path, change);
+    rawSqlite(path, 'alter table burns rename column date_settled to ended');
+    rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
+    const before = readFileSync(path);
+    const refused = {
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: `The store ${path} was written by a build of flywheel from before its first release.`,
+    };
+    expect(await failureOf(use(write))).toMatchObject(refused);
+    const look = lookIntoSqliteStore(path, (tx) => tx.tokens.list());
+    expect(await failureOf(look)).toMatchObject(refused);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
   it('refuses a store of a newer build and leaves it alone', async () => {
     await createStore();
-    rawSqlite(path, `insert into schema_versions values (${STORE_VERSION + 1}, 'of tomorrow')`);
+    rawSqlite(path, `insert into schema_versions values (${STORE_VERSION + 1}, 'of tomorrow', '')`);
     rawSqlite(path, 'pragma wal_checkpoint(TRUNCATE)');
     const before = readFileSync(path);
     expect(await failureOf(use(write))).toMatchObject({
