@@ -1,5 +1,13 @@
 /** What goes along with a call of the service, and what its reply tells beside its value. */
-import type { BatchCost, Call, ElementOutcome, Reply, Steps, Waiting } from '../contract/call.js';
+import {
+  type BatchCost,
+  type Call,
+  costLamports,
+  type ElementOutcome,
+  type Reply,
+  type Steps,
+  type Waiting,
+} from '../contract/call.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
@@ -47,9 +55,10 @@ function waitingText(waiting: Waiting): string {
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
-/** What a batch has cost so far, and what of it came back. */
-function costSentence({ feeLamports, rentPaidLamports, rentReclaimedLamports }: BatchCost): string {
-  return `Cost so far: fees ${solText(feeLamports)}, rent ${solText(rentPaidLamports)} of which ${solText(rentReclaimedLamports)} came back.`;
+/** What a batch has cost, who paid, and what came back. */
+function costSentence(cost: BatchCost): string {
+  const { feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports } = cost;
+  return `Cost of the batch: ${solText(costLamports(cost))} (fees ${solText(feeLamports)}; rent ${solText(rentPaidLamports)}, of which ${solText(rentReclaimedLamports)} came back; the vault paid ${solText(vaultRentLamports)} for token accounts of new recipients).`;
 }
 
 /** Says on stderr what the reply tells beside its value. */

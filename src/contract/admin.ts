@@ -135,7 +135,7 @@ export interface VaultReport
   readonly burnTokenAccount: string;
   readonly balances: RegistrationStatus['balances'];
   readonly today: { readonly day: string; readonly burn: CapState; readonly airdrop: CapState };
-  /** Of pipelines with one burn each. */
+  /** Of pipelines with one action each. */
   readonly pipelines: {
     /** Of each, until its batch is closed. */
     readonly rentLamports: string;
@@ -145,7 +145,9 @@ export interface VaultReport
     readonly openRentLamports: string;
     /** In one batch that is set up now. */
     readonly atOnce: number;
-    /** In all, one batch after the other. */
+    /** That the vault pays for the token account of a new recipient. */
+    readonly vaultRentLamports: string;
+    /** In all, one batch after the other, where each sends to one new recipient. */
     readonly lasts: string;
   };
   /** What the burn wallet pays for one at most, and how many its SOL lasts for. */

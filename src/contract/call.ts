@@ -64,11 +64,21 @@ export interface RateLimitState {
 /** Lamports that a batch has cost so far, no matter who paid them. */
 export interface BatchCost {
   readonly feeLamports: bigint;
-  /** Rent laid out for the batch's own accounts. */
+  /** Rent that the operator laid out for the batch's own accounts. */
   readonly rentPaidLamports: bigint;
-  /** Rent that came back when they were closed. */
+  /** Rent that came back to operator or vault when they were closed. */
   readonly rentReclaimedLamports: bigint;
+  /** Rent that the vault paid for token accounts of recipients; it does not come back. */
+  readonly vaultRentLamports: bigint;
 }
+
+/** All that was paid, without what came back. */
+export const costLamports = (cost: BatchCost): bigint =>
+  cost.feeLamports + cost.rentPaidLamports - cost.rentReclaimedLamports + cost.vaultRentLamports;
+
+export const NO_COST: BatchCost = {
+  ...{ feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n, vaultRentLamports: 0n },
+};
 
 export interface ReplyMeta {
   /** The answer is that of an earlier request with the same key; nothing was done now. */

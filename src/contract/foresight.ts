@@ -30,8 +30,17 @@ export interface BatchForesight {
   readonly vault: Change;
   readonly supply: Change;
   readonly usedToday: { readonly burn: Change; readonly airdrop: Change };
-  /** SOL that the operator lays out for the rent of the batch, until it is closed. */
-  readonly rent: string;
+  readonly costs: BatchCosts;
+}
+
+/** What a batch would cost, in lamports. */
+interface BatchCosts {
+  /** Fees of operator and owner, at most. */
+  readonly feeLamports: string;
+  /** Rent that the operator lays out until the batch is closed. */
+  readonly rentPaidLamports: string;
+  /** Rent that the vault pays for token accounts of recipients; it does not come back. */
+  readonly vaultRentLamports: string;
 }
 
 /** Looks, and changes nothing. */

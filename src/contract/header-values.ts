@@ -35,19 +35,21 @@ export function decodeRateLimit(header: string): RateLimitState | undefined {
   return tightest;
 }
 
-/** `fee=10000;rent-paid=2039280;rent-reclaimed=0`, in lamports. */
+/** `fee=10000;rent-paid=2039280;rent-reclaimed=0;vault-rent=0`, in lamports. */
 export const encodeBatchCost = (cost: BatchCost): string =>
-  `fee=${cost.feeLamports};rent-paid=${cost.rentPaidLamports};rent-reclaimed=${cost.rentReclaimedLamports}`;
+  `fee=${cost.feeLamports};rent-paid=${cost.rentPaidLamports};rent-reclaimed=${cost.rentReclaimedLamports};vault-rent=${cost.vaultRentLamports}`;
 
-const BATCH_COST = /^fee=(\d{1,20});rent-paid=(\d{1,20});rent-reclaimed=(\d{1,20})$/;
+const BATCH_COST = /^fee=(\d{1,20});rent-paid=(\d{1,20});rent-reclaimed=(\d{1,20});vault-rent=(\d{1,20})$/;
 
 /** The reverse of {@link encodeBatchCost}; `undefined` for anything else. */
 export function decodeBatchCost(header: string): BatchCost | undefined {
-  const [, fee, paid, reclaimed] = BATCH_COST.exec(header) ?? [];
-  if (fee === undefined || paid === undefined || reclaimed === undefined) return undefined;
+  const [, fee, paid, reclaimed, ofVault] = BATCH_COST.exec(header) ?? [];
+  if (fee === undefined || paid === undefined || reclaimed === undefined || ofVault === undefined)
+    return undefined;
   return {
     feeLamports: BigInt(fee),
     rentPaidLamports: BigInt(paid),
     rentReclaimedLamports: BigInt(reclaimed),
+    vaultRentLamports: BigInt(ofVault),
   };
 }

@@ -8,10 +8,9 @@ import type { UsageKind } from '../store/repositories/usage.js';
 import type { Secret } from '../values/secret.js';
 import type { UtcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { solText } from './amount-text.js';
 import { admit, requireFlywheel, requireToken } from './authenticate.js';
 import { pipelineList } from './batches/check-pipelines.js';
-import { requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js';
+import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn, totalVaultRent } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
@@ -72,7 +71,11 @@ export async function foreseeBatch(
     vault: change(vault, -burn - airdrop),
     supply: change(supply, -burn),
     usedToday: { burn: change(used.burn, burn), airdrop: change(used.airdrop, airdrop) },
-    rent: solText(rent),
+    costs: {
+      feeLamports: feeLamports(deps.chain, pipelines.length).toString(),
+      rentPaidLamports: rent.toString(),
+      vaultRentLamports: totalVaultRent(pipelines).toString(),
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
+import { costLamports, NO_COST } from '../contract/call.js';
 import {
   MAX_REPORT_ROWS,
   type ReportPeriod,
@@ -74,12 +75,14 @@ interface Amounts {
   pipelines: number;
   failedPipelines: number;
   feeLamports: bigint;
-  rentLamports: bigint;
+  rentPaidLamports: bigint;
+  rentReclaimedLamports: bigint;
+  vaultRentLamports: bigint;
 }
 
 const nothing = (): Amounts => ({
   ...{ burned: 0n, airdropped: 0n, burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 },
-  ...{ feeLamports: 0n, rentLamports: 0n },
+  ...NO_COST,
 });
 
 function add(to: Amounts, more: Partial<Amounts>): void {
@@ -90,7 +93,9 @@ function add(to: Amounts, more: Partial<Amounts>): void {
   to.pipelines += more.pipelines ?? 0;
   to.failedPipelines += more.failedPipelines ?? 0;
   to.feeLamports += more.feeLamports ?? 0n;
-  to.rentLamports += more.rentLamports ?? 0n;
+  to.rentPaidLamports += more.rentPaidLamports ?? 0n;
+  to.rentReclaimedLamports += more.rentReclaimedLamports ?? 0n;
+  to.vaultRentLamports += more.vaultRentLamports ?? 0n;
 }
 
 const PERIODS: { readonly [Period in ReportPeriod]: (day: UtcDay) => string | null } = {
@@ -151,7 +156,10 @@ const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
   pipelines: amounts.pipelines,
   failedPipelines: amounts.failedPipelines,
   feeLamports: amounts.feeLamports.toString(),
-  rentLamports: amounts.rentLamports.toString(),
+  rentPaidLamports: amounts.rentPaidLamports.toString(),
+  rentReclaimedLamports: amounts.rentReclaimedLamports.toString(),
+  vaultRentLamports: amounts.vaultRentLamports.toString(),
+  costLamports: costLamports(amounts).toString(),
 });
 
 async function addBurns(
@@ -208,11 +216,11 @@ function addBatch(
   table: Table,
 ): void {
   const day = utcDay(Date.parse(batch.dateUpdated));
-  for (const { type, burn, airdrop, dateLanded } of pipelines) {
+  for (const { type, burn, airdrop, vaultRentLamports, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
-    if (dateLanded !== null) table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1 });
-    else table.add(day, type, { failedPipelines: 1 });
+    if (dateLanded === null) table.add(day, type, { failedPipelines: 1 });
+    else table.add(day, type, { burned: burn, airdropped: airdrop, vaultRentLamports, pipelines: 1 });
   }
-  const { feeLamports, rentPaidLamports, rentReclaimedLamports } = batch.cost;
-  table.add(day, null, { feeLamports, rentLamports: rentPaidLamports - rentReclaimedLamports });
+  // What the vault paid is of the pipelines, and of their types.
+  table.add(day, null, { ...batch.cost, vaultRentLamports: 0n });
 }

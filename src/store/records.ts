@@ -38,10 +38,10 @@ export type PipelineAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'r
 
 /** A batch without what it is made of. */
 export type BatchHead = Omit<BatchRecord, 'pipelines'>;
-export type BatchRecord = Omit<
-  Row<'batches'>,
-  'ordinal' | 'feeLamports' | 'rentPaidLamports' | 'rentReclaimedLamports'
-> & { readonly cost: BatchCost; readonly pipelines: readonly PlannedPipeline[] };
+export type BatchRecord = Omit<Row<'batches'>, 'ordinal' | keyof BatchCost> & {
+  readonly cost: BatchCost;
+  readonly pipelines: readonly PlannedPipeline[];
+};
 
 /** A vote that was handed out for the owner to sign. */
 export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal'>;

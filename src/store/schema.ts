@@ -144,6 +144,8 @@ export const TABLES = {
       feeLamports: u64(),
       rentPaidLamports: u64(),
       rentReclaimedLamports: u64(),
+      /** Of what has landed: rent for token accounts of recipients. */
+      vaultRentLamports: u64(),
       dateCreated: text(),
       dateUpdated: text(),
       /** When it was cancelled, or `null`. */
@@ -191,6 +193,8 @@ export const TABLES = {
       /** Base units that all its actions burn and airdrop. */
       burn: u64(),
       airdrop: u64(),
+      /** Rent that the vault pays for token accounts of its recipients, as they were looked for last before it ran. */
+      vaultRentLamports: u64(),
       /** Of the transaction that executed it; `null` also where members have, with tools of their own. */
       signature: optional(text()),
       /** When it was executed, as far as is known here; `null` while it is not. */

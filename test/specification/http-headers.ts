@@ -133,7 +133,7 @@ export function headers(under: () => Api): void {
     const costs = answers.map((answer) => answer.http.headers['x-batch-cost']);
     expect(costs).toEqual([
       costs[0],
-      expect.stringMatching(/^fee=[1-9]\d*;rent-paid=[1-9]\d*;rent-reclaimed=0$/),
+      expect.stringMatching(/^fee=[1-9]\d*;rent-paid=[1-9]\d*;rent-reclaimed=0;vault-rent=0$/),
     ]);
     expect(
       (await seen().call('currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],

@@ -116,6 +116,17 @@ export interface ExecuteBatchResult {
   readonly result: ExecuteResult;
 }
 
+/** What of a report is looked at. */
+export interface Report {
+  readonly total: ReportCosts;
+  readonly rows: readonly ReportCosts[];
+}
+
+interface ReportCosts {
+  readonly vaultRentLamports: string;
+  readonly costLamports: string;
+}
+
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
@@ -306,8 +317,8 @@ export class Api {
     return this.#ask('describeKey', by);
   }
 
-  report(by: By): Promise<Answer<unknown>> {
-    return this.#ask('report', by);
+  report(by: By, query: Asked['query'] = {}): Promise<Answer<Report>> {
+    return this.#ask('report', by, { query });
   }
 
   /** The API of a second server on the same store and chain. */

@@ -30,9 +30,10 @@ export interface Template {
   readonly dataDir: string;
   /** What `local init` said. */
   readonly made: Registered;
-  /** All that there are, and those of the operator. */
+  /** All that there are, and those of operator and vault. */
   readonly lamports: bigint;
   readonly operatorLamports: bigint;
+  readonly vaultLamports: bigint;
   /** The profile of the first operator who has pinned it, and the addresses in it. */
   pinned?: { readonly text: string; readonly gate: string; readonly node: string };
 }
@@ -42,6 +43,7 @@ interface Registered {
   readonly multisig: string;
   readonly owner: { readonly address: string };
   readonly operator: string;
+  readonly vaultAddress: string;
   readonly mintAddress: string;
 }
 
@@ -100,9 +102,12 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
   const made = JSON.parse(stdout) as Registered;
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));
-  const [lamports, account] = [ledger.lamports(), ledger.account(bs58.decode(made.operator))];
+  const lamportsOf = (address: string): bigint => ledger.account(bs58.decode(address))?.lamports ?? 0n;
+  const lamports = ledger.lamports();
+  const operatorLamports = lamportsOf(made.operator);
+  const vaultLamports = lamportsOf(made.vaultAddress);
   ledger.close();
-  return { dataDir, made, lamports, operatorLamports: account?.lamports ?? 0n };
+  return { dataDir, made, lamports, operatorLamports, vaultLamports };
 }
 
 /** Collects what a child says until it is gone. */

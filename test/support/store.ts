@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
+import { NO_COST } from '../../src/contract/call.js';
 import type {
   ApiKeyRecord,
   BatchRecord,
@@ -197,6 +198,7 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
       message: 'AQID',
       burn: 18_446_744_073_709_551_615n,
       airdrop: 0n,
+      vaultRentLamports: 11n,
     },
   ],
   day: DAY,
@@ -205,7 +207,7 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
   setupRentLamports: 7_000n,
   holder: null,
   leaseUntilMs: 0,
-  cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
+  cost: NO_COST,
   dateCreated: CREATED,
   dateUpdated: CREATED,
   dateCancelled: null,

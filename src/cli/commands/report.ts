@@ -19,7 +19,10 @@ const COLUMNS = [
   'pipelines',
   'failed pipelines',
   'fee lamports',
-  'rent lamports',
+  'rent paid lamports',
+  'rent reclaimed lamports',
+  'vault rent lamports',
+  'cost lamports',
 ] as const;
 
 const cells = (row: ReportRow) => [
@@ -32,7 +35,10 @@ const cells = (row: ReportRow) => [
   row.pipelines,
   row.failedPipelines,
   row.feeLamports,
-  row.rentLamports,
+  row.rentPaidLamports,
+  row.rentReclaimedLamports,
+  row.vaultRentLamports,
+  row.costLamports,
 ];
 
 const configure = (command: Command) =>

@@ -17,7 +17,7 @@ export const command = defineCommand({
     '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',
     '  "burnWallet", "burnTokenAccount", "owner", "operator", "balances": { "vault": { "tokens", "lamports" }, "burnWallet", "owner", "operator" },',
     '  "today": { "day", "burn": { "used", "cap"|null, "left"|null }, "airdrop" },',
-    '  "pipelines": { "rentLamports", "feeLamports", "openRentLamports", "atOnce": number, "lasts" }, "burns": { "feeLamports", "lasts" } }',
+    '  "pipelines": { "rentLamports", "feeLamports", "openRentLamports", "vaultRentLamports", "atOnce": number, "lasts" }, "burns": { "feeLamports", "lasts" } }',
   ],
   examples: ['flywheel vault', 'flywheel vault --data-dir /srv/flywheel --json'],
 });

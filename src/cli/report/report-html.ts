@@ -78,7 +78,10 @@ const HEADINGS = [
   'pipelines',
   'failed',
   'fees (SOL)',
-  'rent (SOL)',
+  'token accounts (SOL)',
+  'batch rent (SOL)',
+  'came back (SOL)',
+  'cost (SOL)',
 ];
 
 function tableRow(row: ReportRow, isByType: boolean): string {
@@ -89,8 +92,8 @@ function tableRow(row: ReportRow, isByType: boolean): string {
     ...[row.burns, row.failedBurns, row.pipelines, row.failedPipelines].map((count) =>
       grouped(String(count)),
     ),
-    solOf(row.feeLamports),
-    solOf(row.rentLamports),
+    ...[row.feeLamports, row.vaultRentLamports, row.rentPaidLamports].map(solOf),
+    ...[row.rentReclaimedLamports, row.costLamports].map(solOf),
   ];
   const [head = '', ...others] = first.map(escapeHtml);
   return `<tr><th scope="row">${head}</th>${others.map((text) => `<td class="text">${text}</td>`).join('')}${numbers

@@ -3,7 +3,7 @@ import type { BatchPlan } from '../batch/dry-run.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
-import { grouped, tokensText } from './unit.js';
+import { grouped, solText, tokensText } from './unit.js';
 
 /** The plan of a dry run. */
 export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
@@ -27,12 +27,14 @@ export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Styl
 ];
 
 const foreseenFields = (
-  { vault, supply, usedToday, rent }: NonNullable<BatchPlan['foreseen']>,
+  { vault, supply, usedToday, costs }: NonNullable<BatchPlan['foreseen']>,
   symbol: string | null,
 ): readonly Field[] => [
   changeField('vault', vault, symbol),
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),
-  ['rent until closed', rent],
+  ['fees', `at most ${solText(costs.feeLamports)}, paid by the operator`],
+  ['token accounts', `${solText(costs.vaultRentLamports)} of rent for new recipients, paid by the vault`],
+  ['batch rent', `${solText(costs.rentPaidLamports)}, laid out by the operator until the batch is closed`],
 ];

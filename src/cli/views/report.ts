@@ -57,7 +57,12 @@ export const reportTotals = ({
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
   ['succeeded', successOf(total)],
   ['fees', solText(total.feeLamports)],
-  ['rent', solText(total.rentLamports)],
+  ['token accounts', `${solText(total.vaultRentLamports)} of rent for new recipients, paid by the vault`],
+  [
+    'batch rent',
+    `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
+  ],
+  ['cost', solText(total.costLamports)],
   ...(pendingBurns === 0 ? [] : [['not known yet', countText(pendingBurns, 'burn')] as const]),
 ];
 

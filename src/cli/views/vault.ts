@@ -63,11 +63,15 @@ export const viewVault = (value: LocalVaultResult, style: Style): readonly strin
       ],
       [
         'pipelines',
-        `${grouped(value.pipelines.atOnce)} at once, SOL of the operator for ${grouped(value.pipelines.lasts)} in all`,
+        `${grouped(value.pipelines.atOnce)} at once, SOL for ${grouped(value.pipelines.lasts)} in all with a new recipient each`,
       ],
       [
         '',
-        `each at most ${solText(value.pipelines.feeLamports)} of fees, and ${solText(value.pipelines.rentLamports)} of rent until its batch is closed`,
+        `the operator pays each at most ${solText(value.pipelines.feeLamports)} of fees, and ${solText(value.pipelines.rentLamports)} of rent until its batch is closed`,
+      ],
+      [
+        '',
+        `the vault pays ${solText(value.pipelines.vaultRentLamports)} of rent for the token account of a new recipient`,
       ],
       ['rent laid out', solText(value.pipelines.openRentLamports)],
     ],

@@ -35,9 +35,14 @@ const sums = {
   failedBurns: count.meta({ description: 'Burns that failed.' }),
   pipelines: count.meta({ description: 'Pipelines of batches that were executed.' }),
   failedPipelines: count.meta({ description: 'Pipelines of batches that ended without executing them.' }),
-  feeLamports: lamports,
-  rentLamports: lamports.meta({
-    description: 'Rent that batches took and did not give back; below 0 where more came back.',
+  feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
+  rentPaidLamports: lamports.meta({ description: 'Rent that the operator laid out for batches.' }),
+  rentReclaimedLamports: lamports.meta({ description: 'What of it came back to operator or vault.' }),
+  vaultRentLamports: lamports.meta({
+    description: 'Rent that the vault paid for token accounts of recipients; it does not come back.',
+  }),
+  costLamports: lamports.meta({
+    description: 'All of it together: fees and rent that was paid, without what came back.',
   }),
 };
 

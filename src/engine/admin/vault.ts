@@ -1,21 +1,22 @@
 /** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
-import type { CapState, VaultReport } from '../../contract/admin.js';
+import { decodeMint } from '../../chain/tokens/accounts.js';
+import type { CapState, RegistrationStatus, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
 import { proofHash } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
-import { feeLamports, fundsLimits, setupRentLamports } from '../batches/funds.js';
+import { feeLamports, fundsLimits, newTokenAccountBytes, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
 import { dailyCap, dayOfNow } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { registrationStatus } from './status.js';
 
-/** Of a batch in which the fees of set-up and approval are shared. */
-const SHARED_BY = 100;
+/** Pipelines of a batch in which the fees of set-up, approval and closing are shared. */
+const SHARED_BY = 96n;
 /** A burn, the pipeline that there is most of. */
 const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
 
@@ -35,8 +36,9 @@ async function pipelinesLeft(
   deps: EngineDeps,
   token: TokenRecord,
   flywheel: FlywheelRecord,
-  operatorLamports: bigint,
+  { operator, vault }: RegistrationStatus['balances'],
 ): Promise<VaultReport['pipelines']> {
+  const operatorLamports = BigInt(operator.lamports);
   const { chain, limits, store } = deps;
   const funds = fundsLimits(limits, flywheel);
   const rentOf = await chain.rent();
@@ -44,8 +46,9 @@ async function pipelinesLeft(
   const openRent = await store.read((tx) => tx.batches.openRentLamports(flywheel.id));
   const rent = pipelineRent(rentOf, token, flywheel);
   const fixedFees = feeLamports(chain, 0);
-  const fees = feeLamports(chain, 1) - fixedFees;
-  const each = fees + (fixedFees + BigInt(SHARED_BY) - 1n) / BigInt(SHARED_BY);
+  const sharedFees = feeLamports(chain, Number(SHARED_BY));
+  const fees = (sharedFees - fixedFees + SHARED_BY - 1n) / SHARED_BY;
+  const each = (sharedFees + SHARED_BY - 1n) / SHARED_BY;
   const kept = least(operatorLamports, funds.minOperatorLamports);
   const free = operatorLamports - kept;
   const atOnce = least(
@@ -55,12 +58,16 @@ async function pipelinesLeft(
   );
   // Rent comes back with each batch that is closed; what is left for fees is what is not laid out meanwhile.
   const forFees = atLeastNone(free - fixedRent - atOnce * rent);
+  const [mint] = await chain.getAccounts([token.mintAddress]);
+  const accountRent = rentOf(newTokenAccountBytes(token, decodeMint(mint ?? null)));
+  const forAccounts = atLeastNone(BigInt(vault.lamports) - rentOf(0));
   return {
     rentLamports: rent.toString(),
     feeLamports: each.toString(),
     openRentLamports: openRent.toString(),
     atOnce: Number(atOnce),
-    lasts: atOnce === 0n ? '0' : (forFees / each).toString(),
+    vaultRentLamports: accountRent.toString(),
+    lasts: atOnce === 0n ? '0' : least(forFees / each, forAccounts / accountRent).toString(),
   };
 }
 
@@ -92,7 +99,7 @@ export async function vaultReport(
     vaultTokenAccount: flywheel.vaultTokenAccount,
     ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
     today: { day, burn: await cap('burn'), airdrop: await cap('airdrop') },
-    pipelines: await pipelinesLeft(deps, token, flywheel, BigInt(balances.operator.lamports)),
+    pipelines: await pipelinesLeft(deps, token, flywheel, balances),
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
   };
 }

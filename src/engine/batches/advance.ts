@@ -240,10 +240,7 @@ export class Advance {
       this.#batch,
       landed.filter(({ bundle }) => bundle.phase === 'EXECUTE'),
     );
-    if (this.#fees > 0n)
-      await tx.batches.addCost(this.#batch.id, {
-        ...{ feeLamports: this.#fees, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
-      });
+    if (this.#fees > 0n) await tx.batches.addCost(this.#batch.id, { feeLamports: this.#fees });
     this.#adopted = [];
     this.#unsaved = [];
     this.#fees = 0n;

@@ -75,6 +75,10 @@ export const approveInstructions = (context: BatchContext, batchIndex: bigint): 
   proposalApprove({ multisig: context.flywheel.multisig, member: context.operator.address, batchIndex }),
 ];
 
+/** Transactions that close a batch of so many pipelines. */
+export const closingCount = (pipelines: number): number =>
+  Math.ceil((pipelines + 1) / CLOSES_PER_TRANSACTION);
+
 /** Closes the accounts of a batch of `size` transactions, last first, and sends their rent to the multisig's collector. */
 export function closeTransactions(
   { flywheel: { multisig } }: BatchContext,

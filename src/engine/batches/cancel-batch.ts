@@ -226,8 +226,6 @@ async function writeEnd(
   // The key of its init is free again where nothing has come of it, and nothing will.
   if (batch.status === 'AVAILABLE_TO_QUEUE' && position === 0) await tx.requests.remove(batch.requestId);
   if (found === null) await tx.batches.setClosed(id, date);
-  else if (batch.status === 'AVAILABLE_TO_QUEUE') {
-    const cost = { feeLamports: 0n, rentPaidLamports: found.lamports, rentReclaimedLamports: 0n };
-    await tx.batches.addCost(id, cost);
-  }
+  else if (batch.status === 'AVAILABLE_TO_QUEUE')
+    await tx.batches.addCost(id, { rentPaidLamports: found.lamports });
 }

@@ -22,8 +22,8 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
 }
 
 /**
- * Closes what a batch that is over occupies; its cost then says how much came back. Where the multisig has no rent collector
- * nothing can be closed, and the rent stays where it is.
+ * Closes what a batch that is over occupies; its cost then says how much came back to operator or vault, and nothing where the
+ * multisig gives it to somebody else. Where it has no rent collector nothing can be closed, and the rent stays where it is.
  *
  * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
  */
@@ -52,12 +52,12 @@ export async function closeAccounts(
     next,
   });
   const failure = end?.failure ?? null;
-  const rentReclaimedLamports =
-    end === null || end.state.multisig.rentCollector === null ? 0n : batch.cost.rentPaidLamports;
+  const collector = end?.state.multisig.rentCollector ?? null;
+  const isOurs = collector === operator.address || collector === flywheel.vault;
   await lease.write(async (tx) => {
     await advance.write(tx);
     if (failure !== null) return;
-    await tx.batches.addCost(batch.id, { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports });
+    if (isOurs) await tx.batches.addCost(batch.id, { rentReclaimedLamports: batch.cost.rentPaidLamports });
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
   });
   return failure?.message ?? null;

@@ -20,6 +20,7 @@ import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batc
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
 import { foreignOf, resultOf } from './execute-result.js';
+import { withVaultRent } from './funds.js';
 import { findBatch } from './get-batch.js';
 import { countForeign, holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
 import { type BatchState, countExecuted, isEnded, kindOf, readWhole } from './on-chain.js';
@@ -218,9 +219,18 @@ class Executed implements Goal<BatchState> {
 
   /** It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. */
   async #begin(state: BatchState): Promise<readonly (readonly Instruction[])[]> {
-    const { deps, context, batch, lease } = this.#input;
+    const { deps, context, batch, lease, advance } = this.#input;
     await readPlanned(this.#input);
-    await lease.write((tx) => holdFromNow(tx, batch));
+    const first = state.batch?.executedTransactionIndex ?? 0;
+    const hasBegun = advance.countLanded('EXECUTE') > 0 || advance.openBytes('EXECUTE') !== undefined;
+    // While a batch waits, recipients get their accounts from others.
+    const left = hasBegun ? [] : await withVaultRent(deps.chain, context, batch.pipelines.slice(first));
+    await lease.write(async (tx) => {
+      await holdFromNow(tx, batch);
+      for (const [at, { vaultRentLamports }] of left.entries())
+        if (vaultRentLamports !== batch.pipelines[first + at]?.vaultRentLamports)
+          await tx.pipelines.setVaultRent(batch.id, first + at, vaultRentLamports);
+    });
     await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
     await waitOutTimeLock(deps, batch.id, state, lease);
     const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };

@@ -5,7 +5,12 @@ import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress } from '../../chain/squads/addresses.js';
-import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import {
+  chargesTransferFee,
+  decodeMint,
+  decodeTokenAccount,
+  type Mint,
+} from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, PipelineAction, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
@@ -14,12 +19,19 @@ import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
-import type { BatchContext } from './batch-context.js';
+import { type BatchContext, closingCount } from './batch-context.js';
 
 /** Owner and operator. */
 const MEMBERS = 2;
 /** Bytes of a token account that the associated-token program opens (squads-v4.md, section 8). */
 const TOKEN_ACCOUNT_BYTES = { token: 165, 'token-2022': 170 } as const;
+/** What the fees that it withholds take in it (spl-token-2022, `TransferFeeAmount`). */
+const TRANSFER_FEE_BYTES = 12;
+
+export const newTokenAccountBytes = (
+  { tokenProgram }: Pick<TokenRecord, 'tokenProgram'>,
+  mint: Mint | undefined,
+): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
 export const totalBurn = (pipelines: readonly PlannedPipeline[]): bigint =>
   pipelines.reduce((sum, { burn }) => sum + burn, 0n);
@@ -36,18 +48,38 @@ export const setupRentLamports = (rent: Rent, accountBytes: readonly number[]): 
     0n,
   );
 
-/** Set-up, operator's and owner's approval, execution; closing pays for itself. */
+/** Set-up, operator's and owner's approval, execution, closing; at most. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>
-  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines) + LAMPORTS_PER_SIGNATURE;
+  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines + closingCount(pipelines)) +
+  LAMPORTS_PER_SIGNATURE;
 
-function recipients(token: TokenRecord, pipelines: readonly PlannedPipeline[]): readonly Address[] {
-  const wallets = new Set(
-    pipelines.flatMap(({ actions }) =>
-      actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals))),
-    ),
-  );
+export type WithoutRent = Omit<PlannedPipeline, 'vaultRentLamports'>;
+
+export const totalVaultRent = (pipelines: readonly PlannedPipeline[]): bigint =>
+  pipelines.reduce((sum, { vaultRentLamports }) => sum + vaultRentLamports, 0n);
+
+/** Token accounts of the recipients of a pipeline. */
+function recipientAccounts(token: TokenRecord, { actions }: WithoutRent): readonly Address[] {
+  const wallets = actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals)));
   const program = tokenProgramAddress(token.tokenProgram);
-  return [...wallets].map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
+  return wallets.map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
+}
+
+/** Looks which token accounts are not there, each of which the first pipeline that sends to it opens. */
+export async function withVaultRent(
+  chain: Chain,
+  { token }: Pick<BatchContext, 'token'>,
+  pipelines: readonly WithoutRent[],
+): Promise<readonly PlannedPipeline[]> {
+  const opening = pipelines.map((pipeline) => recipientAccounts(token, pipeline));
+  const addresses = [...new Set(opening.flat())];
+  const [mint, ...found] = await chain.getAccounts([token.mintAddress, ...addresses]);
+  const missing = new Set(addresses.filter((_, at) => found[at] === null));
+  const each = (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint ?? null)));
+  return pipelines.map((pipeline, at) => {
+    const opened = (opening[at] ?? []).filter((account) => missing.delete(account));
+    return { ...pipeline, vaultRentLamports: BigInt(opened.length) * each };
+  });
 }
 
 /** A batch that is laid out. */
@@ -77,12 +109,10 @@ export async function missingFunds(
   needed: FundsNeeded,
 ): Promise<readonly string[]> {
   const { pipelines } = needed;
-  const targets = recipients(token, pipelines);
-  const [vaultTokens, vault, payer, ...existing] = await chain.getAccounts([
+  const [vaultTokens, vault, payer] = await chain.getAccounts([
     flywheel.vaultTokenAccount,
     flywheel.vault,
     operator.address,
-    ...targets,
   ]);
   const problems: string[] = [];
   const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
@@ -91,15 +121,14 @@ export async function missingFunds(
       `the vault ${flywheel.vault} holds ${tokenText(tokensHeld, token)}, ${tokenText(needed.tokens, token)} are needed`,
     );
   }
-  const missing = existing.filter((account) => account === null).length;
   const rent = await chain.rent();
-  const opened = BigInt(missing) * rent(TOKEN_ACCOUNT_BYTES[token.tokenProgram]);
+  const opened = totalVaultRent(pipelines);
   // A vault that pays anything must stay rent-exempt.
-  const vaultNeeds = missing === 0 ? 0n : opened + rent(0);
+  const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
     problems.push(
-      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open ${missing} token account${missing === 1 ? '' : 's'}`,
+      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open token accounts of recipients`,
     );
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);

@@ -1,8 +1,8 @@
 /** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
-import type { Reply } from '../../contract/call.js';
+import { NO_COST, type Reply } from '../../contract/call.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, PipelineAction, PlannedPipeline, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, PipelineAction, RequestRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
@@ -39,6 +39,8 @@ import {
   setupRentLamports,
   totalAirdrop,
   totalBurn,
+  type WithoutRent,
+  withVaultRent,
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { nextBatchIndex } from './on-chain.js';
@@ -150,7 +152,7 @@ async function begin(
       setupRentLamports: rentLamports,
       holder: null,
       leaseUntilMs: 0,
-      cost: { feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n },
+      cost: NO_COST,
       dateCreated: isoTime(tx.nowMs),
       dateUpdated: isoTime(tx.nowMs),
       dateCancelled: null,
@@ -196,7 +198,7 @@ export async function checkAndPlan(
   const { planned, actions, accountBytes, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
-    pipelines: planned,
+    pipelines: await withVaultRent(deps.chain, context, planned),
     actions,
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
   };
@@ -216,7 +218,7 @@ export async function checkAndPlan(
 }
 
 interface LaidOut {
-  readonly planned: readonly PlannedPipeline[];
+  readonly planned: readonly WithoutRent[];
   readonly actions: readonly (readonly PipelineAction[])[];
   /** Of the account of each of them. */
   readonly accountBytes: readonly number[];
@@ -229,7 +231,7 @@ async function layOut(
 ): Promise<LaidOut> {
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
-  const planned: PlannedPipeline[] = [];
+  const planned: WithoutRent[] = [];
   const actions: (readonly PipelineAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];

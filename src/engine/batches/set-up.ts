@@ -215,7 +215,7 @@ async function finalize(
   const { id, setupRentLamports: rentPaidLamports } = batch;
   await lease.write(async (tx) => {
     await advance.write(tx);
-    await tx.batches.addCost(id, { feeLamports: 0n, rentPaidLamports, rentReclaimedLamports: 0n });
+    await tx.batches.addCost(id, { rentPaidLamports });
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));

@@ -46,9 +46,10 @@ function toHead({
   feeLamports,
   rentPaidLamports,
   rentReclaimedLamports,
+  vaultRentLamports,
   ...row
 }: Row<'batches'>): BatchHead {
-  return { ...row, cost: { feeLamports, rentPaidLamports, rentReclaimedLamports } };
+  return { ...row, cost: { feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports } };
 }
 
 const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
@@ -209,16 +210,11 @@ export const batchRepository = (session: Session) => {
       );
     },
 
-    async addCost(id: string, cost: BatchCost): Promise<void> {
-      const row = await batches
-        .select(['feeLamports', 'rentPaidLamports', 'rentReclaimedLamports'])
-        .where('id', '=', id)
-        .executeTakeFirst();
-      await update(id, {
-        feeLamports: (row?.feeLamports ?? 0n) + cost.feeLamports,
-        rentPaidLamports: (row?.rentPaidLamports ?? 0n) + cost.rentPaidLamports,
-        rentReclaimedLamports: (row?.rentReclaimedLamports ?? 0n) + cost.rentReclaimedLamports,
-      });
+    async addCost(id: string, more: Partial<BatchCost>): Promise<void> {
+      const names = Object.keys(more) as (keyof BatchCost)[];
+      const row = await batches.select(names).where('id', '=', id).executeTakeFirst();
+      const sums = names.map((name) => [name, (row?.[name] ?? 0n) + (more[name] ?? 0n)] as const);
+      await update(id, Object.fromEntries(sums));
     },
 
     /** Takes the batch; the engine decides whether its lease is over. */

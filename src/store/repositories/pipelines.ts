@@ -21,7 +21,10 @@ export interface PipelineFilter {
 }
 
 /** What a pipeline comes to, for sums. */
-export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
+export type PipelineAmounts = Pick<
+  Row<'pipelines'>,
+  'type' | 'burn' | 'airdrop' | 'vaultRentLamports' | 'dateLanded'
+>;
 
 /** What a pipeline was and did. */
 export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
@@ -113,6 +116,21 @@ export const pipelineRepository = (session: Session) => {
       );
   };
 
+  /** What these take from the vault is a cost of their batch. */
+  const addVaultRent = async (batchId: string, positions: readonly number[]): Promise<void> => {
+    const rents: { readonly vaultRentLamports: bigint }[] = [];
+    for (const piece of piecesOf(positions))
+      rents.push(
+        ...(await ofBatch(batchId).select('vaultRentLamports').where('position', 'in', piece).execute()),
+      );
+    const sum = rents.reduce((total, { vaultRentLamports }) => total + vaultRentLamports, 0n);
+    if (sum === 0n) return;
+    const batch = db.selectFrom('batches').select('vaultRentLamports').where('id', '=', batchId);
+    const { vaultRentLamports } = await batch.executeTakeFirstOrThrow();
+    const change = { vaultRentLamports: vaultRentLamports + sum };
+    await db.updateTable('batches').set(change).where('id', '=', batchId).execute();
+  };
+
   return {
     /** @param actions - in base units, for each of the pipelines. */
     async insert(
@@ -154,15 +172,32 @@ export const pipelineRepository = (session: Session) => {
     async land(batchId: string, first: number, signatures: readonly string[], dateLanded: string) {
       for (const [offset, signature] of signatures.entries())
         await setLanded(batchId, [first + offset], { signature, dateLanded });
+      await addVaultRent(
+        batchId,
+        signatures.map((_, offset) => first + offset),
+      );
     },
 
     /** Members have executed these; by which transactions is not known. */
-    landElsewhere: (batchId: string, positions: readonly number[], dateLanded: string): Promise<void> =>
-      setLanded(batchId, positions, { signature: null, dateLanded }),
+    async landElsewhere(batchId: string, positions: readonly number[], dateLanded: string): Promise<void> {
+      await setLanded(batchId, positions, { signature: null, dateLanded });
+      await addVaultRent(batchId, positions);
+    },
+
+    /** What a pipeline takes from the vault, looked for once more. */
+    setVaultRent: (batchId: string, position: number, vaultRentLamports: bigint): Promise<void> =>
+      mustChange(
+        db
+          .updateTable('pipelines')
+          .set({ vaultRentLamports })
+          .where('batchId', '=', batchId)
+          .where('position', '=', position),
+        `Batch ${batchId} has no pipeline ${position}.`,
+      ),
 
     /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
-      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
+      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'vaultRentLamports', 'dateLanded']).execute(),
 
     /** Burns and airdrops, newest first: one row for each that has moved tokens. */
     async moved(filter: MovedFilter): Promise<readonly Moved[]> {

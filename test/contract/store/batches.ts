@@ -31,6 +31,7 @@ export function batches(store: () => Store): void {
         feeLamports: 5_000n,
         rentPaidLamports: 18_446_744_073_709_551_615n,
         rentReclaimedLamports: 1n,
+        vaultRentLamports: 0n,
       };
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch(), []);
@@ -41,11 +42,7 @@ export function batches(store: () => Store): void {
         await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
         await tx.batches.addCost('batch-1', cost);
-        await tx.batches.addCost('batch-1', {
-          feeLamports: 1n,
-          rentPaidLamports: 0n,
-          rentReclaimedLamports: 2n,
-        });
+        await tx.batches.addCost('batch-1', { feeLamports: 1n, rentReclaimedLamports: 2n });
         await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
         await tx.batches.claim('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
       });
@@ -167,6 +164,18 @@ export function batches(store: () => Store): void {
       expect(await positions({ hasLanded: true })).toStrictEqual([1]);
       expect(await positions({ hasLanded: false })).toStrictEqual([0]);
       expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
+    });
+
+    it('adds to the cost of a batch what the pipelines that landed took from the vault', async () => {
+      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aRequest(), aBatch({ pipelines: [pipeline, pipeline, pipeline] }), []);
+        await tx.pipelines.setVaultRent('batch-1', 1, 4n);
+        await tx.pipelines.land('batch-1', 0, ['first'], LATER);
+        await tx.pipelines.landElsewhere('batch-1', [1], LATER);
+      });
+      const batch = await store().read((tx) => tx.batches.head('batch-1'));
+      expect(batch?.cost.vaultRentLamports).toBe(15n);
     });
 
     it('tells everything that has moved, newest first, whoever asked for it', async () => {

@@ -48,7 +48,7 @@ export const VAULT: LocalVaultResult = {
   },
   pipelines: {
     ...{ rentLamports: '3090240', feeLamports: '10250', openRentLamports: '0' },
-    ...{ atOnce: 1_000, lasts: '1639563' },
+    ...{ vaultRentLamports: '2039280', atOnce: 1_000, lasts: '1639563' },
   },
   burns: { feeLamports: '5000', lasts: '1999819' },
 };
@@ -97,7 +97,13 @@ export const DATABASE: DatabaseStatus = {
 
 const SUMS = {
   ...{ burned: '1250000.5', airdropped: '20', burns: 1_999, failedBurns: 1 },
-  ...{ pipelines: 3, failedPipelines: 0, feeLamports: '75000', rentLamports: '-5000000000' },
+  ...{ pipelines: 3, failedPipelines: 0, feeLamports: '75000' },
+  ...{ rentPaidLamports: '90000000', rentReclaimedLamports: '5090000000' },
+  ...{ vaultRentLamports: '2039280', costLamports: '-4997885720' },
+};
+const NO_RENT = {
+  ...{ feeLamports: '5000', rentPaidLamports: '0', rentReclaimedLamports: '0' },
+  ...{ vaultRentLamports: '0', costLamports: '5000' },
 };
 const NONE = { burned: '0', airdropped: '0', burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 };
 export const REPORT: Report = {
@@ -112,6 +118,6 @@ export const REPORT: Report = {
   rows: [
     { period: '2026-01', type: 'PRODUCT_BUY', ...SUMS, burned: '1000000' },
     { period: '2026-02', type: '=SUM(A1)', ...SUMS, burned: '250000.5', airdropped: '0' },
-    { period: '2026-02', type: null, ...NONE, feeLamports: '5000', rentLamports: '0' },
+    { period: '2026-02', type: null, ...NONE, ...NO_RENT },
   ],
 };

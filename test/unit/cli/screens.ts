@@ -58,7 +58,7 @@ const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedS
     batch: async () => ({
       ...{ vault: change('1000000', '999998.5'), supply: change('999986404.25', '999986402.75') },
       usedToday: { burn: change('13595.75', '13597.25'), airdrop: change('0', '0') },
-      rent: '0.01',
+      costs: { feeLamports: '105000', rentPaidLamports: '10000000', vaultRentLamports: '2039280' },
     }),
   },
   symbol: 'FLY',
@@ -237,7 +237,12 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
       value: aBatch(),
       meta: {
         ...{ replayed: false, requestId: 'req-1' },
-        cost: { feeLamports: 15_000n, rentPaidLamports: 2_000_000_000n, rentReclaimedLamports: 0n },
+        cost: {
+          feeLamports: 15_000n,
+          rentPaidLamports: 2_000_000_000n,
+          rentReclaimedLamports: 0n,
+          vaultRentLamports: 0n,
+        },
       },
     })),
   ),

@@ -48,7 +48,7 @@ describe('report', () => {
       { period: '2026-01-31', type: null, burned: '2.5', burns: 2, pipelines: 0, feeLamports: '10000' },
       { period: '2026-02-01', type: null, burned: '5', burns: 0, pipelines: 2, failedPipelines: 0 },
     ]);
-    expect(total).toMatchObject({ burned: '7.5', burns: 2, pipelines: 2, rentLamports: '0' });
+    expect(total).toMatchObject({ burned: '7.5', burns: 2, pipelines: 2, vaultRentLamports: '0' });
     const paid = rows.reduce((sum, { feeLamports }) => sum + BigInt(feeLamports), 0n);
     expect(BigInt(total.feeLamports)).toBe(paid);
     expect(supply).toBe('999999992.5');

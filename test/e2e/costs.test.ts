@@ -1,0 +1,116 @@
+/** All costs that the program tells come to what operator and vault have paid, to the lamport. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection, Keypair, LAMPORTS_PER_SOL, PublicKey } from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
+import { expect, it } from 'vitest';
+import { startNodeBeside } from '../support/local-rpc.js';
+import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+
+const PIPELINES = 3;
+
+interface Vault {
+  readonly balances: Readonly<Record<'vault' | 'operator', { readonly lamports: string }>>;
+  readonly pipelines: { readonly lasts: string };
+}
+
+class Place {
+  readonly home: string;
+  readonly dataDir: string;
+
+  constructor(home: string, dataDir: string) {
+    this.home = home;
+    this.dataDir = dataDir;
+  }
+
+  run(...words: readonly string[]): Promise<Spawned> {
+    return flywheel({ home: this.home, env: { FLYWHEEL_DATA_DIR: this.dataDir } }, ...words);
+  }
+
+  async json<Value>(...words: readonly string[]): Promise<Value> {
+    const { exit, stdout, stderr } = await this.run(...words, '--json');
+    expect([exit, stderr.includes('"error"')]).toEqual([0, false]);
+    return JSON.parse(stdout) as Value;
+  }
+
+  /** Lamports of operator and vault. */
+  async held(): Promise<number> {
+    const { balances } = await this.json<Vault>('vault');
+    return Number(balances.vault.lamports) + Number(balances.operator.lamports);
+  }
+}
+
+const sol = (lamports: number): string => String(lamports / LAMPORTS_PER_SOL);
+
+/** Runs a batch that opens accounts of recipients. @returns what the report says that came back. */
+async function expectTrueCosts(place: Place, keypair: string): Promise<string> {
+  const airdrops = Array.from({ length: PIPELINES }, (_, index) => ({
+    type: 'WATCH_AD',
+    payload: { index },
+    actions: [{ action: 'AIRDROP', toAddress: Keypair.generate().publicKey.toBase58(), amount: 1 }],
+  }));
+  writeFileSync(join(place.home, 'airdrops.json'), JSON.stringify(airdrops));
+  const before = await place.held();
+  const { pipelines } = await place.json<Vault>('vault');
+  const { foreseen } = await place.json<{ foreseen: { costs: Record<string, string> } }>(
+    ...['batch', 'run', 'airdrops.json', '--dry-run'],
+  );
+  const words = ['batch', 'run', 'airdrops.json', '--keypair', keypair, '--yes', '--output', 'human'];
+  const { stderr } = await place.run(...words);
+  const paid = before - (await place.held());
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain(`Cost of the batch: ${sol(paid)} SOL`);
+
+  const { total } = await place.json<{ total: Record<string, string> }>('report');
+  const { feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports, costLamports } = total;
+  expect(Number(costLamports)).toBe(paid);
+  expect(foreseen.costs).toMatchObject({ rentPaidLamports, vaultRentLamports });
+  expect(Number(foreseen.costs['feeLamports'])).toBeGreaterThanOrEqual(Number(feeLamports));
+  const csv = (await place.run('report', '--output', 'csv')).stdout.trim().split('\n').at(-1) ?? '';
+  expect(csv.split(',').slice(-5)).toEqual([
+    ...[feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports, costLamports],
+  ]);
+  await place.run('report', '--html', 'report.html', '--force');
+  expect(readFileSync(join(place.home, 'report.html'), 'utf8')).toContain(`<dd>${sol(paid)} SOL</dd>`);
+  // Rent of the batch comes back, or not; the rest is gone for good with each pipeline.
+  const each = (Number(feeLamports) + Number(vaultRentLamports)) / PIPELINES;
+  expect(Number(pipelines.lasts)).toBeLessThanOrEqual(before / each);
+  return rentReclaimedLamports ?? '';
+}
+
+it('on the embedded ledger, and on a cluster whose multisig gives the rent to somebody else', async () => {
+  const home = emptyDirectory();
+  const place = new Place(home, join(home, 'data'));
+  const made = await place.json<{ mintAddress: string; owner: { address: string; keypair: string } }>(
+    ...['local', 'init', '--vault-tokens', '100'],
+  );
+  expect(await expectTrueCosts(place, made.owner.keypair)).not.toBe('0');
+
+  const node = await startNodeBeside(place.dataDir);
+  try {
+    const connection = new Connection(node.url, 'confirmed');
+    const [operator, creator, stranger] = [Keypair.generate(), Keypair.generate(), Keypair.generate()];
+    for (const { publicKey } of [operator, creator, stranger])
+      await connection.confirmTransaction(await connection.requestAirdrop(publicKey, 10 * LAMPORTS_PER_SOL));
+    const [programConfig] = squads.getProgramConfigPda({});
+    const { treasury } = await squads.accounts.ProgramConfig.fromAccountAddress(connection, programConfig);
+    const [multisigPda] = squads.getMultisigPda({ createKey: creator.publicKey });
+    const permissions = squads.types.Permissions.all();
+    const signature = await squads.rpc.multisigCreateV2({
+      ...{ connection, treasury, creator, multisigPda, createKey: creator },
+      ...{ configAuthority: null, threshold: 2, timeLock: 0, rentCollector: stranger.publicKey },
+      members: [new PublicKey(made.owner.address), operator.publicKey].map((key) => ({ key, permissions })),
+    });
+    await connection.confirmTransaction(signature);
+    const cluster = new Place(home, join(home, 'cluster'));
+    writeFileSync(join(home, 'operator.json'), JSON.stringify([...operator.secretKey]), { mode: 0o600 });
+    const { registration } = await cluster.json<{ registration: { vaultAddress: string } }>(
+      ...['register', '--cluster', node.url, '--mint', made.mintAddress, '--owner', made.owner.address],
+      ...['--operator-keypair', 'operator.json', '--multisig', multisigPda.toBase58(), '--yes'],
+    );
+    const fund = ['local', 'fund', '--to', registration.vaultAddress, '--tokens', '10', '--sol', '5'];
+    await place.json(...fund);
+    expect(await expectTrueCosts(cluster, made.owner.keypair)).toBe('0');
+  } finally {
+    await node.close();
+  }
+});
