@@ -8,8 +8,17 @@ import { burning } from './burning.js';
 import { keys } from './keys.js';
 import { once } from './once.js';
 
-/** Runs the core on one service; cases that count register a project of their own. */
-export function core(on: string, open: () => Promise<InProcessService>): void {
+/** Runs what depends on the chain on one service; cases that count register a project of their own. */
+export const coreOnChain = (on: string, open: () => Promise<InProcessService>): void =>
+  run(on, open, { burning, once, batches });
+
+/** Runs all of the core, also what depends on the store alone. */
+export const core = (on: string, open: () => Promise<InProcessService>): void =>
+  run(on, open, { burning, once, keys, isolation, batches });
+
+type Cases = Readonly<Record<string, (under: () => Api) => void>>;
+
+function run(on: string, open: () => Promise<InProcessService>, parts: Cases): void {
   describe(`service ${on}`, () => {
     let api: Api;
     beforeAll(async () => {
@@ -19,10 +28,6 @@ export function core(on: string, open: () => Promise<InProcessService>): void {
       await api.close();
       await api.service.close();
     });
-    describe('burning', () => burning(() => api));
-    describe('once', () => once(() => api));
-    describe('keys', () => keys(() => api));
-    describe('isolation', () => isolation(() => api));
-    describe('batches', () => batches(() => api));
+    for (const [what, cases] of Object.entries(parts)) describe(what, () => cases(() => api));
   });
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import type { TestProject } from '../support/engine.js';
+import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { aBurn, aPipeline } from '../support/examples.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
@@ -15,35 +15,29 @@ import {
   startCuttingProxy,
   startStub,
 } from '../support/http-stub.js';
-import {
-  failureOf,
-  openInProcess,
-  type ServiceUnderTest,
-  signApproval,
-  supplyOf,
-} from '../support/service.js';
+import { failureOf, signApproval, supplyOf } from '../support/service.js';
 
 /** Exit numbers. */
 const [UNAVAILABLE, UNKNOWN] = [6, 7];
 const UNIT = 1_000_000n;
 
 describe('a connection that is cut', () => {
-  let under: ServiceUnderTest;
+  let under: { readonly test: TestEngine };
   let project: TestProject;
   let server: RunningServer;
   let proxy: CuttingProxy;
 
   beforeAll(async () => {
-    under = await openInProcess();
+    under = { test: await openTestEngine() };
     const { engine } = under.test;
     server = await startServer({ service: engine, authenticate: engine.authenticate });
   });
   afterAll(async () => {
     await server.closeGracefully(5_000);
-    await under.dispose();
+    await under.test.destroy();
   });
   beforeEach(async () => {
-    project = await under.register();
+    project = await under.test.register();
     proxy = await startCuttingProxy(server.port);
   });
   afterEach(() => proxy.close());
@@ -94,7 +88,7 @@ describe('a connection that is cut', () => {
       const request = { pipelines: [aPipeline(), aPipeline()] };
       proxy.cuts = [cut];
       const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
-      expect((await under.service.currentBatch(project.call())).value?.id).toBe(value.batch.id);
+      expect((await under.test.engine.currentBatch(project.call())).value?.id).toBe(value.batch.id);
       const { batch, proposalApproveTx } = value;
       const signedTx = signApproval(proposalApproveTx, project.owner);
       await service.close();
@@ -105,7 +99,7 @@ describe('a connection that is cut', () => {
         project.call({ idempotencyKey: randomUUID() }),
       );
       expect(executed.value.result.totalSuccessful).toBe(2);
-      expect((await under.service.currentBatch(project.call())).value).toBeNull();
+      expect((await under.test.engine.currentBatch(project.call())).value).toBeNull();
       await again.close();
     }
     expect(before - (await supplyOf(under, project))).toBe(4n * UNIT);

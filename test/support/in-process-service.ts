@@ -175,7 +175,10 @@ export async function openService(options: ServiceOptions = {}): Promise<InProce
   const owner = Keypair.generate();
   const terms = { clock, ...(database && { store: database.store }) };
   const test = await openTestEngine({ owner: owner.publicKey.toBase58() }, terms);
-  const cluster = options.chain === 'cluster' ? await openCluster(test, options) : undefined;
+  const { faults = [], seed = 1 } = options;
+  // What costs nothing but its signatures costs the same on every chain.
+  const more = async () => ({ maxPriorityFeeLamports: 0n });
+  const cluster = options.chain === 'cluster' ? await openCluster(test, { faults, seed, more }) : undefined;
   const close = async (): Promise<void> => {
     await cluster?.close();
     await test.destroy();

@@ -1,14 +1,29 @@
 /** A test cluster over the ledger of a test engine, whose slots go by when somebody asks for them: no test waits for a clock. */
+import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/exchange.js';
-import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-chain.js';
 import { createTransport } from '../../src/client/transport.js';
 import { address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
+import { type Clock, systemClock } from '../../src/values/time.js';
 import type { TestEngine } from './engine.js';
-import { startTestNode } from './local-rpc.js';
+import { startTestNode, type TestNode } from './local-rpc.js';
 import type { FaultRule } from './test-cluster/faults.js';
+
+export interface ClusterTerms {
+  /** From when the engine has seen its project there. */
+  readonly faults?: readonly FaultRule[];
+  readonly seed?: number;
+  /** Slots until a block is final. @default 4 */
+  readonly finalizedAfter?: number;
+  /** @default on-demand */
+  readonly pace?: 'clock' | 'on-demand';
+  /** Stands before the node. */
+  readonly wrap?: (node: RpcNode) => RpcNode;
+  /** Further options of the chain. */
+  readonly more?: (node: TestNode) => Promise<Partial<RpcChainOptions>>;
+}
 
 export interface TestCluster {
   readonly chain: Chain;
@@ -22,35 +37,70 @@ export interface TestCluster {
 }
 
 /** What a caller asks again and again while a transaction is on its way. */
-const POLLS = new Set(['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight']);
-const FINALIZED_AFTER = 4;
+const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
+/** What a slot takes as far as the engine knows. */
+const SLOT_MS = 400;
 const EXPIRY_SLOTS = 160;
+const CLOCK_TIMES = {
+  ...{ pollMs: 20, random: Math.random, clock: systemClock },
+  sleep: (ms: number) => setTimeout(ms),
+};
 
-export async function openCluster(
-  test: TestEngine,
-  { faults = [], seed = 1 }: { readonly faults?: readonly FaultRule[]; readonly seed?: number } = {},
-): Promise<TestCluster> {
-  const node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'on-demand', seed },
-    // Short ones, since nobody waits for them: the time of the newest must not run away from the clock.
-    ...{ slotMs: 5, confirmedAfter: 1, finalizedAfter: FINALIZED_AFTER },
-  });
-  const at = nodeAddress(node.url, 'the test');
-  const transport = createTransport(at.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
-  const advancing: RpcNode = {
-    address: at,
+/** A way to a node, over sockets that stay open. On demand a slot goes by with each poll and each wait. */
+export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTerms['pace'] = 'on-demand') {
+  const target = nodeAddress(testNode.url, 'the test');
+  const transport = createTransport(target.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
+  let aheadMs = 0;
+  const goOn = (ms: number): void => {
+    aheadMs += ms;
+    testNode.advance();
+  };
+  const node: RpcNode = {
+    address: target,
     post: (body, terms) => {
-      if (POLLS.has((JSON.parse(body) as { method: string }).method)) node.advance();
+      const { method } = JSON.parse(body) as { method: string };
+      calls.push(method);
+      if (pace === 'on-demand' && POLLS.includes(method)) goOn(SLOT_MS);
       const headers = { 'content-type': 'application/json' };
-      const request = { method: 'POST', url: at.reveal(), headers, body } as const;
+      const request = { method: 'POST', url: target.reveal(), headers, body } as const;
       return transport.exchange(request, { ...terms, era: transport.era });
     },
   };
+  const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };
+  const onDemand = { pollMs: 1, random: Math.random, clock, sleep: async (ms: number) => goOn(ms) };
+  const times = pace === 'clock' ? CLOCK_TIMES : onDemand;
+  return { node, times, close: () => transport.close() };
+}
+
+/** A node where others have paid this price for a compute unit of late. */
+export const nodeWithPrice =
+  (microLamports: number) =>
+  (node: RpcNode): RpcNode => ({
+    ...node,
+    post: async (body, terms) => {
+      const { id, method } = JSON.parse(body);
+      if (method !== 'getRecentPrioritizationFees') return node.post(body, terms);
+      const result = [{ slot: 1, prioritizationFee: microLamports }];
+      const text = JSON.stringify({ jsonrpc: '2.0', id, result });
+      return { kind: 'answer', status: 200, headers: {}, text };
+    },
+  });
+
+export async function openCluster(
+  test: TestEngine,
+  { faults = [], seed = 1, finalizedAfter = 4, pace = 'on-demand', ...terms }: ClusterTerms = {},
+): Promise<TestCluster & { readonly node: TestNode; readonly calls: readonly string[] }> {
+  const { wrap = (node) => node, more = async () => ({}) } = terms;
+  const node = await startTestNode({
+    ...{ directory: test.dataDir, isDataDirectory: true, seed, pace, confirmedAfter: 1, finalizedAfter },
+    // On demand short slots: as many as a test needs take less time than it does.
+    slotMs: pace === 'clock' ? 50 : 2,
+  });
+  const calls: string[] = [];
+  const way = wayTo(node, calls, pace);
   const { chain } = createRpcChain({
-    nodes: [advancing],
-    ...{ timeoutMs: 5_000, maxWaitMs: 20_000, pollMs: 1, clock: systemClock, random: Math.random },
-    maxPriorityFeeLamports: 0n,
-    sleep: async () => node.advance(),
+    ...{ nodes: [wrap(way.node)], timeoutMs: 5_000, maxWaitMs: 20_000, ...way.times },
+    ...(await more(node)),
   });
   const seen = async (wallet: string): Promise<void> => {
     do node.advance();
@@ -59,12 +109,11 @@ export async function openCluster(
   await seen(test.project.registration.operator);
   node.faults.set(faults);
   return {
-    chain,
-    seen,
+    ...{ chain, node, calls, seen },
     settle: async () => node.settle(),
     expire: async () => node.advance(EXPIRY_SLOTS),
     close: async () => {
-      await transport.close();
+      await way.close();
       await node.close(100);
       if (node.failures.length > 0) throw new AggregateError(node.failures, 'The node has failed.');
     },

@@ -6,7 +6,7 @@ import { openOnCluster } from '../../support/service.js';
 
 it('a burn-batch of 300 takes at most two calls an element', async () => {
   // By the clock, since many transactions share a block then.
-  const under = await openOnCluster([], 1, undefined, undefined, undefined, undefined, 'clock');
+  const under = await openOnCluster({ pace: 'clock' });
   const { project } = under.test;
   const burns = Array.from({ length: 300 }, (_, index) => aBurn({ proof: { index } }));
   const before = under.calls.length;

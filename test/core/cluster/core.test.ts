@@ -1,7 +1,7 @@
 import { openService } from '../../support/in-process-service.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
-import { core } from '../core.js';
+import { core, coreOnChain } from '../core.js';
 
 /** Clusters that lose, delay, double, hang up and refuse; forks and old answers have tests of their own. */
 const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultRule[] }[] = [
@@ -30,10 +30,10 @@ const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultR
 ];
 
 if (isLong) {
-  core('on a cluster', () => openService({ chain: 'cluster' }));
+  coreOnChain('on a cluster', () => openService({ chain: 'cluster' }));
   core('on PostgreSQL and a cluster', () => openService({ store: 'postgres', chain: 'cluster' }));
 }
 for (const { what, faults } of sampleOf(FAULTS, 1))
-  core(`on a cluster that ${what} (seed ${SEED})`, () =>
+  coreOnChain(`on a cluster that ${what} (seed ${SEED})`, () =>
     openService({ chain: 'cluster', faults, seed: SEED }),
   );

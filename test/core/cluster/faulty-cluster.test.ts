@@ -77,10 +77,10 @@ const worlds: readonly [string, readonly FaultRule[]][] = [
 ];
 
 describe(`burns land once each, a batch runs once, and the books balance (seed ${SEED})`, () => {
-  it.each(sampleOf(worlds, 5))(
+  it.each(sampleOf(worlds, 3))(
     'on a cluster that %s',
     async (_what, faults) => {
-      const under = await openOnCluster(faults, SEED, impatient);
+      const under = await openOnCluster({ faults, seed: SEED, wrap: impatient });
       const { service, test, node } = under;
       const { project } = test;
       const before = await supplyOf(under, project);
@@ -128,16 +128,14 @@ describe('where only what is final counts', () => {
   it('a pipeline that has landed and is not final yet is its own all the same, when it is asked for again', async () => {
     let isOut = async (): Promise<boolean> => false;
     const out = { kind: 'failure', reason: 'the line is down', retryable: false, cause: undefined } as const;
-    const under = await openOnCluster(
-      [],
-      SEED,
-      ({ address, post }) => ({
+    const under = await openOnCluster({
+      wrap: ({ address, post }) => ({
         address,
         post: async (...asked) => ((await isOut()) ? out : post(...asked)),
       }),
-      40,
-      async () => ({ commitment: 'finalized' }),
-    );
+      finalizedAfter: 40,
+      more: async () => ({ commitment: 'finalized' }),
+    });
     const { service, test, node } = under;
     const { project } = test;
     const pipelines = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));

@@ -4,19 +4,21 @@ import { expect, it } from 'vitest';
 import { checkVote } from '../../../src/approval/check-vote.js';
 import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../../src/chain/chain.js';
 import { address } from '../../../src/values/address.js';
+import type { TestEngine } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
-import { nodeWithPrice, openOnCluster, type ServiceUnderTest, signApproval } from '../../support/service.js';
+import { nodeWithPrice } from '../../support/open-cluster.js';
+import { openOnCluster, signApproval } from '../../support/service.js';
 
 const feeOf = (record: TransactionRecord | null | undefined): bigint => record?.feeLamports ?? 0n;
 
-const recordsOf = async ({ test }: ServiceUnderTest, signatures: readonly string[]) => {
+const recordsOf = async ({ test }: { test: TestEngine }, signatures: readonly string[]) => {
   const records = await test.chain.lookUp(signatures);
   expect(records.map((record) => record?.error)).toEqual(signatures.map(() => null));
   return records;
 };
 
 it('burns and batches pay the price of the day, and count it', async () => {
-  const under = await openOnCluster([], 1, nodeWithPrice(50_000));
+  const under = await openOnCluster({ wrap: nodeWithPrice(50_000) });
   const { service, test } = under;
   const { project } = test;
   const burns = [1, 2, 3].map(() => aBurn({ proof: { same: true } }));
@@ -56,7 +58,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
 }, 60_000);
 
 it('nothing pays more than is allowed, however much others pay', async () => {
-  const under = await openOnCluster([], 1, nodeWithPrice(2_000_000_000));
+  const under = await openOnCluster({ wrap: nodeWithPrice(2_000_000_000) });
   const { value } = await under.service.burn(
     aBurn(),
     under.test.project.call({ idempotencyKey: randomUUID() }),
@@ -67,7 +69,7 @@ it('nothing pays more than is allowed, however much others pay', async () => {
   await under.dispose();
 }, 60_000);
 
-async function facts({ test }: ServiceUnderTest) {
+async function facts({ test }: { test: TestEngine }) {
   const { registration } = test.project;
   return {
     multisigAddress: address(registration.multisig),

@@ -5,7 +5,7 @@ import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { replacing } from '../../support/doubles.js';
 import type { TestEngine } from '../../support/engine.js';
 import type { TestNode } from '../../support/local-rpc.js';
-import { wayTo } from '../../support/service.js';
+import { wayTo } from '../../support/open-cluster.js';
 
 /** The call that is the last. */
 export interface Death {

@@ -88,7 +88,7 @@ describe('what a fork has taken back', () => {
   ])(
     'a burn that is taken back %s burns once',
     async (_what, lost) => {
-      const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
+      const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });
       const { service, node, test } = under;
       const { project } = test;
       const before = await supplyOf(under, project);
@@ -111,7 +111,7 @@ describe('what a fork has taken back', () => {
   );
 
   it('a burn that cannot land any more is signed anew, and a repeat is told the new signature', async () => {
-    const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
+    const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });
     const { service, node, test } = under;
     const { project } = test;
     const before = await supplyOf(under, project);
@@ -136,7 +136,7 @@ describe('what a fork has taken back', () => {
   ])(
     'the set-up of a batch that is taken back %s is answered when it stands for good',
     async (_what, lost) => {
-      const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
+      const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });
       const before = await holdings(under);
       under.node.faults.set([onFork(50, lost)]);
       const started = await initBatch(under);
@@ -147,7 +147,7 @@ describe('what a fork has taken back', () => {
   );
 
   it('a batch whose execution is taken back, votes and all, is answered when it stands for good', async () => {
-    const under = await openOnCluster([], 1, undefined, FINALIZED_AFTER);
+    const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });
     const before = await holdings(under);
     const started = await initBatch(under);
     under.node.faults.set([onFork(50, true)]);

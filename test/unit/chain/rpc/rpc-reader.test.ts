@@ -12,7 +12,6 @@ import {
   compileV0Message,
   decodeTransaction,
 } from '../../../../src/chain/transaction/wire.js';
-import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { type ReadonlyBytes, readBuffer } from '../../../../src/values/bytes.js';
 import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
@@ -147,17 +146,6 @@ describe('getAccounts', () => {
     const { transactions } = await readBatch(reader, { multisig, batchIndex });
     expect(transactions).toHaveLength(3);
     expect(calls).toHaveLength(2);
-  });
-});
-
-describe('a blockhash', () => {
-  it('comes at confirmed', async () => {
-    const blockhash = namedAddress('blockhash');
-    const { reader, calls } = await node({
-      getLatestBlockhash: () => inContext({ blockhash, lastValidBlockHeight: 350 }),
-    });
-    expect(await reader.latestBlockhash()).toEqual({ blockhash, lastValidBlockHeight: 350n });
-    expect(calls.map(({ params }) => params)).toEqual([[{ commitment: 'confirmed' }]]);
   });
 });
 
@@ -305,39 +293,5 @@ describe('readTransactionError', () => {
       error: '{"InstructionError":"odd"}',
     });
     expect(readTransactionError([1])).toEqual({ kind: 'transaction', error: '[1]' });
-  });
-});
-
-describe('a node that does not answer', () => {
-  async function failure(url: string, timeoutMs = 5_000) {
-    try {
-      await rpcChain([url], { timeoutMs }).reader.latestBlockhash();
-    } catch (error) {
-      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return error;
-      throw error;
-    }
-    throw new TypeError('it answered');
-  }
-
-  it('is unavailable: closed port, silence, server error, no JSON, an RPC error; the key in its address stays hidden', async () => {
-    const gone = await listen(createServer());
-    await new Promise((resolve) => servers.pop()?.close(resolve));
-    const silent = await listen(createServer(() => undefined));
-    const broken = await listen(createServer((_, response) => response.writeHead(500).end('oops')));
-    const limited = await listen(createServer((_, response) => response.writeHead(429).end('slow down')));
-    const garbage = await listen(createServer((_, response) => response.end('<html>')));
-    const { url: ignorant } = await node({});
-    for (const url of [gone, broken, limited, garbage, ignorant]) {
-      const error = await failure(url);
-      expect(error.message).toContain(new URL(url).host);
-      expect(error.message).not.toContain('secret-key');
-    }
-    expect((await failure(silent, 50)).message).toMatch(/^No answer from .* within 0\.05 s\.$/);
-  });
-
-  it('is a mistake of the configuration when its address is none', () => {
-    for (const url of ['', 'node', 'ws://127.0.0.1:1', 'file:///x']) {
-      expect(() => rpcChain([url])).toThrow('it takes an http or https URL');
-    }
   });
 });

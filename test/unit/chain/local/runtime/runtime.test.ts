@@ -1,13 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { InstructionFailure } from '../../../../../src/chain/local/runtime/native-program.js';
-import {
-  COMPUTE_BUDGET_PROGRAM,
-  MEMO_PROGRAM,
-  SQUADS_PROGRAM,
-  SYSTEM_PROGRAM,
-  TOKEN_PROGRAM,
-} from '../../../../../src/chain/programs.js';
+import { MEMO_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
 import { transfer } from '../../../../../src/chain/system.js';
 import {
   type Instruction,
@@ -17,7 +10,7 @@ import {
   writableSigner,
 } from '../../../../../src/chain/transaction/instruction.js';
 import { type Address, addressFromBytes } from '../../../../../src/values/address.js';
-import { memo, unitLimit, unitPrice } from '../../../../fuzz/pieces.js';
+import { memo, unitLimit } from '../../../../fuzz/pieces.js';
 import { callNative, Stage, wallet } from './stage.js';
 
 const RENT_OF_WALLET = 890_880n;
@@ -29,58 +22,6 @@ beforeEach(() => {
 });
 
 describe('a transaction without native instructions', () => {
-  it('changes what LiteSVM changes and says what the fee was', () => {
-    const to = stage.signer(RENT_OF_WALLET);
-    const before = stage.lamports(stage.payer.address);
-    const result = stage.land([
-      unitLimit(1_000),
-      unitPrice(1_500_000n),
-      transfer({ from: stage.payer.address, to: to.address, lamports: 7n }),
-    ]);
-    expect(result).toMatchObject({ error: null, landed: true, feeLamports: 6_500n });
-    expect(stage.lamports(to.address)).toBe(RENT_OF_WALLET + 7n);
-    expect(stage.lamports(stage.payer.address)).toBe(before - 6_507n);
-    expect([...result.changes.keys()].sort()).toEqual([stage.payer.address, to.address].sort());
-  });
-
-  it('keeps nothing but the fee when an instruction fails', () => {
-    const to = stage.signer(RENT_OF_WALLET);
-    const tooMuch = transfer({ from: stage.payer.address, to: to.address, lamports: 10n ** 18n });
-    const result = stage.execute(stage.sign([memo('hello', []), tooMuch]));
-    expect(result.error).toEqual({ kind: 'instruction', index: 1, custom: 1 });
-    expect([...result.changes.keys()]).toEqual([stage.payer.address]);
-    expect(result.feeLamports).toBe(5_000n);
-  });
-
-  it('refuses a wrong signature and charges nothing', () => {
-    const bytes = stage.sign([memo('hello', [])]);
-    bytes[5] = (bytes[5] ?? 0) ^ 1;
-    const result = stage.execute(bytes);
-    expect(result).toMatchObject({ error: { error: 'SignatureFailure' }, landed: false, feeLamports: 0n });
-    expect(result.changes.size).toBe(0);
-  });
-
-  it.each([
-    ['nothing', new Uint8Array(0)],
-    ['two bytes', Uint8Array.of(1, 2)],
-    ['no signature', Uint8Array.of(0)],
-  ])('refuses bytes that are no transaction: %s', (_, bytes) => {
-    expect(stage.execute(bytes)).toMatchObject({ error: { error: 'SanitizeFailure' }, landed: false });
-  });
-
-  it('refuses bytes behind a transaction', () => {
-    const bytes = stage.sign([memo('hello', [])]);
-    expect(stage.execute(Buffer.concat([bytes, Buffer.alloc(1)]))).toMatchObject({ landed: false });
-  });
-
-  it('forgets changes that were not committed', () => {
-    const to = stage.signer(RENT_OF_WALLET);
-    const pay = stage.sign([transfer({ from: stage.payer.address, to: to.address, lamports: 7n })]);
-    stage.execute(pay);
-    const again = stage.execute(pay);
-    expect(again.changes.get(to.address)?.lamports).toBe(RENT_OF_WALLET + 7n);
-  });
-
   it('forgets changes to a bundled program that were not committed', () => {
     const pay = stage.sign([transfer({ from: stage.payer.address, to: TOKEN_PROGRAM, lamports: 7n })]);
     const first = stage.execute(pay).changes.get(TOKEN_PROGRAM)?.lamports;
@@ -105,24 +46,6 @@ describe('a transaction without native instructions', () => {
 });
 
 describe('a transaction with native instructions', () => {
-  it('runs instructions in order, native and others on the same accounts', () => {
-    const to = stage.signer(RENT_OF_WALLET);
-    let seen: bigint | undefined;
-    stage.program = ({ get }) => {
-      seen = get(to.address).lamports;
-    };
-    const pay = transfer({ from: stage.payer.address, to: to.address, lamports: 5n });
-    const result = stage.land([pay, callNative([readonlyAccount(to.address)]), pay]);
-    expect(result).toMatchObject({ error: null, feeLamports: 5_000n });
-    expect(seen).toBe(RENT_OF_WALLET + 5n);
-    expect(stage.lamports(to.address)).toBe(RENT_OF_WALLET + 10n);
-    expect(result.logs.filter((line) => line.includes('invoke'))).toEqual([
-      `Program ${SYSTEM_PROGRAM} invoke [1]`,
-      `Program ${SQUADS_PROGRAM} invoke [1]`,
-      `Program ${SYSTEM_PROGRAM} invoke [1]`,
-    ]);
-  });
-
   it('changes no built-in account that a call names as writable and leaves as it is', () => {
     const from = stage.payer.address;
     stage.program = ({ invoke }) => {
@@ -154,33 +77,6 @@ describe('a transaction with native instructions', () => {
     expect(owners).toEqual([...existing, ...existing, `${SYSTEM_PROGRAM} false`]);
   });
 
-  it('drops everything but the fee when the native program fails', () => {
-    const to = stage.signer(RENT_OF_WALLET);
-    stage.program = () => {
-      throw new InstructionFailure({ custom: 6_005 });
-    };
-    const pay = transfer({ from: stage.payer.address, to: to.address, lamports: 5n });
-    const result = stage.land([pay, callNative()]);
-    expect(result.error).toEqual({ kind: 'instruction', index: 1, custom: 6_005 });
-    expect([...result.changes.keys()]).toEqual([stage.payer.address]);
-    expect(stage.lamports(stage.payer.address)).toBe(10_000_000_000n - 5_000n);
-    expect(result.logs.at(-1)).toBe(`Program ${SQUADS_PROGRAM} failed: custom program error: 0x1775`);
-  });
-
-  it.each([
-    ['a wrong signature', (bytes: Uint8Array) => bytes.fill(9, 3, 6), 'SignatureFailure'],
-    ['a fee payer without an account', () => stage.accounts.delete(stage.payer.address), 'AccountNotFound'],
-  ])('does not start with %s', (_, spoil, error) => {
-    const bytes = stage.sign([callNative()]);
-    spoil(bytes);
-    let ran = false;
-    stage.program = () => {
-      ran = true;
-    };
-    expect(stage.execute(bytes)).toMatchObject({ error: { kind: 'transaction', error }, landed: false });
-    expect(ran).toBe(false);
-  });
-
   it('does not swallow a fault of its own', () => {
     stage.program = () => {
       throw new RangeError('a bug');
@@ -206,14 +102,6 @@ describe('a transaction with native instructions', () => {
     const { logs } = stage.execute(stage.sign([callNative(), ...long]));
     expect(logs.filter((line) => line === 'Log truncated')).toHaveLength(1);
     expect(logs.join('').length).toBeLessThan(10_100);
-  });
-
-  it('leaves what a compute-budget instruction says to the transaction', () => {
-    const result = stage.execute(stage.sign([unitLimit(400), callNative(), memo('a memo costs more', [])]));
-    expect(result.error).toMatchObject({ kind: 'instruction', index: 2 });
-    const enough = stage.execute(stage.sign([unitLimit(100_000), callNative(), memo('enough', [])]));
-    expect(enough.error).toBeNull();
-    expect(enough.computeUnits).toBeGreaterThan(150n);
   });
 });
 
@@ -261,15 +149,6 @@ describe('calls of a native program', () => {
     expect(result.error).toMatchObject({ error: 'PrivilegeEscalation' });
   });
 
-  it('each get the rights that they ask for, not those of their neighbours', () => {
-    const { address } = stage.payer;
-    invoking([memo('signed', [address]), { ...memo('unsigned', []), accounts: [readonlyAccount(address)] }]);
-    const result = stage.execute(stage.sign([callNative([writableSigner(address)])]));
-    // The memo program asks every account it is given to sign.
-    expect(result.error).toMatchObject({ error: 'MissingRequiredSignature' });
-    expect(result.logs).toContain('Program log: signed');
-  });
-
   it.each([
     ['a program that is not there', 'Ba5ePro8ram11111111111111111111111111111111'],
     ['a wallet', null],
@@ -279,13 +158,6 @@ describe('calls of a native program', () => {
     const result = stage.execute(stage.sign([callNative([readonlyAccount(missing)])]));
     expect(result.error).toEqual({ kind: 'instruction', index: 0, error: 'UnsupportedProgramId' });
     expect(result.logs).toContain('Program log: before');
-  });
-
-  it('of the compute-budget program do nothing', () => {
-    invoking([unitLimit(1), memo('still enough', [])]);
-    const result = stage.execute(stage.sign([callNative([readonlyAccount(COMPUTE_BUDGET_PROGRAM)])]));
-    expect(result.error).toBeNull();
-    expect(result.logs).toContain(`Program ${COMPUTE_BUDGET_PROGRAM} invoke [2]`);
   });
 
   it('of itself nest up to five levels', () => {
@@ -308,20 +180,6 @@ describe('calls of a native program', () => {
     };
     expect(calls(62)).toBeNull();
     expect(calls(63)).toMatchObject({ index: 1, error: 'MaxInstructionTraceLengthExceeded' });
-  });
-
-  it('that fail are logged in the same words at every level', () => {
-    const short = {
-      ...transfer({ from: stage.payer.address, to: stage.payer.address, lamports: 1n }),
-      accounts: [],
-    };
-    stage.program = ({ invoke }) => invoke([short], []);
-    const { error, logs } = stage.execute(stage.sign([callNative()]));
-    expect(error).toEqual({ kind: 'instruction', index: 0, error: 'MissingAccount' });
-    expect(logs.slice(-2)).toEqual([
-      `Program ${SYSTEM_PROGRAM} failed: An account required by the instruction is missing`,
-      `Program ${SQUADS_PROGRAM} failed: An account required by the instruction is missing`,
-    ]);
   });
 
   it('that leave an account low do not fail there', () => {

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { transactionError } from '../../../../../src/chain/local/vm/errors.js';
 import { loadNative, nativePackageNames } from '../../../../../src/chain/local/vm/native.js';
-import { Vm } from '../../../../../src/chain/local/vm/vm.js';
-import { MEMO_PROGRAM } from '../../../../../src/chain/programs.js';
-import { transfer } from '../../../../../src/chain/system.js';
-import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
-import type { Address } from '../../../../../src/values/address.js';
-import { namedSigner } from '../../../../support/chain.js';
-import { namedAddress } from '../../../../support/oracle.js';
-import { partiallySign } from '../../../../support/sign.js';
-import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 describe('loadNative', () => {
   it.each([
@@ -31,29 +22,6 @@ describe('loadNative', () => {
 
   it('loads the build of this machine', () => {
     expect(loadNative().LiteSvm).toBeTypeOf('function');
-  });
-});
-
-describe('Vm', () => {
-  it('has the same built-in account again after it has forgotten everything', () => {
-    const vm = new Vm(loadNative());
-    const payer = namedSigner('payer').address;
-    const source = { get: (address: Address) => (address === payer ? wallet(1_000_000_000n) : null) };
-    vm.setClock(CLOCK);
-    vm.load([payer, MEMO_PROGRAM], source);
-    const before = vm.peek(MEMO_PROGRAM);
-    expect(before).toMatchObject({ executable: true, rentEpoch: 0n });
-    const instructions = [transfer({ from: payer, to: MEMO_PROGRAM, lamports: 0n })];
-    const bytes = partiallySign(compileLegacyMessage({ payer, instructions, blockhash: NO_BLOCKHASH }), []);
-    expect(vm.send(bytes, { verifySignatures: false, limitLogs: false }).error).toBeNull();
-    expect(vm.read(MEMO_PROGRAM)).toBe(before);
-
-    vm.load(
-      Array.from({ length: 4_100 }, (_, index) => namedAddress(`account ${index}`)),
-      source,
-    );
-    vm.load([MEMO_PROGRAM], source);
-    expect(vm.peek(MEMO_PROGRAM)).toEqual(before);
   });
 });
 

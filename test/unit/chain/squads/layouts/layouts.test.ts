@@ -3,7 +3,6 @@ import * as sqds from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { encode, tryDecode } from '../../../../../src/chain/codec.js';
 import {
-  ACCOUNT_SIZE,
   type AccountLayout,
   BATCH,
   decodeAccount,
@@ -16,12 +15,7 @@ import {
 } from '../../../../../src/chain/squads/accounts.js';
 import * as addresses from '../../../../../src/chain/squads/addresses.js';
 import { isCurvePoint } from '../../../../../src/chain/squads/curve.js';
-import {
-  decodeArguments,
-  INSTRUCTIONS,
-  identifierOf,
-  instructionName,
-} from '../../../../../src/chain/squads/instructions.js';
+import { decodeArguments, identifierOf } from '../../../../../src/chain/squads/instructions.js';
 import {
   argumentMessage,
   storedMessage,
@@ -37,8 +31,6 @@ const vectors = readVectors('test/conformance/vectors/squads', { metered: true }
 const random = new Random(7);
 const someKey = (): PublicKey => new PublicKey(random.bytes(32));
 const asAddress = (key: PublicKey): Address => key.toBase58() as Address;
-const plain = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? String(part) : part)));
 
 /** Data of every recorded account of a kind, each once. */
 const recorded = (layout: { readonly typeMark: ReadonlyBytes }): Uint8Array[] => {
@@ -74,34 +66,6 @@ describe('account layouts', () => {
       expect(written.equals(bytes.subarray(0, written.length))).toBe(true);
     }
   });
-
-  it('have the marks of their names', () => {
-    for (const { name, typeMark } of [
-      MULTISIG,
-      PROPOSAL,
-      BATCH,
-      VAULT_BATCH_TRANSACTION,
-      VAULT_TRANSACTION,
-      PROGRAM_CONFIG,
-    ]) {
-      expect(Buffer.from(typeMark).toString('hex')).toBe(sha256(`account:${name}`).slice(0, 16));
-    }
-  });
-
-  it('have the sizes of recorded accounts', () => {
-    for (const data of recorded(VAULT_TRANSACTION)) {
-      const value = decodeAccount(VAULT_TRANSACTION, data);
-      const size =
-        value &&
-        ACCOUNT_SIZE.vaultTransaction(value.ephemeralSignerBumps.length, storedMessageSize(value.message));
-      expect(size).toBe(data.length);
-    }
-  });
-
-  it.each([0, 7, 8, 20, 100])('refuse data cut to %i bytes', (length) => {
-    const [data] = recorded(MULTISIG);
-    expect(decodeAccount(MULTISIG, data?.subarray(0, length) ?? new Uint8Array(0))).toBeUndefined();
-  });
 });
 
 describe('message layouts', () => {
@@ -122,40 +86,6 @@ describe('message layouts', () => {
 });
 
 describe('instruction layouts', () => {
-  it('have the identifiers of their names', () => {
-    const theirs: Record<string, unknown> = { ...sqds.generated };
-    for (const name of Object.keys(INSTRUCTIONS))
-      expect(instructionName(Uint8Array.from(theirs[`${name}InstructionDiscriminator`] as number[]))).toBe(
-        name,
-      );
-    expect(instructionName(new Uint8Array(8))).toBeUndefined();
-    expect(instructionName(new Uint8Array(0))).toBeUndefined();
-  });
-
-  it('read what the public client writes', () => {
-    const members = [someKey(), someKey()].map((key) => ({ key, permissions: { mask: 5 } }));
-    const args = {
-      configAuthority: null,
-      threshold: 2,
-      members,
-      timeLock: 60,
-      rentCollector: someKey(),
-      memo: 'é',
-    };
-    const [data] = sqds.generated.multisigCreateV2Struct.serialize({
-      instructionDiscriminator: sqds.generated.multisigCreateV2InstructionDiscriminator,
-      args,
-    });
-    expect(plain(decodeArguments('multisigCreateV2', data))).toEqual({
-      configAuthority: null,
-      threshold: 2,
-      members: members.map(({ key }) => ({ key: key.toBase58(), permissions: 5 })),
-      timeLockSeconds: 60,
-      rentCollector: args.rentCollector.toBase58(),
-      memo: 'é',
-    });
-  });
-
   it.each([
     ['a boolean of 2', 'proposalCreate', '0100000000000000', '02'],
     ['an option tag of 2', 'proposalApprove', '', '02'],
@@ -203,20 +133,6 @@ describe('addresses', () => {
       if (bump < 255) expect(addresses.deriveWithBump(seeds, bump + 1)).toBeNull();
     }
   });
-
-  it('keep different seeds apart', () => {
-    const key = asAddress(someKey());
-    const all = [
-      addresses.transactionAddress(key, 1n),
-      addresses.proposalAddress(key, 1n),
-      addresses.batchTransactionAddress(key, 1n, 1),
-      addresses.batchTransactionAddress(key, 11n, 1),
-      addresses.batchTransactionAddress(key, 1n, 11),
-      addresses.vaultAddress(key, 1),
-      addresses.ephemeralSignerAddress(key, 1),
-    ];
-    expect(new Set(all.map(({ address }) => address)).size).toBe(all.length);
-  });
 });
 
 describe('isCurvePoint', () => {
@@ -237,15 +153,5 @@ describe('isCurvePoint', () => {
       const bytes = Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse();
       expect([value, isCurvePoint(bytes)]).toEqual([value, PublicKey.isOnCurve(bytes)]);
     }
-  });
-
-  it.each([
-    ['y = 0', 0],
-    ['y = 1', 1],
-    ['y = 2', 2],
-  ])('decides small values: %s', (_, y) => {
-    const bytes = new Uint8Array(32);
-    bytes[0] = y;
-    expect(isCurvePoint(bytes)).toBe(PublicKey.isOnCurve(bytes));
   });
 });
