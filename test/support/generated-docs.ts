@@ -21,6 +21,12 @@ const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(
 const table = (head: readonly string[], rows: readonly string[]): string =>
   [row(...head), row(...head.map(() => '---')), ...rows].join('\n');
 
+const exitMeanings = (): string =>
+  table(
+    ['exit', 'meaning'],
+    EXIT_CODES.map(({ code, meaning }) => row(code, meaning)),
+  );
+
 const exitCodes = (): string =>
   table(
     ['exit', 'meaning', 'what a script should do'],
@@ -48,7 +54,7 @@ async function commandsPage(): Promise<string> {
   const pages = await helpPages(version, WIDTH);
   const head = [
     '# Commands',
-    'Written by `npm run docs` from the program itself: what `--help` prints, page by page. Options of all commands stand under',
+    'Written by `npm run docs` from the program itself: what `--help` prints, page by page. Options of all commands are under',
     '`flywheel help settings` below. Exit codes and error codes are in [errors.md](errors.md).',
   ];
   // The exit codes have a page of their own.
@@ -58,9 +64,8 @@ async function commandsPage(): Promise<string> {
 
 const errorsPage = (): string => `# Exit codes and errors
 
-Written by \`npm run docs\` from \`src/errors\`. A code is never renamed or reused. One without an HTTP status arises at the
-command line only; the exit number 2 says that nothing was sent, so a code that came from a
-service has the number of its status instead (a 400 is 5).
+Written by \`npm run docs\` from \`src/errors\`. A code is never renamed or reused. A code without an HTTP status arises at the
+command line only. Exit 2 means that nothing was sent, so an error that came from a service exits by its status instead: a 400 is 5.
 
 ## Exit codes
 
@@ -84,7 +89,7 @@ function between(text: string, name: string, body: string): string {
 export async function generatedDocs(): Promise<readonly Generated[]> {
   const readme = readFileSync(resolve('README.md'), 'utf8');
   return [
-    { path: 'README.md', text: between(readme, 'exit-codes', exitCodes()) },
+    { path: 'README.md', text: between(readme, 'exit-codes', exitMeanings()) },
     { path: 'docs/commands.md', text: await commandsPage() },
     { path: 'docs/errors.md', text: errorsPage() },
   ];

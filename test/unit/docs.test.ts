@@ -10,8 +10,9 @@ import { generatedDocs } from '../support/generated-docs.js';
 const ROOT = process.cwd();
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
   'SECURITY.md',
-  ...readdirSync(join(ROOT, 'docs'))
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
