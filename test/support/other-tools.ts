@@ -86,15 +86,16 @@ export async function executeOutside(
   const { batch, context } = await recordOf(test, init);
   const found = await readBatchOnChain(test.chain, context.flywheel, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
+  const { owner } = test.project;
   const all = [
     ...executeTransactions(
-      { flywheel: context.flywheel, batchIndex: batch.batchIndex },
+      { flywheel: { ...context.flywheel, operator: owner.address }, batchIndex: batch.batchIndex },
       what ?? messages(batch),
     ),
   ];
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
-    if (!(await submit(test, context.operator, [...instructions, ...beside]))) break;
+    if (!(await submit(test, owner, [...instructions, ...beside]))) break;
     landed += 1;
   }
   return landed > 0;
@@ -103,7 +104,7 @@ export async function executeOutside(
 /** An instruction that names the account of a batch and does nothing to it. */
 export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Instruction =>
   transfer({
-    from: project.registration.operator as Address,
+    from: project.owner.address,
     to: transactionAddress(batch.multisig as Address, BigInt(batch.batchIndex)).address,
     lamports: 0n,
   });
