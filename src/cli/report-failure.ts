@@ -42,11 +42,11 @@ function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
 /** Problems of an input that are printed for people; in JSON there are more. */
 const MAX_PRINTED = 100;
 
-/** A line a problem, as compilers write them: `file:line:column: what: why`. */
+/** A line a problem, as compilers write them: `file:line: what: why`. */
 function problemLines({ file, count, listed }: ProblemList, stream: OutputStream): readonly string[] {
   const shown = listed.slice(0, MAX_PRINTED);
-  const printed = shown.flatMap(({ line, column, path, message }) => {
-    const place = line === undefined ? file : `${file}:${line}:${column}`;
+  const printed = shown.flatMap(({ line, path, message }) => {
+    const place = line === undefined ? file : `${file}:${line}`;
     const text = `${place}: ${path === undefined ? '' : `${path}: `}${message}`;
     return stream.isTTY ? indented('  ', text, stream.columns) : [`  ${safeLine(text)}`];
   });

@@ -2,14 +2,10 @@
 import { ERRORS, type ErrorCode, isErrorCode } from './codes.js';
 import type { ExitCode } from './exit-codes.js';
 
-/** A place in a text; both count from 1, columns in UTF-16 units. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
 /** One of several things that are wrong with an input; the message has no full stop. */
-export interface PlacedProblem extends Partial<Position> {
+export interface PlacedProblem {
+  /** Of a file that has one element a line, from 1. */
+  readonly line?: number;
   /** Of the element in its file, from 0. */
   readonly index?: number;
   /** What it is about: a path in the JSON, or the column of a table. */
@@ -44,8 +40,6 @@ export interface FlywheelErrorOptions {
   readonly retryAfterSeconds?: number;
   /** A code this build does not know, as a remote service sent it. */
   readonly foreignCode?: string;
-  /** Where in the text that could not be read. */
-  readonly at?: Position;
   /** What is wrong with an input, one by one; the message says it in one sentence. */
   readonly problems?: ProblemList;
   /** Exit number, where the place that raises it knows better than the table. */

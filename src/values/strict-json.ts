@@ -1,10 +1,21 @@
 /**
  * JSON text → value, refusing what JSON.parse lets pass: duplicate keys, deep nesting and invalid UTF-8; numbers that would
- * change when they are read are kept as they were written.
+ * change when they are read are kept as they were written. The package `lossless-json` does nearly as much, but
+ * takes a key twice where its values are equal.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { JsonValue } from './canonical-json.js';
-import { type StrictJsonOptions, StrictJsonReader } from './json-reader.js';
+import { type JsonValue, MAX_JSON_DEPTH } from './canonical-json.js';
+import { InexactNumber, isPlainlyExact, standsFor } from './exact-number.js';
+
+/** How text is read. */
+export interface StrictJsonOptions {
+  /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
+  readonly maxValues?: number;
+  /** Keys that one object may have; what is done with all of them at once, such as sorting them, takes long. @default no limit */
+  readonly maxKeys?: number;
+  /** Levels of objects and arrays around a value. @default {@link MAX_JSON_DEPTH} */
+  readonly maxDepth?: number;
+}
 
 /** What JSON text holds. */
 interface StrictJson {
@@ -14,39 +25,175 @@ interface StrictJson {
 
 /** Bytes as text: UTF-8, with or without a byte order mark. @throws `ERR_INVALID_REQUEST` when it is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
-  const decoder = new Utf8Decoder();
-  return decoder.decode(bytes) + decoder.end();
-}
-
-/** The same in pieces: characters may begin in one piece and end in the next. */
-export class Utf8Decoder {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-
-  /** @throws `ERR_INVALID_REQUEST` when it is not UTF-8. */
-  decode(bytes: Uint8Array): string {
-    return this.#attempt(() => this.#decoder.decode(bytes, { stream: true }));
-  }
-
-  /** What was left over; empty unless something is missing. @throws `ERR_INVALID_REQUEST` when a character was cut short. */
-  end(): string {
-    return this.#attempt(() => this.#decoder.decode());
-  }
-
-  #attempt(decode: () => string): string {
-    try {
-      return decode();
-    } catch {
-      throw new FlywheelError('ERR_INVALID_REQUEST', 'The text is not valid UTF-8.');
-    }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new FlywheelError('ERR_INVALID_REQUEST', 'The text is not valid UTF-8.');
   }
 }
+
+/** The refusal of a text that holds too many of something. */
+export const tooMany = (most: number, what: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_PAYLOAD_TOO_LARGE',
+    `The JSON holds more than ${most.toLocaleString('en')} ${what}.`,
+  );
 
 /**
  * Parses one JSON value that fills the whole text.
- * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values than allowed.
+ * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values, or keys of an object, than allowed.
  */
 export function parseStrictJson(text: string, options: StrictJsonOptions = {}): StrictJson {
-  const reader = new StrictJsonReader(text, options);
-  reader.read(Number.POSITIVE_INFINITY);
-  return { value: reader.result() };
+  return { value: new Reader(text, options).all() };
 }
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const WHITE_SPACE = /[ \t\n\r]*/y;
+const WORDS: readonly (readonly [string, JsonValue])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+/** Arrays below this length are copied to save memory. */
+const SHORT_ARRAY = 12;
+/** Characters of a key that an error quotes. */
+const MAX_QUOTED = 40;
+
+class Reader {
+  readonly #text: string;
+  readonly #maxValues: number;
+  readonly #maxKeys: number;
+  readonly #maxDepth: number;
+  #at = 0;
+  #values = 0;
+
+  constructor(text: string, options: StrictJsonOptions) {
+    this.#text = text;
+    this.#maxValues = options.maxValues ?? Number.POSITIVE_INFINITY;
+    this.#maxKeys = options.maxKeys ?? Number.POSITIVE_INFINITY;
+    this.#maxDepth = options.maxDepth ?? MAX_JSON_DEPTH;
+  }
+
+  all(): JsonValue {
+    const value = this.#value(0);
+    if (this.#next() !== '') this.#fail('Unexpected text after the JSON value');
+    return value;
+  }
+
+  #value(depth: number): JsonValue {
+    const first = this.#next();
+    if (depth > this.#maxDepth) this.#fail(`JSON is nested deeper than ${this.#maxDepth} levels`);
+    this.#values += 1;
+    if (this.#values > this.#maxValues) throw tooMany(this.#maxValues, 'values');
+    if (first === '"') return this.#string();
+    if (first === '{') return this.#object(depth);
+    if (first === '[') return this.#array(depth);
+    if (first === '-' || (first >= '0' && first <= '9')) return this.#number();
+    return this.#word(first, depth);
+  }
+
+  #object(depth: number): JsonValue {
+    const fields: Record<string, JsonValue> = {};
+    for (let keys = 1; this.#isMore('}', keys === 1); keys += 1) {
+      if (this.#next() !== '"') this.#fail('Expected a key in double quotes');
+      const start = this.#at;
+      const key = this.#string();
+      if (Object.hasOwn(fields, key)) this.#fail(`Duplicate key ${quoted(key)}`, start);
+      if (this.#next() !== ':') this.#fail('Expected ":" after the key');
+      this.#at += 1;
+      if (keys > this.#maxKeys) throw tooManyKeys(this.#maxKeys);
+      const value = this.#value(depth + 1);
+      // An ordinary key, as with JSON.parse.
+      if (key === '__proto__')
+        Object.defineProperty(fields, key, { value, enumerable: true, writable: true, configurable: true });
+      else fields[key] = value;
+    }
+    return fields;
+  }
+
+  #array(depth: number): JsonValue {
+    const items: JsonValue[] = [];
+    while (this.#isMore(']', items.length === 0)) items.push(this.#value(depth + 1));
+    // An array that has grown has room for 17 items at least; a copy has only what it needs.
+    return items.length > 0 && items.length < SHORT_ARRAY ? items.slice() : items;
+  }
+
+  /** Goes over the bracket or comma before the next item, or over the bracket that ends them. */
+  #isMore(end: '}' | ']', isFirst: boolean): boolean {
+    if (isFirst) this.#at += 1;
+    const isEnd = this.#next() === end;
+    if (isEnd) this.#at += 1;
+    else if (!isFirst) {
+      if (this.#next() !== ',') this.#fail(`Expected "," or "${end}"`);
+      this.#at += 1;
+    }
+    return !isEnd;
+  }
+
+  /** The string whose opening quote is here. */
+  #string(): string {
+    const start = this.#at;
+    let end = this.#text.indexOf('"', start + 1);
+    while (end >= 0 && this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1);
+    if (end < 0) return this.#fail('The text ends inside a string');
+    try {
+      const value = JSON.parse(this.#text.slice(start, end + 1)) as string;
+      this.#at = end + 1;
+      return value;
+    } catch {
+      return this.#fail('The string has a bad escape or a control character');
+    }
+  }
+
+  #isEscaped(quote: number): boolean {
+    let from = quote;
+    while (this.#text[from - 1] === '\\') from -= 1;
+    return (quote - from) % 2 === 1;
+  }
+
+  #number(): number | InexactNumber {
+    NUMBER.lastIndex = this.#at;
+    const [text] = NUMBER.exec(this.#text) ?? this.#fail('Expected a number');
+    this.#at += text.length;
+    const value = Number(text);
+    return isPlainlyExact(text) || standsFor(text, value) ? value : new InexactNumber(text);
+  }
+
+  #word(first: string, depth: number): JsonValue {
+    const found = WORDS.find(([word]) => this.#text.startsWith(word, this.#at));
+    if (found !== undefined) {
+      this.#at += found[0].length;
+      return found[1];
+    }
+    if (first !== '') return this.#fail(`Unexpected ${JSON.stringify(first)}`);
+    return this.#fail(
+      depth === 0 ? 'Expected JSON, got nothing' : 'The text ends before the JSON value does',
+    );
+  }
+
+  /** The next character that is no white space; empty at the end of the text. */
+  #next(): string {
+    // Nearly always there is none.
+    if (!(this.#text.charCodeAt(this.#at) > 0x20)) {
+      WHITE_SPACE.lastIndex = this.#at;
+      WHITE_SPACE.test(this.#text);
+      this.#at = WHITE_SPACE.lastIndex;
+    }
+    return this.#text.charAt(this.#at);
+  }
+
+  #fail(message: string, at = this.#at): never {
+    const before = this.#text.slice(0, at).split('\n');
+    const [line, column] = [before.length, (before.at(-1)?.length ?? 0) + 1];
+    throw new FlywheelError('ERR_INVALID_REQUEST', `${message} (line ${line}, column ${column}).`);
+  }
+}
+
+const quoted = (text: string): string =>
+  text.length <= MAX_QUOTED ? JSON.stringify(text) : `${JSON.stringify(text.slice(0, MAX_QUOTED))}…`;
+
+const tooManyKeys = (most: number): FlywheelError =>
+  new FlywheelError(
+    'ERR_PAYLOAD_TOO_LARGE',
+    `An object in the JSON has more than ${most.toLocaleString('en')} keys.`,
+  );

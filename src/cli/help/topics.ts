@@ -87,7 +87,7 @@ const FILES: readonly Part[] = [
   },
   { line: '      { "action": "MEMO", "message": "thank you" } ] } ] }' },
   '',
-  'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once, each with its line and column; nothing is sent.',
+  'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once, each with its place; nothing is sent.',
   '',
   'CSV is known by a name in .csv or .tsv, or said by --format csv. Its first line names the columns; commas, semicolons or tabs stand between them. --column amount=Tokens takes a field from a column of another name; other columns are refused.',
   {

@@ -68,6 +68,6 @@ function placeOf(table: TableRow, index: number): ElementPlace {
     index,
     name: (path) => [`line ${table.row.line}`, label(path)].filter((part) => part !== '').join(', '),
     label,
-    locate: (path) => table.row.locate(Math.max(columnAt(path), 0)),
+    line: () => table.row.line,
   };
 }

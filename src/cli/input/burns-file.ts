@@ -37,7 +37,7 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
   }
   if (count === 0 && problems.count === 0) problems.add('', 'expected at least one burn');
   if (count > MAX_BURNS) problems.add('', `a file holds at most ${MAX_BURNS} burns, got ${count}; split it`);
-  problems.throwIfAny(input.format === 'json' ? input.text : undefined);
+  problems.throwIfAny();
   return burns;
 }
 

@@ -47,13 +47,13 @@ class Header {
   readonly #kind: TableKind;
   readonly #columns: Columns;
   readonly #names: readonly string[];
-  readonly #complain: (at: number, reason: string) => void;
+  readonly #complain: (reason: string) => void;
 
   constructor(
     kind: TableKind,
     columns: Columns,
     names: readonly string[],
-    complain: (at: number, reason: string) => void,
+    complain: (reason: string) => void,
   ) {
     this.#kind = kind;
     this.#columns = new Map([...columns].map(([field, name]) => [this.#plain(field), name]));
@@ -83,77 +83,71 @@ class Header {
     if (!this.#isField(field)) {
       const known = [...fields, object, `${object}.KEY`];
       this.#complain(
-        0,
         `--column ${field}=${name}: there is no field ${JSON.stringify(field)}${suggestion(field, known)}`,
       );
     } else if (!this.#names.includes(name)) {
       const found = suggestion(name, this.#names);
-      this.#complain(0, `--column ${field}=${name}: there is no column ${JSON.stringify(name)}${found}`);
+      this.#complain(`--column ${field}=${name}: there is no column ${JSON.stringify(name)}${found}`);
     }
   }
 
   #fieldOf(name: string, at: number): string | undefined {
-    if (name.trim() === '') return this.#refuse(at, `column ${at + 1} has no name`);
-    if (this.#names.indexOf(name) < at)
-      return this.#refuse(at, `there are two columns ${JSON.stringify(name)}`);
+    if (name.trim() === '') return this.#refuse(`column ${at + 1} has no name`);
+    if (this.#names.indexOf(name) < at) return this.#refuse(`there are two columns ${JSON.stringify(name)}`);
     for (const [field, mapped] of this.#columns) if (mapped === name) return field;
     const field = this.#plain(name);
     const { fields, object } = this.#kind;
     if (!this.#isField(field)) {
       const unused = [...fields, object].filter((one) => !this.#names.includes(one));
-      return this.#refuse(at, `unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`);
+      return this.#refuse(`unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`);
     }
     if (this.#columns.has(field))
-      return this.#refuse(at, `${field} is a column of its own, and --column gives it another`);
+      return this.#refuse(`${field} is a column of its own, and --column gives it another`);
     if (field === `${object}.` || field.slice(object.length + 1).includes('.'))
       return this.#refuse(
-        at,
         `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`,
       );
     return field;
   }
 
-  #refuse(at: number, reason: string): undefined {
-    this.#complain(at, reason);
+  #refuse(reason: string): undefined {
+    this.#complain(reason);
   }
 
   #checkFields(columns: readonly Column[]): void {
     const { object, required } = this.#kind;
     const fields = columns.map(({ field }) => field);
     const twice = fields.findIndex((field, at) => field !== '' && fields.indexOf(field) < at);
-    if (twice >= 0) this.#complain(twice, `two columns hold ${fields[twice] ?? ''}`);
+    if (twice >= 0) this.#complain(`two columns hold ${fields[twice] ?? ''}`);
     const keys = fields.findIndex((field) => field.startsWith(`${object}.`));
     if (keys >= 0 && fields.includes(object))
       this.#complain(
-        keys,
         `give either a column ${JSON.stringify(object)} or columns ${JSON.stringify(`${object}.KEY`)}`,
       );
     if (keys < 0 && !fields.includes(object))
       this.#complain(
-        0,
         `there is no column ${JSON.stringify(object)}, nor one ${JSON.stringify(`${object}.KEY`)}`,
       );
     for (const field of required)
       if (!fields.includes(field))
-        this.#complain(0, `there is no column for ${field}; name it: --column ${field}=NAME`);
+        this.#complain(`there is no column for ${field}; name it: --column ${field}=NAME`);
   }
 }
 
 /**
  * The columns of a table, in their order.
- * @param locate - where a column's name stands.
+ * @param line - on which their names stand.
  */
 export function readHeader(
   kind: TableKind,
   columns: Columns,
   names: readonly string[],
   problems: Problems,
-  locate: (at: number) => { readonly line: number; readonly column: number },
+  line: number,
 ): readonly Column[] {
-  const complain = (at: number, reason: string): void =>
-    problems.add('header', reason, { path: 'header', ...locate(at) });
+  const complain = (reason: string): void => problems.add('header', reason, { path: 'header', line });
   if (names.length > MAX_COLUMNS) {
-    complain(0, `there are ${names.length} columns; at most ${MAX_COLUMNS} are read`);
+    complain(`there are ${names.length} columns; at most ${MAX_COLUMNS} are read`);
     return [];
   }
   return new Header(kind, columns, names, complain).read();

@@ -1,6 +1,6 @@
-/** The rows of a CSV file (RFC 4180), each with the place of its cells. */
+/** The rows of a CSV file (RFC 4180), each with its line. */
 import { type CsvError, type Info, parse } from 'csv-parse/sync';
-import { FlywheelError, type Position } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Input } from './open-input.js';
 
 /** One row that is not empty. */
@@ -8,8 +8,6 @@ export interface CsvRow {
   readonly cells: readonly string[];
   /** Line on which it begins. */
   readonly line: number;
-  /** Where a cell begins; of one that is not there, where the row ends. */
-  locate(cell: number): Position;
 }
 
 /** A row as the library gives it. */
@@ -53,35 +51,18 @@ export function csvRows({ name, text }: Input): readonly CsvRow[] {
     }) as never;
     return rows
       .filter(({ record }) => record.some((cell) => cell.trim() !== ''))
-      .map(({ record, raw, info }) => rowOf(record, raw, info.lines, delimiter));
+      .map(({ record, raw, info }) => rowOf(record, raw, info.lines));
   } catch (error) {
     throw unreadable(name, error);
   }
 }
 
-function rowOf(cells: readonly string[], raw: string, lastLine: number, delimiter: string): CsvRow {
+function rowOf(cells: readonly string[], raw: string, lastLine: number): CsvRow {
   const text = raw.replace(/^[\r\n]+/, '').replace(/[\r\n]+$/, '');
-  const line = lastLine - (text.includes('\n') || text.includes('\r') ? countLines(text) : 0);
-  return { cells, line, locate: (cell) => cellPosition(text, line, cell, delimiter) };
+  return { cells, line: lastLine - (text.match(LINE_END)?.length ?? 0) };
 }
 
 const LINE_END = /\r\n|\n|\r/g;
-const countLines = (text: string): number => text.match(LINE_END)?.length ?? 0;
-
-/** A row that was read has its quotes in order: a delimiter between an odd number of them is text. */
-function cellPosition(row: string, line: number, cell: number, delimiter: string): Position {
-  let at = 0;
-  let isQuoted = false;
-  for (let left = cell; left > 0 && at < row.length; at += 1) {
-    if (row[at] === '"') isQuoted = !isQuoted;
-    else if (row[at] === delimiter && !isQuoted) left -= 1;
-  }
-  const before = row.slice(0, at);
-  const ends = [...before.matchAll(LINE_END)];
-  const last = ends.at(-1);
-  const lineStart = last === undefined ? 0 : last.index + last[0].length;
-  return { line: line + ends.length, column: at - lineStart + 1 };
-}
 
 /** What the library complains of, with the line on which it noticed. */
 function unreadable(name: string, error: unknown): FlywheelError {
@@ -89,7 +70,7 @@ function unreadable(name: string, error: unknown): FlywheelError {
   const reason = REASONS.find(([part]) => code.includes(part))?.[1];
   if (reason === undefined) throw error;
   const where = lines === undefined ? '' : ` (line ${lines})`;
-  const listed = [{ ...(lines === undefined ? {} : { line: lines, column: 1 }), message: reason }];
+  const listed = [{ ...(lines === undefined ? {} : { line: lines }), message: reason }];
   return new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}${where}.`, {
     problems: { file: name, count: 1, listed },
     hint: 'A cell with quotes in it is written in quotes, each quote in it twice.',

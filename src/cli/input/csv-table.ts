@@ -28,7 +28,7 @@ export function* tableRows(input: Input, kind: TableKind, problems: Problems): G
       yield readRow(row, columns, kind);
       continue;
     }
-    columns = readHeader(kind, input.columns, row.cells, problems, (at) => row.locate(at));
+    columns = readHeader(kind, input.columns, row.cells, problems, row.line);
     // Below a header that is not understood everything would be wrong.
     problems.throwIfAny();
   }

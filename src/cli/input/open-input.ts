@@ -39,12 +39,8 @@ export async function openInput(context: ReadContext, file: string, terms: Input
   if (first === '') throw inputError(name, 'It is empty');
   const format = terms.format ?? formatOf(file, first);
   if (terms.format === undefined && format === 'ndjson' && !/[[{"]/.test(first))
-    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON (line 1, column 1).`, {
-      problems: {
-        file: name,
-        count: 1,
-        listed: [{ line: 1, column: 1, message: 'expected JSON or NDJSON' }],
-      },
+    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON.`, {
+      problems: { file: name, count: 1, listed: [{ line: 1, message: 'expected JSON or NDJSON' }] },
       hint: 'If it is CSV, add --format csv.',
     });
   const columns = terms.column ?? new Map<string, string>();

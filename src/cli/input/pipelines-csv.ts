@@ -43,7 +43,7 @@ function checkGroup(
   const at = columnOf(row, [GROUP]);
   const complain = (reason: string): void =>
     problems.add(`line ${row.row.line}`, reason, {
-      ...row.row.locate(at),
+      line: row.row.line,
       path: `column ${JSON.stringify(row.columns[at]?.name)}`,
     });
   if (name === undefined) complain('expected the name of the pipeline');
@@ -132,9 +132,6 @@ function placeOf(rows: readonly TableRow[], index: number): ElementPlace {
     index,
     name: (path) => [`line ${lineOf(path)}`, label(path)].filter((part) => part !== '').join(', '),
     label,
-    locate: (path) => {
-      const [row, at] = cellOf(path);
-      return row?.row.locate(Math.max(at, 0)) ?? { line: 1, column: 1 };
-    },
+    line: lineOf,
   };
 }

@@ -37,13 +37,11 @@ export function readPipelinesFile(input: Input, decimals: number | null): InitBa
     text === undefined
       ? { elements: pipelineRows(input, problems), prefix: '' }
       : elementsOf(input.name, text, problems);
-  if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline', { steps: [] });
+  if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline');
   if (elements.length > MAX_PIPELINES)
-    problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${elements.length}`, {
-      steps: prefix === '' ? [] : [prefix],
-    });
+    problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${elements.length}`);
   const pipelines = elements.flatMap((element) => readPipeline(element, decimals, problems) ?? []);
-  problems.throwIfAny(text);
+  problems.throwIfAny();
   return { pipelines };
 }
 
@@ -60,9 +58,7 @@ function elementsOf(
     throw inputError(name, 'expected { "pipelines": [ … ] } or a list of pipelines');
   const unknown = Object.keys(value).filter((key) => !IGNORED_KEYS.has(key));
   if (unknown.length > 0)
-    problems.add('', `unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`, {
-      steps: unknown.slice(0, 1),
-    });
+    problems.add('', `unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`);
   return { elements: elements(value['pipelines'], ['pipelines']), prefix: 'pipelines' };
 }
 

@@ -1,7 +1,6 @@
 /** Collects what is wrong with an input, each thing with its place, to report all of it at once. */
 import { pathText } from '../../contract/validate.js';
-import { FlywheelError, type PlacedProblem, type Position } from '../../errors/flywheel-error.js';
-import { jsonOffsets, positionsOf } from '../../values/json-places.js';
+import { FlywheelError, type PlacedProblem } from '../../errors/flywheel-error.js';
 
 /** Problems that are kept word for word; of more only the number is given. */
 const MAX_KEPT = 1_000;
@@ -14,30 +13,23 @@ export interface ElementPlace {
   readonly index: number;
   /** How a sentence calls a part of it: `[3].proof`, `line 7.proof`. */
   name(path: Path): string;
-  /** The same for people who are shown line and column beside it. */
+  /** The same for people who are shown the line beside it. */
   label(path: Path): string;
-  /** Where a part of it stands; a path in the whole text, where that is found at the end. */
-  locate(path: Path): Position | { readonly steps: Path };
+  /** On which line a part of it stands; `undefined` where elements have no lines of their own. */
+  line(path: Path): number | undefined;
 }
 
-interface Kept extends PlacedProblem {
-  /** Path in the whole text. */
-  readonly steps?: Path;
+/** An element of a JSON text. */
+export function placeInText(steps: Path, index: number): ElementPlace {
+  const label = (path: Path): string => pathText([...steps, ...path]);
+  return { index, name: label, label, line: () => undefined };
 }
-
-/** An element of a JSON text: its place is looked up only if there is a problem. */
-export const placeInText = (steps: Path, index: number): ElementPlace => ({
-  index,
-  name: (path) => pathText([...steps, ...path]),
-  label: (path) => pathText([...steps, ...path]),
-  locate: (path) => ({ steps: [...steps, ...path] }),
-});
 
 /** Problems of one input. */
 export class Problems {
   readonly #file: string;
   readonly #sentences: string[] = [];
-  readonly #kept: Kept[] = [];
+  readonly #kept: PlacedProblem[] = [];
   #count = 0;
 
   constructor(file: string) {
@@ -49,7 +41,7 @@ export class Problems {
   }
 
   /** Notes a problem, by the name of its place, which may be empty; the reason has no full stop. */
-  add(place: string, reason: string, more: Omit<Kept, 'message'> = {}): void {
+  add(place: string, reason: string, more: Omit<PlacedProblem, 'message'> = {}): void {
     this.#count += 1;
     if (this.#kept.length === MAX_KEPT) return;
     this.#sentences.push(place === '' ? reason : `${place}: ${reason}`);
@@ -61,28 +53,16 @@ export class Problems {
     return new ElementProblems(this, place);
   }
 
-  /**
-   * @param text - the whole text, where places in it are still to be found.
-   * @throws `ERR_INPUT_INVALID` when there is any.
-   */
-  throwIfAny(text?: string): void {
+  /** @throws `ERR_INPUT_INVALID` when there is any. */
+  throwIfAny(): void {
     if (this.#count === 0) return;
     const more = this.#count - this.#kept.length;
     const list = `${this.#sentences.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${this.#file}: ${this.#count} problem${this.#count === 1 ? '' : 's'}; nothing was sent: ${list}.`,
-      { problems: { file: this.#file, count: this.#count, listed: this.#located(text) } },
+      { problems: { file: this.#file, count: this.#count, listed: this.#kept } },
     );
-  }
-
-  #located(text: string | undefined): readonly PlacedProblem[] {
-    const paths = this.#kept.map(({ steps }) => steps ?? []);
-    const positions = text === undefined ? [] : positionsOf(text, jsonOffsets(text, paths));
-    return this.#kept.map(({ steps, ...problem }, at) => ({
-      ...(steps === undefined ? {} : positions[at]),
-      ...problem,
-    }));
   }
 }
 
@@ -111,10 +91,10 @@ export class ElementProblems {
     this.#paths.add(pathText(path));
     const { index } = this.#place;
     const label = this.#place.label(path);
-    const name = this.#place.name(path);
-    this.#all.add(name, reason, {
+    const line = this.#place.line(path);
+    this.#all.add(this.#place.name(path), reason, {
       index,
-      ...this.#place.locate(path),
+      ...(line === undefined ? {} : { line }),
       ...(label === '' ? {} : { path: label }),
     });
   }

@@ -66,16 +66,14 @@ export function inInput<Value>(name: string, parse: () => Value): Value {
   }
 }
 
-/** The same, with the place on its own, as every problem of a file has it. */
+/** The same of a file of elements. */
 export function inFile<Value>(name: string, parse: () => Value): Value {
   try {
     return parse();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    const { at } = error.options;
-    const message = error.message.replace(/ \(line \d+, column \d+\)/, '').replace(/\.$/, '');
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${error.message}`, {
-      problems: { file: name, count: 1, listed: [{ ...at, message }] },
+      problems: { file: name, count: 1, listed: [{ message: error.message.replace(/\.$/, '') }] },
       cause: error,
     });
   }
