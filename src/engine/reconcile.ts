@@ -68,7 +68,8 @@ export class Reconciler {
     const { tokenId = null } = terms;
     await this.#forgetOld(terms);
     await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
-      for (const gap of await deps.gaps.again()) terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
+      for (const gap of await deps.gaps.again())
+        terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
     await this.#try('burns that have landed and are not final', 'confirmed', terms, async () => {
       const { missing } = await watchConfirmed(deps, { tokenId });
