@@ -13,7 +13,7 @@ import {
 } from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
-import type { EngineParts, EngineLimits } from '../engine/deps.js';
+import type { EngineLimits, EngineParts } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';

@@ -29,8 +29,7 @@ export const signatureRepository = ({ db }: Session) => {
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
 export const lineageRepository = ({ db }: Session) => ({
-  progress: () =>
-    db.selectFrom('progress').select(['genesis', 'ledgerMark']).executeTakeFirstOrThrow(),
+  progress: () => db.selectFrom('progress').select(['genesis', 'ledgerMark']).executeTakeFirstOrThrow(),
 
   current: (): Promise<Lineage> =>
     db.selectFrom('progress').select(['lineage', 'heldUntil']).executeTakeFirstOrThrow(),
