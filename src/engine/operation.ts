@@ -106,7 +106,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   // Its shape has been judged, and whatever else the text of a request holds is JSON too.
   const body = given as JsonValue;
   const proofTypes = plan.proofTypes(input);
-  const identity = { ...(await requestIdentity(principal, id, value, body, proofTypes)), call };
+  const identity = { ...requestIdentity(principal, id, value, body, proofTypes), call };
   if (earlier !== undefined) {
     requireRepeat(deps, principal, identity, earlier);
     await requireReadable(deps, earlier, identity);
@@ -114,7 +114,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   if (plan.replay !== undefined) {
     if (earlier?.reply != null) {
       call.onOperation?.(earlier.id);
-      return plan.replay(await readReply(earlier.reply), admitted);
+      return plan.replay(readReply(earlier.reply), admitted);
     }
     if (call.repeatOnly === true) throw noRepeat();
   }

@@ -1,5 +1,4 @@
 /** Long work in small pieces: between two of them everybody else in this process has a turn. */
-import type { Pause } from '../values/digest.js';
 import { giveTurns } from '../values/turns.js';
 
 /** Longest time that one piece may take; others wait no longer than a few of these. */
@@ -17,7 +16,7 @@ export async function inTurns<Value>(values: Iterable<Value>): Promise<readonly 
 }
 
 /** @returns a function to await between pieces; it gives the turn away once the pieces so far have taken long enough. */
-export function createPause(): Pause {
+export function createPause(): () => Promise<void> | undefined {
   let turnEndsMs = performance.now() + TURN_MS;
   return () => {
     if (performance.now() < turnEndsMs) return undefined;

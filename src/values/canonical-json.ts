@@ -3,8 +3,8 @@
  *
  * The package `canonicalize` is what the tests hold this to, and cannot stand in its place: of `{"n":9007199254740993}` it
  * would write the nearest double, which is the text of another proof, or, of the number kept as it was written, a marker that
- * is another one in each process; half a surrogate pair, `"\ud800"`, it writes where RFC 8785 has an error; and it writes a body
- * of any size and depth in one go, while others wait.
+ * is another one in each process; half a surrogate pair, `"\ud800"`, it writes where RFC 8785 has an error; and it
+ * writes what is nested to any depth.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { InexactNumber } from './exact-number.js';
@@ -78,96 +78,6 @@ const DISTINCT: Rules = {
   number: (number) => (number instanceof InexactNumber ? number.text : String(number)),
   maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
 };
-
-/** Characters that are written at a time. */
-const PIECE_CHARACTERS = 8_192;
-
-/** {@link distinctText} in pieces none of which takes long, so that there is time for others in between. */
-export const distinctPieces = (value: JsonValue): Generator<string, void> => piecesOf(value, DISTINCT);
-
-/** {@link canonicalJson} in such pieces. @throws as that, with the piece that is wrong. */
-export const canonicalPieces = (value: JsonValue): Generator<string, void> => piecesOf(value, CANONICAL);
-
-/** An object or array that is being written. */
-interface Open {
-  readonly value: readonly JsonValue[] | JsonObject;
-  /** Of an object, in the order in which they are written. */
-  readonly keys: readonly string[] | undefined;
-  readonly size: number;
-  /** Items that are written. */
-  at: number;
-}
-
-function open(value: readonly JsonValue[] | JsonObject): Open {
-  if (Array.isArray(value)) return { value, keys: undefined, size: value.length, at: 0 };
-  const keys = writtenKeys(value as JsonObject);
-  return { value, keys, size: keys.length, at: 0 };
-}
-
-/** What {@link write} writes, a little at a time and without calling itself, however the value is nested. */
-function* piecesOf(root: JsonValue, rules: Rules): Generator<string, void> {
-  const opened: Open[] = [];
-  let value = root;
-  let text = '';
-  for (;;) {
-    if (typeof value === 'string' && value.length > PIECE_CHARACTERS) {
-      yield text;
-      yield* stringPieces(value, rules.quote);
-      text = '';
-    } else if (isNested(value)) {
-      refuseDepth(opened.length, rules);
-      opened.push(open(value));
-      text += Array.isArray(value) ? '[' : '{';
-    } else {
-      text += write(value, opened.length, rules);
-    }
-    text += closeFull(opened);
-    const last = opened.at(-1);
-    if (last === undefined) break;
-    if (text.length > PIECE_CHARACTERS) {
-      yield text;
-      text = '';
-    }
-    text += last.at === 0 ? '' : ',';
-    if (last.keys !== undefined) text += `${rules.quote(last.keys[last.at] as string)}:`;
-    value = nextOf(last);
-  }
-  yield text;
-}
-
-const isNested = (value: JsonValue): value is readonly JsonValue[] | JsonObject =>
-  typeof value === 'object' && value !== null && !(value instanceof InexactNumber);
-
-/** Ends what has nothing left to write. */
-function closeFull(opened: Open[]): string {
-  let text = '';
-  for (let last = opened.at(-1); last !== undefined && last.at === last.size; last = opened.at(-1)) {
-    text += last.keys === undefined ? ']' : '}';
-    opened.pop();
-  }
-  return text;
-}
-
-function nextOf(opened: Open): JsonValue {
-  const { value, keys, at } = opened;
-  opened.at += 1;
-  if (keys === undefined) return (value as readonly JsonValue[])[at] as JsonValue;
-  return (value as JsonObject)[keys[at] as string] as JsonValue;
-}
-
-/** A string as JSON in pieces; none ends within a surrogate pair. @param quoted - writes a whole string. */
-function* stringPieces(text: string, quoted: Rules['quote'] = JSON.stringify): Generator<string, void> {
-  yield '"';
-  for (let from = 0; from < text.length; ) {
-    const end = from + PIECE_CHARACTERS;
-    const to = isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
-    yield quoted(text.slice(from, to)).slice(1, -1);
-    from = to;
-  }
-  yield '"';
-}
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** As JSON.stringify does, so that a value in this process is the same as its JSON text. */
 const writtenKeys = (object: JsonObject): readonly string[] =>

@@ -1,13 +1,6 @@
 /** SHA-256 digests, as lowercase hex. */
-import { createHash, hash } from 'node:crypto';
-import {
-  canonicalJson,
-  canonicalPieces,
-  distinctPieces,
-  distinctText,
-  type JsonObject,
-  type JsonValue,
-} from './canonical-json.js';
+import { hash } from 'node:crypto';
+import { canonicalJson, distinctText, type JsonObject, type JsonValue } from './canonical-json.js';
 
 declare const brand: unique symbol;
 
@@ -27,34 +20,3 @@ export const proofHash = (proof: JsonObject): Sha256 => sha256(canonicalJson(pro
 
 /** What tells one request body from another: SHA-256 of a text that only equal bodies have. */
 export const fingerprint = (body: JsonValue): Sha256 => sha256(distinctText(body));
-
-/** Gives others a turn where it is time; asked again and again by what may take long. */
-export type Pause = () => Promise<void> | undefined;
-
-/** {@link fingerprint} of a body that may be long. */
-export async function fingerprintInTurns(body: JsonValue, pause: Pause): Promise<Sha256> {
-  const digest = createHash('sha256');
-  for (const piece of distinctPieces(body)) {
-    digest.update(piece);
-    await pause();
-  }
-  return digest.digest('hex') as Sha256;
-}
-
-/**
- * {@link proofHash} of a proof that may be long, and how many bytes its canonical text has.
- * @throws as that
- */
-export async function measureProof(
-  proof: JsonObject,
-  pause: Pause,
-): Promise<{ readonly hash: Sha256; readonly sizeBytes: number }> {
-  const digest = createHash('sha256');
-  let sizeBytes = 0;
-  for (const piece of canonicalPieces(proof)) {
-    digest.update(piece);
-    sizeBytes += Buffer.byteLength(piece);
-    await pause();
-  }
-  return { hash: digest.digest('hex') as Sha256, sizeBytes };
-}

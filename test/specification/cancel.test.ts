@@ -140,7 +140,9 @@ describe('what members have done of a batch', () => {
     await serving({ getAccounts }, async (ask) => void (await ask(`${id}/approval`, {})));
     await executeOutside(test, init, 2);
     await cancelOutside(test, init);
-    await serving({ getAccounts, pollMs: 1 }, async (ask) => {
+    // These members act with the operator's key, which is nobody else's where a chain is asked for what a store has lost.
+    const history = async () => [];
+    await serving({ getAccounts, history, pollMs: 1 }, async (ask) => {
       const path = operation === 'cancel' ? `${id}/cancel` : 'execute';
       expect((await ask(path, operation === 'cancel' ? {} : { batchId: id })).status).toBe(200);
       expect(asked).toBeGreaterThan(2);

@@ -27,7 +27,7 @@ import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
-import type { EngineParts, EngineLimits } from '../../src/engine/deps.js';
+import type { EngineLimits, EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';

@@ -14,8 +14,8 @@ import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import type { Pause, Sha256 } from '../../values/digest.js';
-import { StrictJsonReader } from '../../values/json-reader.js';
+import type { Sha256 } from '../../values/digest.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import { type Principal, permitsProofType } from '../authenticate.js';
 import { hashProof } from '../burns/prepare-burns.js';
 import type { EngineLimits } from '../deps.js';
@@ -81,26 +81,22 @@ export async function checkPipelines(
   limits: EngineLimits,
 ): Promise<CheckedRequest> {
   const pause = createPause();
-  const checks = new PipelineChecks({ principal, token, limits, pause });
+  const checks = new PipelineChecks({ principal, token, limits });
   const pipelines = new Map<number, CheckedPipeline>();
   for (const [index, value] of list.entries()) {
-    const checked = await checks.check(value, `pipelines[${index}]`);
+    const checked = checks.check(value, `pipelines[${index}]`);
     if (checked !== undefined) pipelines.set(index, checked);
     await pause();
   }
   return { pipelines, problems: checks.problems, asked: checks.asked };
 }
 
-/** What pipelines are held against, and how others get a turn meanwhile. */
+/** What pipelines are held against. */
 interface Checking {
   readonly principal: Principal;
   readonly token: TokenRecord;
   readonly limits: EngineLimits;
-  readonly pause: Pause;
 }
-
-/** Characters of a payload that are read in one step. */
-const STEP_CHARACTERS = 16 * 1_024;
 
 class PipelineChecks {
   readonly problems: Problem[] = [];
@@ -108,24 +104,22 @@ class PipelineChecks {
   readonly #principal: Principal;
   readonly #token: TokenRecord;
   readonly #limits: EngineLimits;
-  readonly #pause: Pause;
 
-  constructor({ principal, token, limits, pause }: Checking) {
+  constructor({ principal, token, limits }: Checking) {
     this.#principal = principal;
     this.#token = token;
     this.#limits = limits;
-    this.#pause = pause;
   }
 
   /** A pipeline of which everything is right, or nothing after its problems were noted. */
-  async check(value: unknown, where: string): Promise<CheckedPipeline | undefined> {
+  check(value: unknown, where: string): CheckedPipeline | undefined {
     const before = this.problems.length;
     const { actions, actionCount, pipeline } = shorten(value);
     const broken = this.#checkShape(pipeline, where);
     const { type, payload } = isJsonObject(pipeline) ? pipeline : {};
     if (typeof type === 'string' && !broken.has('type')) this.#checkType(type, where);
     const proofHash =
-      typeof payload === 'string' && !broken.has('payload') ? await this.#hash(payload, where) : undefined;
+      typeof payload === 'string' && !broken.has('payload') ? this.#hash(payload, where) : undefined;
     const sound = actions.filter((action, at) => {
       const place = `actions[${at}]`;
       return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
@@ -161,9 +155,9 @@ class PipelineChecks {
     this.#note('ERR_INVALID_PROOF', text);
   }
 
-  async #hash(payload: string, where: string): Promise<Sha256 | undefined> {
+  #hash(payload: string, where: string): Sha256 | undefined {
     try {
-      return await hashProof(await this.#parse(payload), this.#limits, this.#pause);
+      return hashProof(this.#parse(payload), this.#limits);
     } catch (error) {
       const reason = (error as Error).message.replace(/^The proof is not valid: /, '').replace(/\.$/, '');
       this.#note('ERR_INVALID_PROOF', `${where}.payload: ${reason}`);
@@ -171,12 +165,10 @@ class PipelineChecks {
     }
   }
 
-  async #parse(payload: string): Promise<JsonValue> {
+  #parse(payload: string): JsonValue {
     // Each value takes two bytes at least; with more of them the proof is too large in any case.
     const maxValues = Math.ceil(this.#limits.maxProofBytes / 2);
-    const reader = new StrictJsonReader(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS });
-    while (!reader.read(STEP_CHARACTERS)) await this.#pause();
-    return reader.result();
+    return parseStrictJson(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS }).value;
   }
 
   #checkAction(action: Action, where: string): action is SourceAction {

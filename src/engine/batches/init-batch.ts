@@ -44,7 +44,7 @@ import {
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { nextBatchIndex } from './on-chain.js';
-import { type PipelinePlan, planPipeline } from './plan-batch.js';
+import { type AddSizes, type PipelinePlan, planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 /** Compiles pipelines into a batch and returns the approval for the owner to sign. */
@@ -231,12 +231,13 @@ async function layOut(
 ): Promise<LaidOut> {
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
+  const sizes: AddSizes = new Map();
   const planned: WithoutRent[] = [];
   const actions: (readonly PipelineAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
-    const compiled = planPipeline(pipeline, onChain);
+    const compiled = planPipeline(pipeline, onChain, sizes);
     if (typeof compiled === 'string') {
       tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', text: `pipelines[${index}]: ${compiled}` });
     } else {

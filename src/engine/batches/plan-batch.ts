@@ -90,10 +90,15 @@ interface Layout {
 }
 
 /** Which limit is in the way, with what it is and what it should be; `undefined` when the pipeline fits. */
-function obstacle({ message, inner, instructions }: Layout, flywheel: Flywheel): string | undefined {
+function obstacle(
+  { message, inner, instructions }: Layout,
+  flywheel: Flywheel,
+  sizes: AddSizes,
+): string | undefined {
   if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
   const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
-  const added = addSize(at);
+  const added = sizes.get(message.length) ?? measure(flywheel, addInstructions(at)).bytes;
+  sizes.set(message.length, added);
   if (added > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(added);
   const execute = measure(flywheel, executing(at, inner, instructions));
   if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
@@ -111,35 +116,25 @@ function obstacle({ message, inner, instructions }: Layout, flywheel: Flywheel):
 const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =>
   legacyTransactionSize({ payer: operator, instructions: withBudget(instructions, MEASURED_TERMS) });
 
-/** By flywheel and length of the message: all else of the transaction that adds one is the same. */
-const addSizes = new WeakMap<Flywheel, Map<number, number>>();
-
-/** Bytes of the transaction that adds this message. */
-function addSize(place: TransactionPlace & { readonly flywheel: Flywheel }): number {
-  const { flywheel, message } = place;
-  const known = addSizes.get(flywheel) ?? new Map<number, number>();
-  addSizes.set(flywheel, known);
-  const size = known.get(message.length) ?? measure(flywheel, addInstructions(place)).bytes;
-  known.set(message.length, size);
-  return size;
-}
+/** Bytes of the transactions that add messages to a batch, by the length of the message: all else of them is the same. */
+export type AddSizes = Map<number, number>;
 
 /** A pipeline laid out, and what is in its way. */
-function layOut(content: PipelineContent, flywheel: Flywheel) {
+function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   const instructions = pipelineInstructions(content, flywheel);
   const inner = compile(flywheel.vault, instructions);
   const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
-  return { ...layout, obstacle: obstacle(layout, flywheel) };
+  return { ...layout, obstacle: obstacle(layout, flywheel, sizes) };
 }
 
 /** How many of the first actions fit together; searched by halving, as more never need less. */
-function fittingActions(content: PipelineContent, flywheel: Flywheel): number {
+function fittingActions(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes): number {
   let fits = 0;
   let tooMany = content.actions.length;
   while (tooMany - fits > 1) {
     const middle = (fits + tooMany) >> 1;
     const part = { ...content, actions: content.actions.slice(0, middle) };
-    if (layOut(part, flywheel).obstacle === undefined) fits = middle;
+    if (layOut(part, flywheel, sizes).obstacle === undefined) fits = middle;
     else tooMany = middle;
   }
   return fits;
@@ -147,15 +142,20 @@ function fittingActions(content: PipelineContent, flywheel: Flywheel): number {
 
 /**
  * Lays out a pipeline as one transaction of a batch; a pipeline is never split or merged.
+ * @param sizes - what was measured for others of the same flywheel.
  * @returns the plan, or why it does not fit: its size and the limit, and how many of its actions would fit; no full stop.
  */
-export function planPipeline(source: PlanSource, flywheel: Flywheel): PipelinePlan | string {
+export function planPipeline(
+  source: PlanSource,
+  flywheel: Flywheel,
+  sizes: AddSizes = new Map(),
+): PipelinePlan | string {
   const { actionCount = source.actions.length } = source;
   const actions = source.actions.slice(0, MAX_ACTIONS_LOOKED_AT);
   const content = pipelineContent({ ...source, actions }, flywheel.decimals);
-  const { instructions, message, inner, obstacle: reason } = layOut(content, flywheel);
+  const { instructions, message, inner, obstacle: reason } = layOut(content, flywheel, sizes);
   if (reason !== undefined) {
-    const fits = fittingActions(content, flywheel);
+    const fits = fittingActions(content, flywheel, sizes);
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
     return `a pipeline lands in one transaction or not at all; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }

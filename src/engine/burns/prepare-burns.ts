@@ -4,9 +4,8 @@ import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { measureProof, type Pause, type Sha256, sha256 } from '../../values/digest.js';
+import { type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import { isHeavy } from '../../values/json-weight.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../authenticate.js';
@@ -33,30 +32,24 @@ export async function prepareBurns(
   const pause = createPause();
   const prepared: (Burn | Refusal)[] = [];
   for (const [index, request] of requests.entries()) {
-    const burn = await prepareBurn({ principal, limits, pause }, request);
+    const burn = prepareBurn(principal, limits, request);
     prepared.push(isRefusal(burn) ? burn : { index, ...burn });
     await pause();
   }
   return prepared;
 }
 
-/** Where burns are prepared. */
-interface Preparing {
-  readonly principal: Principal;
-  readonly limits: EngineLimits;
-  readonly pause: Pause;
-}
-
-async function prepareBurn(
-  { principal, limits, pause }: Preparing,
+function prepareBurn(
+  principal: Principal,
+  limits: EngineLimits,
   request: BurnShape,
-): Promise<Omit<Burn, 'index'> | Refusal> {
+): Omit<Burn, 'index'> | Refusal {
   const token = burnableToken(principal);
   if ('code' in token) return token;
   const { type, persistOnchain } = request;
   try {
     checkProofType(principal, type);
-    const proofHash = await hashProof(request.proof, limits, pause);
+    const proofHash = hashProof(request.proof, limits);
     return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
   } catch (error) {
     if (isFlywheelError(error)) return { code: error.code, message: error.message };
@@ -93,29 +86,21 @@ function checkProofType(principal: Principal, type: string): void {
   throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 
-/** A proof with fewer characters is hashed in one go. */
-const LIGHT_CHARACTERS = 8_192;
-
 /**
  * The hash of a proof.
  * @throws `ERR_INVALID_PROOF` when it is not an object, is too large, or holds what has no canonical text.
  */
-export async function hashProof(
-  proof: JsonValue,
-  { maxProofBytes }: EngineLimits,
-  pause: Pause,
-): Promise<Sha256> {
+export function hashProof(proof: JsonValue, { maxProofBytes }: EngineLimits): Sha256 {
   if (!isJsonObject(proof)) throw invalidProof('expected a JSON object.');
-  const { hash, sizeBytes } = await measured(proof, pause);
-  if (sizeBytes <= maxProofBytes) return hash;
+  const text = canonicalText(proof);
+  const sizeBytes = Buffer.byteLength(text);
+  if (sizeBytes <= maxProofBytes) return sha256(text);
   throw invalidProof(`it has ${sizeBytes} bytes, more than ${maxProofBytes}.`);
 }
 
-async function measured(proof: JsonObject, pause: Pause): ReturnType<typeof measureProof> {
+function canonicalText(proof: JsonObject): string {
   try {
-    if (isHeavy(proof, LIGHT_CHARACTERS)) return await measureProof(proof, pause);
-    const text = canonicalJson(proof);
-    return { hash: sha256(text), sizeBytes: Buffer.byteLength(text) };
+    return canonicalJson(proof);
   } catch (cause) {
     throw invalidProof((cause as Error).message, cause);
   }

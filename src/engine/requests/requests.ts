@@ -8,14 +8,13 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { JsonValue } from '../../values/canonical-json.js';
-import { fingerprintInTurns, type Sha256 } from '../../values/digest.js';
-import { StrictJsonReader } from '../../values/json-reader.js';
+import { fingerprint, type Sha256 } from '../../values/digest.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import { isoTime } from '../../values/time.js';
 import type { Principal } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
-import { createPause } from '../pause.js';
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
@@ -40,16 +39,15 @@ export type Opening =
   | { readonly kind: 'resumed'; readonly request: RequestRecord }
   | { readonly kind: 'replayed'; readonly reply: string };
 
-export async function requestIdentity(
+export function requestIdentity(
   { key }: Principal,
   operation: KeyedOperationId,
   value: string | undefined,
   body: JsonValue,
   proofTypes: readonly string[],
-): Promise<RequestIdentity> {
+): RequestIdentity {
   const { id: keyId, tokenId, proofTypes: permitted } = key;
-  const digest = await fingerprintInTurns(body, createPause());
-  return { tokenId, keyId, operation, value, fingerprint: digest, permitted, proofTypes };
+  return { tokenId, keyId, operation, value, fingerprint: fingerprint(body), permitted, proofTypes };
 }
 
 /**
@@ -86,16 +84,9 @@ export function requireRepeat(
     throw stillRunning(deps, earlier.value, earlier);
 }
 
-/** Characters of a stored answer that are read at once. */
-const PIECE_CHARACTERS = 16 * 1_024;
-
 /** A stored answer as it was given, down to the digits of numbers in proofs that no double can carry. */
-export async function readReply(reply: string): Promise<unknown> {
-  const reader = new StrictJsonReader(reply, { maxDepth: Number.POSITIVE_INFINITY });
-  const pause = createPause();
-  while (!reader.read(PIECE_CHARACTERS)) await pause();
-  return reader.result();
-}
+export const readReply = (reply: string): unknown =>
+  parseStrictJson(reply, { maxDepth: Number.POSITIVE_INFINITY }).value;
 
 /**
  * What was done is the project's, whichever of its keys asked for it; a key that is limited to some proof types gets the answer,

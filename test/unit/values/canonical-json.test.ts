@@ -4,8 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   canonicalJson,
-  canonicalPieces,
-  distinctPieces,
   distinctText,
   type JsonValue,
   MAX_JSON_DEPTH,
@@ -135,55 +133,10 @@ describe('canonicalJson', () => {
   });
 });
 
-describe('canonicalPieces', () => {
-  it('are the same text, and refuse the same', () => {
-    const attempt = (write: () => string): string => {
-      try {
-        return write();
-      } catch (error) {
-        return (error as Error).message;
-      }
-    };
-    fc.assert(
-      fc.property(
-        json,
-        (a) => attempt(() => [...canonicalPieces({ a })].join('')) === attempt(() => canonicalJson({ a })),
-      ),
-    );
-    expect(() => [...canonicalPieces({ a: { b: [new InexactNumber('9007199254740993')] } })]).toThrow(
-      'write it as text',
-    );
-    expect(() => [...canonicalPieces({ a: `${'x'.repeat(9_000)}\ud800` })]).toThrow(
-      'half of a surrogate pair',
-    );
-  });
-});
-
 describe('distinctText', () => {
-  it('is the same in pieces, none of which is long', () => {
-    fc.assert(fc.property(json, (value) => [...distinctPieces(value)].join('') === distinctText(value)));
-    const pairs = '😀'.repeat(10_000);
-    const bodies: JsonValue[] = [
-      { b: [{ d: 1, c: [2, [3, 4]] }, 5], a: { e: { f: { g: { h: [] } } } } },
-      [[[[[Array.from({ length: 10_000 }, (_, at) => ({ at }))]]]]],
-      [
-        pairs,
-        `x${pairs}`,
-        `${pairs}\ud83d`,
-        `\udc00${pairs}`,
-        `${'\ud83d'.repeat(9_000)}\udc00`,
-        '\n'.repeat(20_000),
-      ],
-    ];
-    for (const body of bodies) {
-      const pieces = [...distinctPieces(body)];
-      expect(pieces.join('')).toBe(distinctText(body));
-      expect(pieces.filter((piece) => piece.length > 6 * 8_192)).toEqual([]);
-      expect(pieces.join('')).toBe(pieces.map((piece) => Buffer.from(piece).toString()).join(''));
-    }
+  it('goes as deep as what wraps a value of the greatest depth, and no deeper', () => {
     const nest = (depth: number): JsonValue => (depth === 0 ? 1 : [nest(depth - 1)]);
-    expect(() => [...distinctPieces(nest(72))]).not.toThrow();
-    expect(() => [...distinctPieces(nest(73))]).toThrow('nested deeper');
+    expect(() => distinctText(nest(72))).not.toThrow();
     expect(() => distinctText(nest(73))).toThrow('nested deeper');
   });
 

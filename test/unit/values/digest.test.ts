@@ -1,6 +1,6 @@
 /** Digests: SHA-256 of bytes, of proofs, of request bodies. */
 import { describe, expect, it } from 'vitest';
-import { fingerprint, fingerprintInTurns, isSha256, proofHash, sha256 } from '../../../src/values/digest.js';
+import { fingerprint, isSha256, proofHash, sha256 } from '../../../src/values/digest.js';
 
 describe('digests', () => {
   it('are lowercase hex of UTF-8', () => {
@@ -22,27 +22,5 @@ describe('digests', () => {
     expect(fingerprint({ a: 1, b: [2] })).toBe(fingerprint({ b: [2], a: 1 }));
     expect(fingerprint({ a: 1, b: [2] })).not.toBe(fingerprint({ a: 1, b: ['2'] }));
     expect(fingerprint(['\ud800'])).not.toBe(fingerprint(['\udc00']));
-  });
-
-  it('of a body are the same in turns, of which long ones have many', async () => {
-    const bodies = [
-      7,
-      { b: [1, '\ud800', { d: 1, c: 2 }], a: 1 },
-      Array(10_000).fill({ type: 'T', proof: {} }),
-      {
-        proof: Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`😀 the field ${index}`, 1])),
-      },
-      { pipelines: [{ actions: Array(10_000).fill({ action: 'BURN' }) }] },
-    ];
-    const turns: number[] = [];
-    for (const body of bodies) {
-      let count = 0;
-      const pause = async () => {
-        count += 1;
-      };
-      expect(await fingerprintInTurns(body, pause)).toBe(fingerprint(body));
-      turns.push(count);
-    }
-    expect(turns).toEqual([1, 1, 30, 27, 22]);
   });
 });

@@ -1,0 +1,90 @@
+/**
+ * Store, ledger and journal of one data directory, each as it was at some moment: a pair of two moments is refused, and whatever the
+ * journal is from, no file of work happens twice.
+ */
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { FILES } from '../simulation/audit/tables.js';
+import { sampleOf } from '../support/long.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
+
+const MOMENTS = ['set up', 'burned', 'executed'] as const;
+type Moment = (typeof MOMENTS)[number];
+/** A database in the middle of its life is these together. */
+const PARTS = ['', '-wal', '-shm'] as const;
+
+const home = emptyDirectory();
+const dataDir = join(home, 'data');
+const [burns, pipelines] = [join(home, 'burns.json'), join(home, 'pipelines.json')];
+const placeOf = (moment: Moment): string => join(home, moment);
+const at = (...words: readonly string[]) => flywheel({ home }, ...words, '--data-dir', dataDir);
+const burnAll = () => at('burn-batch', burns);
+const runAll = () => at('batch', 'run', pipelines, '--yes', '--keypair', join(dataDir, 'owner.json'));
+const burned = async (): Promise<string> => JSON.parse((await at('local', 'status')).stdout).burned;
+
+beforeAll(async () => {
+  const burn = { type: 'WATCH_AD', proof: {}, burnAmount: 1, persistOnchain: false };
+  writeFileSync(burns, JSON.stringify([1, 2].map((burnAmount) => ({ ...burn, burnAmount }))));
+  const actions = [{ action: 'BURN', amount: 4 }];
+  writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
+  const keep = (moment: Moment): void => cpSync(dataDir, placeOf(moment), { recursive: true });
+  expect((await at('local', 'init')).exit).toBe(0);
+  keep('set up');
+  expect((await burnAll()).exit).toBe(0);
+  keep('burned');
+  expect((await runAll()).exit).toBe(0);
+  keep('executed');
+});
+
+/** A data directory whose files are of these moments. */
+function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): void {
+  rmSync(dataDir, { recursive: true, force: true });
+  cpSync(placeOf('executed'), dataDir, { recursive: true });
+  for (const [name, file] of Object.entries(FILES))
+    for (const part of PARTS) {
+      const path = join(dataDir, file + part);
+      const source = join(placeOf(moments[name as keyof typeof FILES]), file + part);
+      rmSync(path, { force: true });
+      if (existsSync(source)) cpSync(source, path);
+    }
+}
+
+const triples = MOMENTS.flatMap((store) =>
+  MOMENTS.flatMap((ledger) => MOMENTS.map((journal) => [store, ledger, journal] as const)),
+);
+const isPair = ([store, ledger]: (typeof triples)[number]): boolean => store === ledger;
+
+it.each(triples.filter(isPair))(
+  'does all work once with store "%s", ledger "%s", journal "%s"',
+  async (store, ledger, journal) => {
+    compose({ store, ledger, journal });
+    for (let time = 0; time < 2; time += 1) {
+      await burnAll();
+      await runAll();
+    }
+    // A journal that is newer than both others knows of work that they have lost, and does it no more than once.
+    const isNewer = MOMENTS.indexOf(journal) > MOMENTS.indexOf(store);
+    if (isNewer) expect(['0', '3', '4', '7']).toContain(await burned());
+    else expect(await burned()).toBe('7');
+  },
+);
+
+it.each(
+  sampleOf(
+    triples.filter((triple) => !isPair(triple)),
+    4,
+  ),
+)(
+  'refuses store "%s" with ledger "%s", and journal "%s", and writes nothing into them',
+  async (store, ledger, journal) => {
+    compose({ store, ledger, journal });
+    const bytes = () => [FILES.store, FILES.ledger].map((file) => readFileSync(join(dataDir, file)));
+    const before = bytes();
+    for (const work of [burnAll, runAll]) {
+      const { exit, stderr } = await work();
+      expect([exit, stderr]).toEqual([6, expect.stringContaining('older than')]);
+    }
+    expect(bytes()).toEqual(before);
+  },
+);
