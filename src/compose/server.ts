@@ -2,15 +2,15 @@
 import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
+import type { Measured } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import type { Ambient } from './context.js';
 import { engineLog } from './engine-log.js';
 import { keepReconciling, problemLine } from './keep-reconciling.js';
-import { Meter } from './measure.js';
 import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
-import { Opened } from './opened.js';
+import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
 import type { Settings } from './settings.js';
 
@@ -42,26 +42,22 @@ export interface RunningServer {
 }
 
 /** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export async function startServer(
+export const startServer = (
   ambient: Ambient,
   settings: Settings,
   options: ServeOptions,
-): Promise<RunningServer> {
-  const { server, close } = await openServer(ambient, settings, options);
-  try {
+): Promise<RunningServer> =>
+  opening(async (opened) => {
+    const server = await createServer(opened, ambient, settings, options);
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
       close: async () => {
         await server.closeGracefully(options.shutdownGraceMs);
-        await close();
+        await opened.close();
       },
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
+  });
 
 /** A server over its engine that does not listen yet. */
 export interface OpenServer {
@@ -78,19 +74,15 @@ export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGr
   };
 
 /** @throws as {@link startServer} */
-export async function openServer(
+export const openServer = (
   ambient: Ambient,
   settings: Settings,
   options: OpenServerOptions,
-): Promise<OpenServer> {
-  const opened = new Opened();
-  try {
-    return { server: await createServer(opened, ambient, settings, options), close: () => opened.close() };
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
-}
+): Promise<OpenServer> =>
+  opening(async (opened) => ({
+    server: await createServer(opened, ambient, settings, options),
+    close: () => opened.close(),
+  }));
 
 async function createServer(
   opened: Opened,
@@ -100,10 +92,12 @@ async function createServer(
 ): Promise<HttpServer> {
   const { logLevel, keyRates, between } = options;
   const { stderr } = ambient.io;
-  const meter = new Meter();
+  /** Takes what was measured, once the server counts. */
+  let observe: ((measured: Measured) => void) | undefined;
   const data = opened.keep(
     await openEngine(ambient, settings, {
-      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true, meter },
+      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
+      onMeasured: (measured) => observe?.(measured),
       onEvent: engineLog({ level: logLevel, stream: stderr }),
       ...(between === undefined ? {} : { between }),
     }),
@@ -128,7 +122,9 @@ async function createServer(
       },
       health: { ready: () => engine.ready() },
       metrics: {
-        attach: (observe) => meter.attach(observe),
+        attach: (take) => {
+          observe = take;
+        },
         state: () => engine.state(),
       },
       rateCounts: await rateCountsOf(opened, settings, options.nowUs),
