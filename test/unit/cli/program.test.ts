@@ -178,6 +178,10 @@ describe('help', () => {
       [['help', 'batch', 'nothing'], 'init'],
     ] as const)
       expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
+    // That is for the shell.
+    const { hint } = complaint((await testCli().run('help', 'brun')).stderr);
+    expect(hint).toContain('burn, ');
+    expect(hint).not.toContain('__complete');
   });
 });
 
