@@ -1,7 +1,5 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { pid } from 'node:process';
 import type { Chain } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
@@ -25,7 +23,7 @@ import type { Store } from '../store/store.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
-import { processActor } from './actor.js';
+import { processActor, processName } from './actor.js';
 import {
   checkedChain,
   requireSameCluster,
@@ -56,8 +54,6 @@ export interface OpenedEngine<OwnChain extends Chain = Chain> {
   readonly rpc: OwnRpc | null;
   /** Identity of its chain, base58. */
   readonly genesis: string;
-  /** Name under which it holds leases. */
-  readonly instance: string;
   /** Asks a cluster now whether it is the one of the flywheel. @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
   verify(): Promise<void>;
   close(): Promise<void>;
@@ -70,7 +66,7 @@ export type EngineFiles = Pick<OpenedEngine<LocalChain>, 'store' | 'chain'>;
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Hears what is done, and by whom. */
-  readonly onEvent?: (event: EngineEvent, instance: string) => void;
+  readonly onEvent?: (event: EngineEvent) => void;
   /** Hears how long the engine has waited, and for what. */
   readonly onMeasured?: (measured: Measured) => void;
   /** Is what a ledger has and its store lacks written down, to be accepted, where it is refused else? @default false */
@@ -116,8 +112,7 @@ function engineOver<OwnChain extends Chain>(
   { limits, onMeasured, onEvent }: EngineOptions,
 ): OpenedEngine<OwnChain> {
   const { store, chain, keyring } = parts;
-  const instance = `${hostname()}/${pid}`;
-  const leases = new Leases(instance);
+  const leases = new Leases(processName());
   opened.keep(keyring);
   // The store, which is closed next, waits for what is written for that.
   opened.keep({ close: () => void leases.giveUp() });
@@ -126,9 +121,9 @@ function engineOver<OwnChain extends Chain>(
     ...(onMeasured === undefined ? {} : measured({ store, chain }, onMeasured)),
     ...{ ids: randomIds, leases, actor: processActor() },
     limits: { ...DEFAULT_LIMITS, ...limits },
-    ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instance) }),
+    ...(onEvent === undefined ? {} : { onEvent }),
   });
-  return { engine, store, chain, rpc, genesis, instance, verify, close: () => opened.close() };
+  return { engine, store, chain, rpc, genesis, verify, close: () => opened.close() };
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done, `ERR_STORE_UNAVAILABLE`, `ERR_CONFIG_INVALID` */
