@@ -1,5 +1,6 @@
 /** Is this transaction exactly one vote on one batch, and nothing else? What the batch does is looked at elsewhere. */
 
+import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { decodeComputeBudget } from '../chain/compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
 import { instructionName } from '../chain/squads/instructions.js';
@@ -22,9 +23,6 @@ import type { WireMessage, WireTransaction } from '../chain/transaction/wire.js'
 import type { Address } from '../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
-
-/** Most lamports that a vote may pay beyond its signatures: 0.01 SOL, far above what any vote needs. */
-export const MAX_PRIORITY_FEE_LAMPORTS = 10_000_000n;
 
 /** What the voter knows beforehand, from the pinned flywheel and the batch. */
 interface ExpectedVote {

@@ -197,6 +197,8 @@ export type Commitment = 'confirmed' | 'finalized';
 
 /** What a transaction pays beyond its signatures at most, unless told otherwise: ten times the fee of one. */
 export const DEFAULT_MAX_PRIORITY_FEE_LAMPORTS = 50_000n;
+/** The most that anybody may allow: 0.01 SOL, far above what any vote needs. */
+export const MAX_PRIORITY_FEE_LAMPORTS = 10_000_000n;
 
 /** What a place in a block costs beside the signatures, where others want it too. */
 export interface PriorityFees {

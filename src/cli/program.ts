@@ -54,6 +54,8 @@ interface CommandTree {
   load(command: CommandUnknownOpts): Promise<void>;
   /** The command that the words led to so far. */
   reached(): CommandUnknownOpts;
+  /** What a command of the tree has a use for. */
+  usesOf(command: CommandUnknownOpts): readonly Use[];
 }
 
 /** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
@@ -72,8 +74,11 @@ export function buildTree(options: ProgramOptions): CommandTree {
     .exitOverride()
     .addHelpText('after', ['', ...wrapped(ROOT_NOTES, options.width)].join('\n'));
   addGlobalOptions(root);
-  const execute = (path: string, { run, uses }: Typed): Promise<void> => {
-    requireUse(root, path, uses);
+  const specs = new Map<CommandUnknownOpts, CommandSpec>();
+  const usesOf: CommandTree['usesOf'] = (command) => specs.get(command)?.help.uses ?? USUAL;
+  const execute = (command: CommandUnknownOpts, run: Run): Promise<void> => {
+    const path = commandPath(command);
+    requireUse(root, path, usesOf(command));
     return options.execute({ run, path, globals: globalFlags(root) });
   };
   /** The entries of commands of which no more than name and summary is in the tree. */
@@ -105,6 +110,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
       const spec = (await loadSpec()).command;
+      specs.set(command, spec);
       addSpec(command, spec, { execute, width: options.width });
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
@@ -112,13 +118,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
   }
 
   addEntries(root, options.catalogue ?? CATALOGUE);
-  return { root, load: (command) => load(command), reached: () => reached };
-}
-
-/** A command that was typed. */
-interface Typed {
-  readonly run: Run;
-  readonly uses: readonly Use[];
+  return { root, load: (command) => load(command), reached: () => reached, usesOf };
 }
 
 /** Gives a command its words and its help texts. */
@@ -128,9 +128,9 @@ function addSpec(
   {
     execute,
     width,
-  }: { readonly execute: (path: string, typed: Typed) => Promise<void>; readonly width: number },
+  }: { readonly execute: (command: Command, run: Run) => Promise<void>; readonly width: number },
 ): void {
-  const { details, csv, output, examples, uses = USUAL } = spec.help;
+  const { details, csv, output, examples } = spec.help;
   const path = commandPath(command);
   const run =
     (runCommand: Run): Run =>
@@ -138,7 +138,7 @@ function addSpec(
       if (session.output.mode !== 'csv' || csv !== undefined) return runCommand(session);
       throw new FlywheelError('ERR_USAGE', `--output csv: \`${path}\` prints no list.`);
     };
-  spec.mount(command, (runCommand) => execute(path, { run: run(runCommand), uses }));
+  spec.mount(command, (runCommand) => execute(command, run(runCommand)));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
   const columns = csv === undefined ? [] : [`csv: ${csv.join(', ')}`];
   const shapes = [...output, ...columns].flatMap((text) =>

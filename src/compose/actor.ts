@@ -1,4 +1,4 @@
-/** Who administers from this process: the user of the machine, as the audit log names them. */
+/** The names of this process: who administers from it, and who holds leases. */
 import { hostname, userInfo } from 'node:os';
 import { getuid, pid } from 'node:process';
 
@@ -11,5 +11,8 @@ function userName(): string {
   }
 }
 
-/** `user@host pid N`. */
+/** `host/N`: the process, as leases and logs name it. */
+export const processName = (): string => `${hostname()}/${pid}`;
+
+/** `user@host pid N`: the user of the machine, as the audit log names them. */
 export const processActor = (): string => `${userName()}@${hostname()} pid ${pid}`;

@@ -7,6 +7,7 @@ import type { TokenCheck } from '../engine/deps.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
+import { intercept } from './intercept.js';
 
 /** A cluster in words. */
 export const clusterText = (genesisHash: string | null): string =>
@@ -96,15 +97,9 @@ export function checkedChain(
   check: () => Promise<void>,
 ): { readonly chain: Chain; verify(): Promise<void> } {
   const verify = once(check);
-  const checked = new Proxy(chain, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return async (...args: readonly unknown[]): Promise<unknown> => {
-        if (name !== 'close') await verify();
-        return Reflect.apply(value, target, args);
-      };
-    },
+  const checked = intercept(chain, async (method, call) => {
+    if (method !== 'close') await verify();
+    return call();
   });
   return { chain: checked, verify };
 }

@@ -3,7 +3,7 @@
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import type { DatabaseCopy } from '../contract/database-admin.js';
 import { requireRegistration } from '../engine/admin/find-registration.js';
-import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { copyStore, type ProjectPlace } from '../store/transfer/copy.js';
@@ -14,6 +14,7 @@ import { processActor } from './actor.js';
 import { ownDataDirectory } from './data-lock.js';
 import { openDatabase } from './database.js';
 import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
+import { whileOpen } from './opened.js';
 import type { Settings } from './settings.js';
 
 /** The flywheel of a directory with a name, as a database keeps it. */
@@ -45,20 +46,14 @@ export async function copyIntoDatabase(settings: Settings, address: DatabaseAddr
       'ERR_USAGE',
       `The flywheel in ${dataDir} is on a ledger of its own, which a database does not hold.`,
     );
-  const { lock: lockFile, store: path } = dataFiles(dataDir);
-  const lock = await ownDataDirectory(lockFile);
-  const opened: Store[] = [];
-  try {
-    opened.push(await openSqliteStore({ path, create: false }));
-    opened.push(await openDatabase(address, {}));
-    const [from, to] = opened;
-    invariant(from !== undefined && to !== undefined, 'Both are open.');
+  const { lock, store: path } = dataFiles(dataDir);
+  return whileOpen(async (opened) => {
+    opened.keep(await ownDataDirectory(lock));
+    const from = opened.keep(await openSqliteStore({ path, create: false }));
+    const to = opened.keep(await openDatabase(address, {}));
     const place = await placeOf(from, settings.project.value);
     const { tables, wasThere } = await copyStore(from, to, { place, check: noteCopy });
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     return { database: address.shown, project: place.name, rows, tables, wasThere };
-  } finally {
-    for (const store of opened) await store.close();
-    lock.close();
-  }
+  });
 }

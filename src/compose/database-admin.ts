@@ -14,6 +14,7 @@ import type { DatabaseAddress } from '../values/database-address.js';
 import type { Ambient } from './context.js';
 import { openDatabase } from './database.js';
 import { dataFiles } from './local-config.js';
+import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
 
@@ -132,12 +133,8 @@ async function checkDatabase<Found>(
   address: DatabaseAddress,
   check: (tx: StoreTransaction) => Promise<Found>,
 ): Promise<Found> {
-  const store = await openDatabase(address, { schema: 'require', readers: 1, isPatient: true });
-  try {
-    return await store.read(check);
-  } finally {
-    await store.close();
-  }
+  const terms = { schema: 'require', readers: 1, isPatient: true } as const;
+  return whileOpen(async (opened) => opened.keep(await openDatabase(address, terms)).read(check));
 }
 
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
@@ -168,16 +165,12 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
     check: async ({ onChain }) => {
       const findings = await checkRows(settings);
       if (!onChain) return findings;
-      const { store, chain, verify, close } = await (await import('./open-engine.js')).openEngine(
-        ambient,
-        settings,
-      );
-      try {
+      const { openEngine } = await import('./open-engine.js');
+      return whileOpen(async (opened) => {
+        const { store, chain, verify } = opened.keep(await openEngine(ambient, settings));
         await verify();
         return [...findings, ...(await checkOnChain(store, chain))];
-      } finally {
-        await close();
-      }
+      });
     },
   };
 }

@@ -3,6 +3,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
 import type { Store } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
+import { whileOpen } from './opened.js';
 
 /** Connections that neither read nor write projects: one gives out numbers, one counts requests. */
 const OTHERS = 2;
@@ -43,16 +44,11 @@ export async function lookIntoDatabase<Found>(
   address: DatabaseAddress,
   look: (store: Store) => Promise<Found | null>,
 ): Promise<Found | null> {
-  let store: Store;
-  try {
-    store = await openDatabase(address, { schema: 'require', readers: 1 });
-  } catch (error) {
-    if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
-    throw error;
-  }
-  try {
-    return await look(store);
-  } finally {
-    await store.close();
-  }
+  return whileOpen(async (opened) => {
+    const store = await openDatabase(address, { schema: 'require', readers: 1 }).catch((error: unknown) => {
+      if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
+      throw error;
+    });
+    return store === null ? null : look(opened.keep(store));
+  });
 }

@@ -4,6 +4,7 @@ import { createSender } from '../chain/send.js';
 import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Ambient } from './context.js';
 import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
+import { opening } from './opened.js';
 import { waitingForOthers, withPatience } from './patience.js';
 import { findProject } from './project.js';
 import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
@@ -15,13 +16,9 @@ export async function openEmbeddedService(
   settings: Settings,
   options: Pick<EngineOptions, 'between'> = {},
 ): Promise<OpenedService> {
-  const opened = await openEngine(ambient, settings, options);
-  try {
-    return await serviceOver(ambient, settings, opened);
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  return opening(async (opened) =>
+    serviceOver(ambient, settings, opened.keep(await openEngine(ambient, settings, options))),
+  );
 }
 
 /** The chain as it is read, sent to and called, on the ledger or a cluster. */

@@ -9,6 +9,7 @@ import { type Sha256, sha256 } from '../values/digest.js';
 import { ownDataDirectory } from './data-lock.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
 import { readSquadsProgram, SQUADS_PROGRAM_BYTES, SQUADS_PROGRAM_SHA256 } from './open-engine.js';
+import { whileOpen } from './opened.js';
 
 /** The file that is expected, without the zeros to which a cluster may have extended its account. */
 function programFile(deployed: ReadonlyBytes): Buffer {
@@ -30,7 +31,7 @@ const otherProgram = (hash: Sha256): FlywheelError =>
  * @throws `ERR_LOCAL_NOT_FOUND`, `ERR_CHAIN_MISMATCH`, `ERR_STORE_UNAVAILABLE` while another process uses the directory.
  */
 export async function fetchSquads(dataDir: string, chain: () => ChainReader): Promise<FetchedProgram> {
-  const { squadsProgram: file, lock: lockFile } = dataFiles(dataDir);
+  const { squadsProgram: file, lock } = dataFiles(dataDir);
   const found = { program: SQUADS_PROGRAM, sha256: SQUADS_PROGRAM_SHA256, file };
   if (requireLocalConfig(dataDir).squadsProgram) {
     readSquadsProgram(file);
@@ -45,12 +46,10 @@ export async function fetchSquads(dataDir: string, chain: () => ChainReader): Pr
   const hash = sha256(bytes);
   if (hash !== SQUADS_PROGRAM_SHA256) throw otherProgram(hash);
   // Processes that are open go on with the program that they have loaded; two programs on one ledger are avoided.
-  const lock = await ownDataDirectory(lockFile);
-  try {
+  await whileOpen(async (opened) => {
+    opened.keep(await ownDataDirectory(lock));
     writePrivate(file, bytes);
     writeLocalConfig(dataDir, { ...requireLocalConfig(dataDir), squadsProgram: true });
-  } finally {
-    lock.close();
-  }
+  });
   return { ...found, fetched: true };
 }

@@ -1,7 +1,6 @@
 /** The part of a server that nobody asks: every few seconds it brings to its end what any process has left unfinished. */
 import type { Engine } from '../engine/engine.js';
 import type { ReconcileTerms } from '../engine/reconcile.js';
-import { isFlywheelError } from '../errors/flywheel-error.js';
 
 /** Time between the end of one look and the next. */
 const INTERVAL_MS = 15_000;
@@ -56,10 +55,4 @@ export async function keepReconciling(
       await running;
     },
   };
-}
-
-/** A line of a server's log about something that stays unfinished for now. */
-export function problemLine(what: string, error: unknown): string {
-  const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
-  return `${JSON.stringify({ level: 'warn', msg: `Not finished yet: ${what}. ${reason}` })}\n`;
 }

@@ -1,14 +1,15 @@
 /** What can be done with the flywheel of the settings beside calling its service; the engine is opened when it is first needed. */
 import { resolve } from 'node:path';
 import { clusterName } from '../chain/node-address.js';
-import type { FetchedProgram, LocalAdmin } from '../contract/local-admin.js';
+import type { FetchedProgram, GapReport, LocalAdmin } from '../contract/local-admin.js';
+import type { ProjectGap } from '../engine/gaps/accept-gap.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { writeFileAtomic } from '../files/write-file.js';
+import { formatTokenAmount } from '../values/token-amount.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
 import { fetchSquads } from './fetch-squads.js';
-import { acceptLedgerGap, gapReport, ledgerGap } from './ledger-gap.js';
 import {
   dataFiles,
   exists,
@@ -22,7 +23,7 @@ import {
 } from './local-config.js';
 import { initLocal } from './local-init.js';
 import { type OpenedEngine, openEngine } from './open-engine.js';
-import { databaseOf } from './place.js';
+import { whileOpen } from './opened.js';
 import { openOwnRpc } from './rpc.js';
 import type { Settings } from './settings.js';
 
@@ -30,20 +31,16 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
   const { value: dataDir } = settings.dataDir;
   const { clock, cwd } = ambient;
   let opened: Promise<OpenedEngine> | undefined;
-  const open = (): Promise<OpenedEngine> => {
-    opened ??= openEngine(ambient, settings);
+  const open = (findsGap = false): Promise<OpenedEngine> => {
+    opened ??= openEngine(ambient, settings, { findsGap });
     return opened;
   };
   const engine = async () => (await open()).engine;
+  const gaps = async () => (await open(true)).engine.gaps;
   const close = async (): Promise<void> => {
     const closing = opened;
     opened = undefined;
     await closing?.then((it) => it.close());
-  };
-  /** Of a ledger, whose engine is not opened while store and ledger do not belong together. */
-  const ledger = () => {
-    const config = databaseOf(settings) === null ? readDataConfig(dataDir) : undefined;
-    return config === undefined || isOnCluster(config) ? null : { dataDir, config, clock };
   };
   return {
     init: (input) => initLocal(dataDir, clock, input),
@@ -66,26 +63,20 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
     reset: async () => {
       await close();
       requireWipeable(dataDir);
-      const lock = await ownDataDirectory(dataFiles(dataDir).lock);
-      try {
+      await whileOpen(async (opened) => {
+        opened.keep(await ownDataDirectory(dataFiles(dataDir).lock));
         wipeDataDirectory(dataDir);
-      } finally {
-        lock.close();
-      }
+      });
     },
     createKey: async (input) => (await engine()).createKey(input),
     listKeys: async () => (await engine()).listKeys(),
     revokeKey: async (id, afterMs) => (await engine()).revokeKey(id, afterMs),
     gap: async () => {
-      const place = ledger();
-      if (place !== null) return ledgerGap(place);
-      const found = await (await engine()).gaps.find();
+      const found = await (await gaps()).find();
       return found === null ? null : gapReport(found);
     },
     acceptGap: async (transactions) => {
-      const place = ledger();
-      if (place === null) await (await engine()).gaps.accept(transactions);
-      else await acceptLedgerGap(place, transactions);
+      await (await gaps()).accept(transactions);
     },
     audit: async (query) => (await engine()).audit(query),
     exportOwner: async (outFile) => {
@@ -97,6 +88,18 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
       return { address, keypair };
     },
     close,
+  };
+}
+
+export function gapReport({ token, flywheel, gap }: ProjectGap): GapReport {
+  const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+  const { burns, transactions, pendingBurns, dateFound } = gap;
+  return {
+    ...{ project: flywheel.name, symbol: token.symbol, burns, transactions, pendingBurns, dateFound },
+    ...{ burned: text(gap.burned), airdropped: text(gap.airdropped) },
+    lost: gap.lost.map(({ signature, burned, airdropped, memo, dateLanded }) => ({
+      ...{ txHash: signature, burned: text(burned), airdropped: text(airdropped), memo, date: dateLanded },
+    })),
   };
 }
 
@@ -115,15 +118,13 @@ function requireWipeable(dataDir: string): void {
 }
 
 async function fetchFromCluster(ambient: Ambient, settings: Settings): Promise<FetchedProgram> {
-  const rpc = openOwnRpc(ambient, settings);
-  try {
-    return await fetchSquads(settings.dataDir.value, () => {
-      if (rpc !== null) return rpc.reader;
+  return whileOpen((opened) =>
+    fetchSquads(settings.dataDir.value, () => {
+      const rpc = openOwnRpc(ambient, settings);
+      if (rpc !== null) return opened.keep(rpc).reader;
       throw new FlywheelError('ERR_USAGE', 'No RPC node is named that the program could be taken from.', {
         hint: 'Name one with --rpc-url mainnet, or FLYWHEEL_RPC_URL.',
       });
-    });
-  } finally {
-    await rpc?.close();
-  }
+    }),
+  );
 }

@@ -26,6 +26,7 @@ import {
   writePrivate,
 } from './local-config.js';
 import { openLedgerEngine, readSquadsProgram } from './open-engine.js';
+import { whileOpen } from './opened.js';
 
 /**
  * Sets up a data directory, as the only one: another that does is waited for.
@@ -38,8 +39,8 @@ export async function initLocal(
 ): Promise<LocalInitResult> {
   requireNone(dataDir);
   makePrivateDirectory(dataDir, 'ERR_STORE_UNAVAILABLE');
-  const lock = await setUpDataDirectory(dataFiles(dataDir).lock);
-  try {
+  return whileOpen(async (opened) => {
+    opened.keep(await setUpDataDirectory(dataFiles(dataDir).lock));
     requireNone(dataDir);
     clearUnfinished(dataDir);
     const { config, registration, apiKey } = await setUp(dataDir, clock, input);
@@ -47,9 +48,7 @@ export async function initLocal(
     writeLocalConfig(dataDir, config);
     rmSync(dataFiles(dataDir).unfinished, { recursive: true });
     return resultOf(registration, apiKey, config.ownerKeypair);
-  } finally {
-    lock.close();
-  }
+  });
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS`, also where a registration on a cluster has begun; what is on a cluster cannot be wiped. */
@@ -108,17 +107,15 @@ async function setUp(
   const owner = input.owner?.address ?? readOwner(isNew ? files.owner : ownOwner).address;
   const treasury = createFileKeyring(files.keys).create().address;
   const squadsProgram = input.squadsProgram !== null;
-  const opened = await openLedgerEngine(unfinished, { treasury, squadsProgram, genesis: null }, { clock });
-  try {
-    const { engine, genesis } = opened;
+  const terms = { treasury, squadsProgram, genesis: null };
+  return whileOpen(async (opened) => {
+    const { engine, genesis } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
     const { minOperatorSol = null, maxBatchRent = null } = input;
     const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
     writePrivate(files.apiKey, `${apiKey.key}\n`);
     const ownerKeypair = input.owner?.keypair ?? ownOwner;
     return { config: { treasury, ownerKeypair, squadsProgram, genesis }, registration, apiKey };
-  } finally {
-    await opened.close();
-  }
+  });
 }
 
 /** Puts all of a database into its one file, which the driver does only when the process ends. */

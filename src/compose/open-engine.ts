@@ -1,7 +1,5 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { pid } from 'node:process';
 import type { Chain } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
@@ -19,12 +17,13 @@ import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
+import type { Measured } from '../http/options.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
-import { processActor } from './actor.js';
+import { processActor, processName } from './actor.js';
 import {
   checkedChain,
   requireSameCluster,
@@ -38,12 +37,12 @@ import { shareDataDirectory } from './data-lock.js';
 import { connectionsOf, openDatabase, requireGenesis } from './database.js';
 import { createFileKeyring } from './file-keyring.js';
 import { type ClusterConfig, dataFiles, isOnCluster, type LocalConfig } from './local-config.js';
-import type { Meter } from './measure.js';
-import { Opened } from './opened.js';
+import { measured } from './measure.js';
+import { type Opened, opening } from './opened.js';
 import { type DataPlace, requirePlace } from './place.js';
 import { type OwnRpc, openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';
-import { requireTogether } from './two-files.js';
+import { findLedgerGap, requireTogether } from './two-files.js';
 
 /** An engine with what it works on. */
 export interface OpenedEngine<OwnChain extends Chain = Chain> {
@@ -55,8 +54,6 @@ export interface OpenedEngine<OwnChain extends Chain = Chain> {
   readonly rpc: OwnRpc | null;
   /** Identity of its chain, base58. */
   readonly genesis: string;
-  /** Name under which it holds leases. */
-  readonly instance: string;
   /** Asks a cluster now whether it is the one of the flywheel. @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
   verify(): Promise<void>;
   close(): Promise<void>;
@@ -69,9 +66,11 @@ export type EngineFiles = Pick<OpenedEngine<LocalChain>, 'store' | 'chain'>;
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Hears what is done, and by whom. */
-  readonly onEvent?: (event: EngineEvent, instance: string) => void;
-  /** Measures what the engine waits for. */
-  readonly meter?: Meter;
+  readonly onEvent?: (event: EngineEvent) => void;
+  /** Hears how long the engine has waited, and for what. */
+  readonly onMeasured?: (measured: Measured) => void;
+  /** Is what a ledger has and its store lacks written down, to be accepted, where it is refused else? @default false */
+  readonly findsGap?: boolean;
   /** What stands between the engine and the files of a ledger, such as whatever delays, loses or refuses. @default nothing */
   readonly between?: (files: EngineFiles) => EngineFiles;
 }
@@ -110,34 +109,21 @@ interface Parts<OwnChain extends Chain>
 function engineOver<OwnChain extends Chain>(
   opened: Opened,
   { rpc, genesis, verify, ...parts }: Parts<OwnChain>,
-  { limits, meter, onEvent }: EngineOptions,
+  { limits, onMeasured, onEvent }: EngineOptions,
 ): OpenedEngine<OwnChain> {
   const { store, chain, keyring } = parts;
-  const instance = `${hostname()}/${pid}`;
-  const leases = new Leases(instance);
+  const leases = new Leases(processName());
   opened.keep(keyring);
   // The store, which is closed next, waits for what is written for that.
   opened.keep({ close: () => void leases.giveUp() });
   const engine = createEngine({
     ...parts,
-    store: meter?.store(store) ?? store,
-    chain: meter?.chain(chain) ?? chain,
+    ...(onMeasured === undefined ? {} : measured({ store, chain }, onMeasured)),
     ...{ ids: randomIds, leases, actor: processActor() },
     limits: { ...DEFAULT_LIMITS, ...limits },
-    ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(event, instance) }),
+    ...(onEvent === undefined ? {} : { onEvent }),
   });
-  return { engine, store, chain, rpc, genesis, instance, verify, close: () => opened.close() };
-}
-
-/** Closes what was opened where something goes wrong. */
-async function opening<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result> {
-  const opened = new Opened();
-  try {
-    return await work(opened);
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  return { engine, store, chain, rpc, genesis, verify, close: () => opened.close() };
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done, `ERR_STORE_UNAVAILABLE`, `ERR_CONFIG_INVALID` */
@@ -214,10 +200,10 @@ export const openLedgerEngine = (
   options: EngineOptions & { readonly clock: Clock; readonly keyring?: OpenedKeyring },
 ): Promise<OpenedEngine<LocalChain>> =>
   opening(async (opened) => {
-    const { clock, between = (files) => files } = options;
+    const { clock, between = (files) => files, findsGap = false } = options;
     const { treasury } = config;
     const files = between(await openLedgerFiles(opened, dataDir, config, clock));
-    await requireTogether(files.store, files.chain, config.genesis);
+    await (findsGap ? findLedgerGap : requireTogether)(files.store, files.chain, config.genesis);
     const keyring =
       options.keyring ??
       ({ ...createFileKeyring(dataFiles(dataDir).keys), close: async () => {} } satisfies OpenedKeyring);
@@ -227,7 +213,7 @@ export const openLedgerEngine = (
   });
 
 /** Store and ledger, with the lock that keeps others from wiping them; whether they belong together is not looked at. */
-export async function openLedgerFiles(
+async function openLedgerFiles(
   opened: Opened,
   dataDir: string,
   config: LedgerConfig,

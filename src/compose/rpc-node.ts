@@ -13,6 +13,7 @@ import { shareDataDirectory } from './data-lock.js';
 import { createFileKeyring } from './file-keyring.js';
 import { dataFiles, requireLocalConfig } from './local-config.js';
 import { readSquadsProgram } from './open-engine.js';
+import { opening } from './opened.js';
 import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 
@@ -53,30 +54,20 @@ export async function openClusterParts(
 ): Promise<ClusterParts> {
   const { genesis, treasury, squadsProgram } = requireLocalConfig(dataDir);
   const files = dataFiles(dataDir);
-  const lock = await shareDataDirectory(files.lock);
-  try {
-    const ledger = await openLedger({
-      path: files.ledger,
-      ...pace,
-      ...{ create: false, genesis: { accounts: [] } },
-    });
-    const close = (): void => {
-      ledger.close();
-      lock.close();
-    };
-    if (genesis === ledger.genesis) {
-      const program = squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
-      return { ledger, runtime: new Runtime(program), airdrop: airdropsOf(files.keys, treasury), close };
-    }
-    ledger.close();
-    throw new FlywheelError(
-      'ERR_STORE_UNAVAILABLE',
-      'ledger.db is of another flywheel than the one that this data directory was set up with.',
+  return opening(async (opened) => {
+    opened.keep(await shareDataDirectory(files.lock));
+    const ledger = opened.keep(
+      await openLedger({ path: files.ledger, ...pace, ...{ create: false, genesis: { accounts: [] } } }),
     );
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
+    if (genesis !== ledger.genesis)
+      throw new FlywheelError(
+        'ERR_STORE_UNAVAILABLE',
+        'ledger.db is of another flywheel than the one that this data directory was set up with.',
+      );
+    const program = squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+    const airdrop = airdropsOf(files.keys, treasury);
+    return { ledger, runtime: new Runtime(program), airdrop, close: () => void opened.close() };
+  });
 }
 
 /** Starts the node of `flywheel local rpc`. @throws as {@link openClusterParts}, and `ERR_CONFIG_INVALID` when it cannot listen */
@@ -85,12 +76,9 @@ export async function startRpcOverLedger(
   settings: Settings,
   address: ListenAddress,
 ): Promise<RunningRpc> {
-  const cluster = new Cluster(await openClusterParts(settings.dataDir.value, { clock }));
   const onFailure = (error: unknown): void => void io.stderr.write(`${messageOf(error)}\n`);
-  try {
-    return await startRpcNode(cluster, onFailure, address);
-  } catch (error) {
-    cluster.close();
-    throw error;
-  }
+  return opening(async (opened) => {
+    const parts = await openClusterParts(settings.dataDir.value, { clock });
+    return startRpcNode(opened.keep(new Cluster(parts)), onFailure, address);
+  });
 }

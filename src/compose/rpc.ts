@@ -11,6 +11,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { dataFiles, exists, isOnCluster } from './local-config.js';
+import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
 import type { Setting, Settings } from './settings.js';
 
@@ -151,10 +152,5 @@ export function effectiveSettings(settings: Settings): Settings {
 
 /** Looks at every node that the settings name. */
 export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]> {
-  const { options, close } = nodesOf(ambient, settings);
-  try {
-    return await checkNodes(options);
-  } finally {
-    await close();
-  }
+  return whileOpen((opened) => checkNodes(opened.keep(nodesOf(ambient, settings)).options));
 }

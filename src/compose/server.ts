@@ -2,23 +2,24 @@
 import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
+import type { LogLevel, Measured } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
+import { processName } from './actor.js';
 import type { Ambient } from './context.js';
-import { engineLog } from './engine-log.js';
-import { keepReconciling, problemLine } from './keep-reconciling.js';
-import { Meter } from './measure.js';
+import { keepReconciling } from './keep-reconciling.js';
 import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
-import { Opened } from './opened.js';
+import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
+import { logEvent, logUnfinished, type ServerLog, serverLog } from './server-log.js';
 import type { Settings } from './settings.js';
 
 /** Options of `serve` beyond the global ones. */
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
   /** Opens `/metrics`; `null`: loopback only. */
   readonly metricsToken: Secret | null;
@@ -42,26 +43,22 @@ export interface RunningServer {
 }
 
 /** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
-export async function startServer(
+export const startServer = (
   ambient: Ambient,
   settings: Settings,
   options: ServeOptions,
-): Promise<RunningServer> {
-  const { server, close } = await openServer(ambient, settings, options);
-  try {
+): Promise<RunningServer> =>
+  opening(async (opened) => {
+    const server = await createServer(opened, ambient, settings, options);
     const url = await server.listen({ host: options.host, port: options.port });
     return {
       url,
       close: async () => {
         await server.closeGracefully(options.shutdownGraceMs);
-        await close();
+        await opened.close();
       },
     };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
+  });
 
 /** A server over its engine that does not listen yet. */
 export interface OpenServer {
@@ -78,19 +75,15 @@ export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGr
   };
 
 /** @throws as {@link startServer} */
-export async function openServer(
+export const openServer = (
   ambient: Ambient,
   settings: Settings,
   options: OpenServerOptions,
-): Promise<OpenServer> {
-  const opened = new Opened();
-  try {
-    return { server: await createServer(opened, ambient, settings, options), close: () => opened.close() };
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
-}
+): Promise<OpenServer> =>
+  opening(async (opened) => ({
+    server: await createServer(opened, ambient, settings, options),
+    close: () => opened.close(),
+  }));
 
 async function createServer(
   opened: Opened,
@@ -99,25 +92,26 @@ async function createServer(
   options: OpenServerOptions,
 ): Promise<HttpServer> {
   const { logLevel, keyRates, between } = options;
-  const { stderr } = ambient.io;
-  const meter = new Meter();
+  const lines = { level: logLevel, stream: ambient.io.stderr, server: processName() };
+  const log = serverLog(lines);
+  /** Takes what was measured, once the server counts. */
+  let observe: ((measured: Measured) => void) | undefined;
   const data = opened.keep(
     await openEngine(ambient, settings, {
-      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true, meter },
-      onEvent: engineLog({ level: logLevel, stream: stderr }),
+      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
+      onMeasured: (measured) => observe?.(measured),
+      onEvent: (event) => logEvent(log, event),
       ...(between === undefined ? {} : { between }),
     }),
   );
-  const { engine, instance, store } = data;
-  await verifyAtStart(data, ambient);
+  const { engine, store } = data;
+  await verifyAtStart(data, log);
   await requireKeys(store, Object.keys(keyRates));
   opened.keep(
     await keepReconciling(engine, {
       // What a chain takes its time with is not waited for.
       inBackground: data.rpc !== null,
-      onProblem: (what, error) => {
-        if (LOGS_PROBLEMS.has(logLevel)) stderr.write(problemLine(what, error));
-      },
+      onProblem: (what, error) => logUnfinished(log, what, error),
     }),
   );
   return createHttpServer(
@@ -128,11 +122,13 @@ async function createServer(
       },
       health: { ready: () => engine.ready() },
       metrics: {
-        attach: (observe) => meter.attach(observe),
+        attach: (take) => {
+          observe = take;
+        },
         state: () => engine.state(),
       },
       rateCounts: await rateCountsOf(opened, settings, options.nowUs),
-      log: { level: logLevel, stream: stderr, server: () => instance },
+      log: lines,
     },
     {
       ...{ version: ambient.version, corsOrigins: options.corsOrigins, bearer: options.bearer },
@@ -153,18 +149,14 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart({ verify }: OpenedEngine, { io }: Ambient): Promise<void> {
+async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<void> {
   try {
     await verify();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    const msg = `${error.message} The server starts, and is not ready until a node answers.`;
-    io.stderr.write(`${JSON.stringify({ level: 'warn', msg })}\n`);
+    log('warn', `${error.message} The server starts, and is not ready until a node answers.`);
   }
 }
-
-/** Levels of the log at which what stays unfinished is said. */
-const LOGS_PROBLEMS: ReadonlySet<ServeOptions['logLevel']> = new Set(['warn', 'info', 'debug', 'trace']);
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
 async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {

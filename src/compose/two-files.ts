@@ -4,7 +4,6 @@
  * one that moved tokens of this flywheel by a transaction that the store does not know had a store that knew more.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { type OpenGap, openGapIn } from '../engine/gaps/accept-gap.js';
 import { whatMoved } from '../engine/gaps/what-moved.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { LostTransaction } from '../store/records.js';
@@ -39,24 +38,19 @@ export async function requireTogether(
 }
 
 /**
- * What is on the ledger and not in an older store, as a gap that waits to be accepted; `undefined` when nothing is missing.
+ * Writes down what is on the ledger and not in an older store, as a gap that waits to be accepted.
  * @throws `ERR_STORE_UNAVAILABLE` for everything else that is wrong between the two.
  */
-export async function findLedgerGap(
-  store: Store,
-  chain: LocalChain,
-  expected: string | null,
-): Promise<OpenGap | undefined> {
+export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
   const lost = await lostTransactions(store, chain, expected);
   // The store knows the newest block with this write: what is missing is told by the gap from then on.
-  return store.transaction(async (tx) => {
+  await store.transaction(async (tx) => {
     const [token] = await tx.tokens.list();
-    if (token === undefined) return undefined;
+    if (token === undefined) return;
     const known = await tx.signatures.known(lost.map(({ signature }) => signature));
     const missing = lost.filter(({ signature }) => !known.has(signature));
     const found = { id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) };
     if (missing.length > 0) await tx.gaps.add(found, missing);
-    return openGapIn(tx, token.id);
   });
 }
 

@@ -57,8 +57,7 @@ const MASKED = [
 export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifyServerOptions['logger']> => ({
   level: log.level,
   stream: { write: (line: string) => void log.stream.write(line) },
-  base: null,
-  mixin: () => ({ server: log.server?.() }),
+  base: log.server === undefined ? null : { server: log.server },
   timestamp: () => `,"time":"${isoTime(Date.now())}"`,
   formatters: { level: (level: string) => ({ level }) },
   serializers: { err: (error: unknown) => loggedError(error) },

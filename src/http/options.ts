@@ -45,7 +45,7 @@ export interface MetricsSource {
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface HttpServerDeps {
   /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
@@ -57,11 +57,11 @@ export interface HttpServerDeps {
   readonly health: { ready(): Promise<void> };
   readonly metrics?: MetricsSource;
   readonly rateCounts: RateCounts;
-  /** `server` names the engine in each line, once it is open. */
   readonly log: {
     readonly level: LogLevel;
     readonly stream: { write(line: string): unknown };
-    server?(): string | undefined;
+    /** Named in each line. */
+    readonly server?: string;
   };
 }
 

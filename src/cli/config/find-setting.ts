@@ -3,7 +3,7 @@
 import type { Setting, Source } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { GlobalFlags } from './resolve.js';
-import { SETTING_ROWS, type SettingName } from './settings-table.js';
+import { type Reading, SETTING_ROWS, type SettingName, type ValueOf } from './settings-table.js';
 
 /** Where settings are looked up. */
 export interface Places {
@@ -47,17 +47,12 @@ export function findSetting(name: SettingName, { flags, env, profile }: Places):
   return { text: stored, source: 'profile', where: `${field} of the profile` };
 }
 
-/** How the text of a setting is read. */
-export interface Reading<Value> {
-  /** What it takes, as in "takes …". */
-  readonly takes: string;
-  readonly fallback: Value;
-  /** @returns `undefined` for a text that it does not take. */
-  read(text: string): Value | undefined;
-}
+const TEXT: Reading<string | null> = { takes: 'text', fallback: null, read: (text) => text };
 
-/** @throws `ERR_USAGE` for what was typed, else `ERR_CONFIG_INVALID`, naming the place and what it takes. */
-export function readFound<Value>(found: Found | undefined, reading: Reading<Value>): Setting<Value> {
+/** A setting as it was found and read. @throws `ERR_USAGE` for what was typed, else `ERR_CONFIG_INVALID`, naming the place and what it takes. */
+export function setting<Name extends SettingName>(name: Name, places: Places): Setting<ValueOf<Name>> {
+  const reading = (SETTING_ROWS[name].reading ?? TEXT) as Reading<ValueOf<Name>>;
+  const found = findSetting(name, places);
   if (found === undefined) return { value: reading.fallback, source: 'default' };
   const value = reading.read(found.text);
   if (value !== undefined) return { value, source: found.source };
@@ -66,7 +61,3 @@ export function readFound<Value>(found: Found | undefined, reading: Reading<Valu
     `${found.where} takes ${reading.takes}, got ${JSON.stringify(found.text.slice(0, 80))}.`,
   );
 }
-
-/** A setting as it was found and read. @throws as {@link readFound} */
-export const setting = <Value>(name: SettingName, places: Places, reading: Reading<Value>): Setting<Value> =>
-  readFound(findSetting(name, places), reading);

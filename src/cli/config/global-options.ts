@@ -21,16 +21,22 @@ export function addGlobalOptions(program: CommandUnknownOpts): void {
 /** The global options as they were typed. */
 export const globalFlags = (program: CommandUnknownOpts): GlobalFlags => program.opts();
 
+const USES: ReadonlyMap<string | undefined, Use> = new Map(ROWS.map(({ flags, use }) => [flags, use]));
+
+/** Has a global option an effect on a command with such uses? */
+export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
+  const use = USES.get(flags) ?? 'output';
+  return use === 'output' || uses.includes(use);
+}
+
 /**
  * An option that a command has no use for would look as if it had one.
  * @param path - the words that lead to the command.
  * @throws `ERR_USAGE` naming the option.
  */
 export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
-  for (const { flags, use } of ROWS) {
-    if (flags === undefined || use === 'output' || uses.includes(use)) continue;
-    const option = new Option(flags);
-    if (program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
+  for (const option of program.options) {
+    if (hasEffect(option, uses) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
     throw new FlywheelError('ERR_USAGE', `\`${path}\` has no use for ${option.long}.`, {
       hint: '`flywheel help settings` says what each option is for.',
     });

@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
-import type { StoredSending } from '../../chain/stored-sending.js';
 import type { PinnedFlywheel } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
@@ -13,7 +12,7 @@ import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { SETTING_ROWS } from './settings-table.js';
 
 /** What one profile may set; everything is optional. */
-export interface Profile extends StoredSending {
+export interface Profile {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
@@ -25,6 +24,9 @@ export interface Profile extends StoredSending {
   /** One address, or several; names of clusters too. */
   readonly rpcUrl?: string | readonly string[];
   readonly rpcQuorum?: number;
+  /** Lamports that a transaction pays beyond its signatures at most, and when it counts as landed. */
+  readonly maxPriorityFee?: number;
+  readonly commitment?: string;
   readonly keypair?: string;
   /** Commands of programs that sign for the embedded engine. */
   readonly operatorSigner?: string;
@@ -46,11 +48,10 @@ export interface ProfileFile {
 }
 
 /** Fields that the table of settings knows, by what they have to be. */
-const NUMBERS: ReadonlySet<string> = new Set(['rpcQuorum', 'maxPriorityFee']);
-const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList }) =>
+const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }) =>
   profile === undefined || isList === true
     ? []
-    : [[profile, NUMBERS.has(profile) ? 'number' : 'text'] as const],
+    : [[profile, typeof reading?.fallback === 'number' ? 'number' : 'text'] as const],
 );
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 

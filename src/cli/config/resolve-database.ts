@@ -5,10 +5,9 @@ import type { Settings, Source } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../../files/read-file.js';
 import { DatabaseAddress } from '../../values/database-address.js';
-import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
 import type { CliContext } from '../context.js';
 import { shellLine } from '../shell-line.js';
-import { findSetting, type Places, type Reading, setting } from './find-setting.js';
+import { findSetting, type Places, setting } from './find-setting.js';
 
 /** Permission bits of others than owner and group: files that a container is given often have a group. */
 const WORLD = 0o007;
@@ -61,26 +60,6 @@ function findDatabase(
   return { value: new DatabaseAddress(where, read, { file: path }), source };
 }
 
-/** What a server takes: as many that write as that read, one for counts of the rate limits and one for numbers. */
-const DEFAULT_POOL = 10;
-const LEAST_POOL = 4;
-const MOST_POOL = 1_000;
-
-const POOL: Reading<number> = {
-  takes: `connections from ${LEAST_POOL} to ${MOST_POOL}`,
-  fallback: DEFAULT_POOL,
-  read: (text) =>
-    /^\d{1,4}$/.test(text) && Number(text) >= LEAST_POOL && Number(text) <= MOST_POOL
-      ? Number(text)
-      : undefined,
-};
-
-const PROJECT: Reading<string | null> = {
-  takes: PROJECT_NAME_RULE,
-  fallback: null,
-  read: (text) => (isProjectName(text) ? text : undefined),
-};
-
 /** All of it; a service elsewhere has its own database. Nothing is read before it is needed. */
 export const resolveDatabase = (
   ambient: Pick<CliContext, 'cwd' | 'platform'>,
@@ -88,6 +67,6 @@ export const resolveDatabase = (
   isRemote: boolean,
 ): Pick<Settings, 'database' | 'databasePool' | 'project'> => ({
   database: isRemote ? { value: null, source: 'default' } : findDatabase(ambient, places),
-  databasePool: setting('databasePool', places, POOL),
-  project: setting('project', places, PROJECT),
+  databasePool: setting('databasePool', places),
+  project: setting('project', places),
 });

@@ -2,14 +2,12 @@
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
 import type { Setting, Settings, Source } from '../../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { type Places, type Reading, setting } from './find-setting.js';
+import { type Places, setting } from './find-setting.js';
 import type { Profile } from './profile-file.js';
+import { MAX_NODES } from './settings-table.js';
 import { SOLANA_CONFIG_FILE, solanaCliSetting } from './solana-config.js';
 
 type RpcPlaces = Places & { readonly profile: Profile };
-
-/** More nodes than anybody has to name. */
-const MAX_NODES = 16;
 
 const NONE: Setting<readonly NodeAddress[]> = { value: [], source: 'default' };
 
@@ -46,13 +44,6 @@ function environmentNodes(env: Places['env']): Settings['rpcUrl'] | null {
   return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
 }
 
-const QUORUM: Reading<number> = {
-  takes: `a number of nodes from 1 to ${MAX_NODES}`,
-  fallback: 1,
-  read: (text) =>
-    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_NODES ? Number(text) : undefined,
-};
-
 function findNodes(home: string, { flags, env, profile }: RpcPlaces): Settings['rpcUrl'] {
   const { rpcUrl: typed = [] } = flags;
   const stored = rpcUrlsOf(profile);
@@ -68,7 +59,7 @@ function findNodes(home: string, { flags, env, profile }: RpcPlaces): Settings['
 function environmentProblem(env: Places['env']): FlywheelError | null {
   try {
     environmentNodes(env);
-    setting('rpcQuorum', { env, flags: {}, profile: {} }, QUORUM);
+    setting('rpcQuorum', { env, flags: {}, profile: {} });
     return null;
   } catch (error) {
     if (isFlywheelError(error)) return error;
@@ -87,7 +78,7 @@ export function resolveRpc(
 ): Pick<Settings, 'rpcUrl' | 'rpcQuorum' | 'rpcProblem'> {
   const isTyped = places.flags.rpcUrl !== undefined || places.flags.quorum !== undefined;
   try {
-    const rpcQuorum = setting('rpcQuorum', places, QUORUM);
+    const rpcQuorum = setting('rpcQuorum', places);
     return { rpcUrl: findNodes(home, places), rpcQuorum, rpcProblem: null };
   } catch (error) {
     if (isRemote || isTyped) throw error;

@@ -2,18 +2,16 @@
 import { resolve as resolvePath } from 'node:path';
 import type { LimitSetting, Setting, Settings } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
-import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import type { CliContext } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
-import { findSetting, type Places, type Reading, readFound, setting } from './find-setting.js';
+import { findSetting, type Places, setting } from './find-setting.js';
 import { messageForm, outputMode } from './output-mode.js';
 import { configDir, defaultDataDir } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { resolveDatabase } from './resolve-database.js';
 import { resolveRpc } from './resolve-rpc.js';
-import { resolveSending } from './resolve-sending.js';
 import { resolveSigners } from './resolve-signers.js';
 
 /** Global options as the parser leaves them. */
@@ -44,19 +42,6 @@ export interface GlobalFlags {
   readonly commitment?: string;
 }
 
-const MOST_SECONDS = 86_400;
-
-const secondsOr = <Default>(fallback: Default): Reading<number | Default> => ({
-  takes: `seconds from 0 to ${MOST_SECONDS}`,
-  fallback,
-  read: (text) =>
-    /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) <= MOST_SECONDS ? Number(text) : undefined,
-});
-
-const text = <Default>(fallback: Default): Reading<string | Default> => ({
-  ...{ takes: 'text', fallback, read: (given) => given },
-});
-
 /**
  * The base address of an API, without a trailing slash.
  * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment.
@@ -83,11 +68,9 @@ type ChosenProfile = Setting<string | null> & { readonly profile: Profile };
 
 function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): ChosenProfile {
   const file = readProfiles(dir);
-  const named = findSetting('profile', { flags, env, profile: {} });
+  const named = setting('profile', { flags, env, profile: {} });
   const chosen: Setting<string | null> =
-    named === undefined && file.current !== null
-      ? { value: file.current, source: 'profile' }
-      : readFound(named, text(null));
+    named.value === null && file.current !== null ? { value: file.current, source: 'profile' } : named;
   if (chosen.value === null) return { ...chosen, profile: {} };
   const profile = Object.hasOwn(file.profiles, chosen.value) ? file.profiles[chosen.value] : undefined;
   if (profile === undefined) {
@@ -173,10 +156,11 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
   const places = { flags, env, profile };
   const apiUrl = resolveApiUrl(places);
   const isRemote = apiUrl.value !== null;
-  const dataDir = setting('dataDir', places, text(defaultDataDir(context)));
-  const header = setting('apiKeyHeader', places, text(API_KEY_HEADER));
-  if (!/^[A-Za-z0-9-]+$/.test(header.value))
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(header.value)} is not a header name.`);
+  const dataDir = setting('dataDir', places);
+  const header = setting('apiKeyHeader', places);
+  const headerName = header.value ?? API_KEY_HEADER;
+  if (!/^[A-Za-z0-9-]+$/.test(headerName))
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(headerName)} is not a header name.`);
   return {
     output: outputMode(flags, io.stdout.isTTY),
     messages: messageForm(flags),
@@ -187,19 +171,20 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     yes: flags.yes === true,
     profile: chosen,
     apiUrl,
-    apiKeyHeader: { ...header, value: header.value.toLowerCase() },
+    apiKeyHeader: { ...header, value: headerName.toLowerCase() },
     // Read where it is used: what is wrong with its file, `doctor` has to be able to say and to mend.
     get apiKey() {
       return resolveApiKey(context, found, apiUrl.value, config.value);
     },
     configDir: config,
-    dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value) },
+    dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value ?? defaultDataDir(context)) },
     ...resolveDatabase(context, places, isRemote),
     ...resolveRpc(context.home, places, isRemote),
-    ...resolveSending(places),
-    timeoutSeconds: setting('timeoutSeconds', places, secondsOr(null)),
-    waitSeconds: setting('waitSeconds', places, secondsOr(DEFAULT_WAIT_SECONDS)),
-    maxWaitSeconds: setting('maxWaitSeconds', places, secondsOr(DEFAULT_MAX_WAIT_SECONDS)),
+    maxPriorityFee: setting('maxPriorityFee', places),
+    commitment: setting('commitment', places),
+    timeoutSeconds: setting('timeoutSeconds', places),
+    waitSeconds: setting('waitSeconds', places),
+    maxWaitSeconds: setting('maxWaitSeconds', places),
     keypair: resolveKeypair(places),
     signers: resolveSigners(context, places),
     ...resolvePins(cwd, flags.pins, profile),

@@ -1,4 +1,11 @@
-/** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, and what it does. */
+/** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, how it is read, and what it does. */
+import {
+  type Commitment,
+  DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
+  MAX_PRIORITY_FEE_LAMPORTS,
+} from '../../chain/chain.js';
+import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
+import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
 import { OUTPUT_MODES } from './output-mode.js';
 
 /** What a command has to do for a setting to have an effect on it. */
@@ -14,6 +21,47 @@ export type Use =
   /** Holds a batch against the flywheel that is trusted. */
   | 'approval';
 
+/** How the text of a setting is read. */
+export interface Reading<Value> {
+  /** What it takes, as in "takes …". */
+  readonly takes: string;
+  /** What it is where nobody says; help shows it. */
+  readonly fallback: Value;
+  /** @returns `undefined` for a text that it does not take. */
+  read(text: string): Value | undefined;
+}
+
+/** A whole number of so many things. */
+const wholeNumber = (what: string, least: number, most: number, fallback: number): Reading<number> => ({
+  ...{ takes: `${what} from ${least} to ${most}`, fallback },
+  read: (text) =>
+    /^\d{1,8}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined,
+});
+
+const MOST_SECONDS = 86_400;
+
+const seconds = <Default>(fallback: Default): Reading<number | Default> => ({
+  ...{ takes: `seconds from 0 to ${MOST_SECONDS}`, fallback },
+  read: (text) =>
+    /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) <= MOST_SECONDS ? Number(text) : undefined,
+});
+
+const COMMITMENT: Reading<Commitment> = {
+  ...{ takes: '"confirmed" or "finalized"', fallback: 'confirmed' },
+  read: (text) => (text === 'confirmed' || text === 'finalized' ? text : undefined),
+};
+
+const PROJECT: Reading<string | null> = {
+  ...{ takes: PROJECT_NAME_RULE, fallback: null },
+  read: (text) => (isProjectName(text) ? text : undefined),
+};
+
+/** More nodes than anybody has to name. */
+export const MAX_NODES = 16;
+
+/** Connections: as many that write as that read, one for counts of the rate limits and one for numbers. */
+const POOL = wholeNumber('connections', 4, 1_000, 10);
+
 /** One setting. */
 export interface SettingRow {
   readonly use: Use;
@@ -28,6 +76,8 @@ export interface SettingRow {
   readonly choices?: readonly string[];
   /** May it be given several times? */
   readonly isList?: true;
+  /** @default any text, and none */
+  readonly reading?: Reading<unknown>;
 }
 
 /** Every setting by its name, in the order in which help lists them (contract, section 2.2). */
@@ -89,11 +139,13 @@ export const SETTINGS_TABLE = {
   },
   databasePool: {
     ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
-    help: 'connections to it that a process takes at most, 4 or more (default: 10)',
+    help: 'connections to it that a process takes at most, 4 or more',
+    reading: POOL,
   },
   project: {
     ...{ use: 'service', flags: '--project <name>', variables: ['FLYWHEEL_PROJECT'], profile: 'project' },
     help: 'which flywheel of the database',
+    reading: PROJECT,
   },
   metricsToken: {
     ...{ use: 'service', variables: ['FLYWHEEL_METRICS_TOKEN'] },
@@ -102,14 +154,17 @@ export const SETTINGS_TABLE = {
   timeoutSeconds: {
     ...{ use: 'request', flags: '--timeout <seconds>' },
     help: 'longest time for a request, or to wait with --watch',
+    reading: seconds(null),
   },
   waitSeconds: {
     ...{ use: 'request', flags: '--wait <seconds>' },
-    help: 'longest time for all tries and waits of a request (default: 600)',
+    help: 'longest time for all tries and waits of a request',
+    reading: seconds(DEFAULT_WAIT_SECONDS),
   },
   maxWaitSeconds: {
     ...{ use: 'request', flags: '--max-wait <seconds>' },
-    help: 'longest time to wait before further tries (default: 60)',
+    help: 'longest time to wait before further tries',
+    reading: seconds(DEFAULT_MAX_WAIT_SECONDS),
   },
   proxy: {
     ...{ use: 'request', variables: ['HTTPS_PROXY', 'NO_PROXY'] },
@@ -126,7 +181,8 @@ export const SETTINGS_TABLE = {
   },
   rpcQuorum: {
     ...{ use: 'chain', flags: '--quorum <n>', variables: ['FLYWHEEL_RPC_QUORUM'], profile: 'rpcQuorum' },
-    help: 'how many of the RPC nodes have to agree (default: 1)',
+    help: 'how many of the RPC nodes have to agree',
+    reading: wholeNumber('a number of nodes', 1, MAX_NODES, 1),
   },
   operatorSigner: {
     ...{ use: 'chain', flags: '--operator-signer <command>', profile: 'operatorSigner' },
@@ -145,12 +201,19 @@ export const SETTINGS_TABLE = {
   maxPriorityFee: {
     ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
     variables: ['FLYWHEEL_MAX_PRIORITY_FEE'],
-    help: 'most that a transaction on a cluster pays beyond its signatures (default: 50000)',
+    help: 'most that a transaction on a cluster pays beyond its signatures',
+    reading: wholeNumber(
+      'lamports a transaction',
+      0,
+      Number(MAX_PRIORITY_FEE_LAMPORTS),
+      Number(DEFAULT_MAX_PRIORITY_FEE_LAMPORTS),
+    ),
   },
   commitment: {
     ...{ use: 'chain', flags: '--commitment <level>', profile: 'commitment' },
     variables: ['FLYWHEEL_COMMITMENT'],
-    help: 'when it counts as landed: confirmed or finalized (default: confirmed)',
+    help: 'when it counts as landed: confirmed or finalized',
+    reading: COMMITMENT,
   },
   pins: {
     ...{ use: 'approval', flags: '--pins <file>' },
@@ -163,6 +226,13 @@ export const SETTINGS_TABLE = {
 } as const satisfies Readonly<Record<string, SettingRow>>;
 
 export type SettingName = keyof typeof SETTINGS_TABLE;
+
+/** What a setting is once it is read. */
+export type ValueOf<Name extends SettingName> = (typeof SETTINGS_TABLE)[Name] extends {
+  readonly reading: Reading<infer Value>;
+}
+  ? Value
+  : string | null;
 
 /** The rows as such, without the types of each. */
 export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = SETTINGS_TABLE;

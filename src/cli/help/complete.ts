@@ -1,5 +1,7 @@
 /** What may follow the words of a command line that is being typed. */
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { hasEffect } from '../config/global-options.js';
+import type { Use } from '../config/settings-table.js';
 
 /** One word and what it means. */
 export type Candidate = readonly [word: string, description: string];
@@ -65,6 +67,8 @@ export interface Completed {
   readonly root: CommandUnknownOpts;
   /** Gives a command its own words. */
   load(command: CommandUnknownOpts): Promise<void>;
+  /** What a command has a use for. */
+  usesOf(command: CommandUnknownOpts): readonly Use[];
   /** Names that are kept on this machine. */
   names(kind: Names): Promise<readonly Candidate[]>;
 }
@@ -106,7 +110,7 @@ export async function completions(
   };
   const all = async (values: readonly Values[]) => (await Promise.all(values.map(candidates))).flat();
   const wordsHere = async () => [...wordsOf(command), ...(await all(argumentsOf(command)))];
-  const optionsHere = () => optionsOf(command, tree.root);
+  const optionsHere = () => optionsOf(command, tree);
   const found =
     option !== undefined
       ? await all(valuesOf(option) ?? [])
@@ -127,9 +131,15 @@ const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>
     .visibleCommands(command)
     .map((one) => [one.name(), described(one.summary())]);
 
-const optionsOf = (command: CommandUnknownOpts, root: CommandUnknownOpts): readonly Candidate[] => [
-  ...[...command.options, ...(command === root ? [] : root.options)].flatMap(
-    ({ long, description }): readonly Candidate[] => (long == null ? [] : [[long, described(description)]]),
+const optionsOf = (
+  command: CommandUnknownOpts,
+  { root, usesOf }: Pick<Completed, 'root' | 'usesOf'>,
+): readonly Candidate[] => [
+  ...[
+    ...command.options,
+    ...(command === root ? [] : root.options.filter((option) => hasEffect(option, usesOf(command)))),
+  ].flatMap(({ long, description }): readonly Candidate[] =>
+    long == null ? [] : [[long, described(description)]],
   ),
   ['--help', 'show help'],
 ];

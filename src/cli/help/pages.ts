@@ -15,7 +15,11 @@ export async function helpPage(path: readonly string[], version: string, width: 
   for (const word of path) {
     const next = command.commands.find((each) => each.name() === word);
     if (next === undefined) {
-      const words = command.commands.map((each) => each.name()).join(', ');
+      const words = command
+        .createHelp()
+        .visibleCommands(command)
+        .map((each) => each.name())
+        .join(', ');
       throw new FlywheelError('ERR_USAGE', `There is no help for ${JSON.stringify(path.join(' '))}.`, {
         hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
       });

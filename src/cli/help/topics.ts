@@ -37,11 +37,12 @@ const HEADINGS: readonly (readonly [Use, string])[] = [
   ['approval', 'What approvals are held against:'],
 ];
 
-const settingField = ({ flags, variables = [], profile, choices, help }: SettingRow): Field => {
+const settingField = ({ flags, variables = [], profile, choices, help, reading }: SettingRow): Field => {
   const [name = '', ...others] = [...(flags === undefined ? [] : [flags]), ...variables];
   const also = [...others, ...(profile === undefined ? [] : [`${profile} of a profile`])];
   const allowed = choices === undefined ? '' : ` (${choices.join(', ')})`;
-  return [name, `${help}${allowed}${also.length === 0 ? '' : ` [${also.join(', ')}]`}`];
+  const usual = reading?.fallback == null ? '' : ` (default: ${reading.fallback})`;
+  return [name, `${help}${allowed}${usual}${also.length === 0 ? '' : ` [${also.join(', ')}]`}`];
 };
 
 function settings(): readonly Part[] {

@@ -32,6 +32,7 @@ import {
   writeLocalConfig,
   writePrivate,
 } from '../local-config.js';
+import { whileOpen } from '../opened.js';
 import { isOwn, type OwnRpc, openOwnRpc } from '../rpc.js';
 import type { Setting, Settings } from '../settings.js';
 import { landRegistration } from './land.js';
@@ -82,15 +83,14 @@ export function createRegistrar(ambient: Ambient, settings: Settings, cluster: s
       return ready.plan;
     },
     perform: async () => {
-      invariant(ready !== undefined, 'What is performed has been planned.');
-      requireFunds(ready.plan);
-      const lock = await target.lock();
-      try {
-        await requireUnchanged(target, ready);
-        return await register(ambient, settings, cluster, target, ready);
-      } finally {
-        await lock.close();
-      }
+      const agreed = ready;
+      invariant(agreed !== undefined, 'What is performed has been planned.');
+      requireFunds(agreed.plan);
+      return whileOpen(async (opened) => {
+        await target.lock(opened);
+        await requireUnchanged(target, agreed);
+        return register(ambient, settings, cluster, target, agreed);
+      });
     },
     close: async () => {
       for (const keypair of ready?.keys.values() ?? []) keypair.fill(0);

@@ -14,7 +14,7 @@ import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
 import { lookIntoDatabase, openDatabase } from '../database.js';
 import { dataFiles, isOnCluster, readDataConfig } from '../local-config.js';
-import { Opened } from '../opened.js';
+import { type Opened, whileOpen } from '../opened.js';
 import { databaseOf } from '../place.js';
 import type { Settings } from '../settings.js';
 import { NOT_STORED, UNCHANGED } from './records.js';
@@ -87,12 +87,7 @@ export class RegistrationTarget {
       );
     // Before the configuration is written it is not done, whatever the store holds.
     if (config === undefined) return undefined;
-    const opened = new Opened();
-    try {
-      return (await find(opened.keep(await this.#openStore(false)))) ?? undefined;
-    } finally {
-      await opened.close();
-    }
+    return whileOpen(async (opened) => (await find(opened.keep(await this.#openStore(false)))) ?? undefined);
   }
 
   /** The same in a transaction. */
@@ -110,38 +105,28 @@ export class RegistrationTarget {
     return token && tx.flywheels.ofToken(token.id);
   }
 
-  /** Nobody else registers anything there until it is closed. @throws `ERR_STORE_UNAVAILABLE` while another does. */
-  async lock(): Promise<{ close(): unknown }> {
+  /** Nobody else registers anything there until what was opened is closed. @throws `ERR_STORE_UNAVAILABLE` while another does. */
+  async lock(opened: Opened): Promise<void> {
     makePrivateDirectory(this.#dataDir, 'ERR_CONFIG_INVALID');
-    const opened = new Opened();
     opened.keep(await ownDataDirectory(dataFiles(this.#dataDir).lock));
-    if (this.#database === null) return opened;
-    try {
-      // Made and brought up to date before anything is paid.
-      await (await this.#openStore(true)).close();
-      const { lockRegistrations } = await import('../../store/postgres/registration-lock.js');
-      opened.keep(await lockRegistrations(this.#database.reveal()));
-      return opened;
-    } catch (error) {
-      await opened.close();
-      throw error;
-    }
+    if (this.#database === null) return;
+    // Made and brought up to date before anything is paid.
+    await (await this.#openStore(true)).close();
+    const { lockRegistrations } = await import('../../store/postgres/registration-lock.js');
+    opened.keep(await lockRegistrations(this.#database.reveal()));
   }
 
   /** Writes into the store, which is made where there is none. */
-  async write<Result>(
+  write<Result>(
     { cluster }: Pick<RegistrationPlan, 'cluster'>,
     work: (tx: StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const opened = new Opened();
-    try {
+    return whileOpen(async (opened) => {
       const store = opened.keep(await this.#openStore(true));
       await this.#requireSameChain(store, cluster.genesisHash, NOT_STORED);
       await store.bind(cluster.genesisHash);
-      return await store.transaction(work);
-    } finally {
-      await opened.close();
-    }
+      return store.transaction(work);
+    });
   }
 
   #openStore(create: boolean): Promise<Store> {

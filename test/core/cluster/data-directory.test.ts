@@ -157,6 +157,30 @@ describe('a data directory on a cluster', () => {
     await opened.close();
   });
 
+  it('is served while no node answers, which a line of the log says that names its server and time like every other', async () => {
+    await node.close();
+    const said: string[] = [];
+    const ambient = ambientWith();
+    const io = { ...ambient.io, stderr: { write: (text: string) => void said.push(text) } };
+    const settings = resolveSettings(ambient, { dataDir, maxWait: '0' });
+    const start = async (logLevel: OpenServerOptions['logLevel']) => {
+      said.length = 0;
+      await (await openServer({ ...ambient, io }, settings, { ...SERVER, logLevel })).close();
+      return said.map((line) => JSON.parse(line));
+    };
+    expect(await start('error')).toEqual([]);
+    const lines = await start('warn');
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining('is not ready until a node answers') }),
+    );
+    const named = {
+      level: 'warn',
+      server: expect.stringMatching(/\/\d+$/),
+      time: expect.stringMatching(/Z$/),
+    };
+    for (const line of lines) expect(line).toMatchObject(named);
+  });
+
   it('opens while no node answers, and checks as soon as one does', async () => {
     const port = Number(new URL(node.url).port);
     await node.close();

@@ -112,6 +112,22 @@ describe('completion', () => {
     expect(await follows('__com')).toEqual([]);
   });
 
+  it('offers the options of all commands only where they have an effect', async () => {
+    for (const [words, offered] of [
+      [['burn'], true],
+      [['completion'], false],
+      [['version'], false],
+      [['help'], false],
+    ] as const) {
+      const options = await follows(...words, '--');
+      expect([words, options.includes('--rpc-url'), options.includes('--json')]).toEqual([
+        words,
+        offered,
+        true,
+      ]);
+    }
+  });
+
   it('names profiles, and batches and operations of the journal, the newest first', async () => {
     const cli = testCli();
     const words = { profiles: ['-p'], batches: ['batch', 'status'], operations: ['pending', 'forget'] };
@@ -178,6 +194,10 @@ describe('help', () => {
       [['help', 'batch', 'nothing'], 'init'],
     ] as const)
       expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
+    // That is for the shell.
+    const { hint } = complaint((await testCli().run('help', 'brun')).stderr);
+    expect(hint).toContain('burn, ');
+    expect(hint).not.toContain('__complete');
   });
 });
 

@@ -1,6 +1,6 @@
-/** The meter tells transactions and answers of the chain, and leaves store and chain as they are. */
+/** Transactions and answers of the chain are told, and store and chain stay as they are. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Meter } from '../../../src/compose/measure.js';
+import { measured } from '../../../src/compose/measure.js';
 import type { Measured } from '../../../src/http/options.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
 
@@ -10,24 +10,22 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
-describe('Meter', () => {
+describe('measured', () => {
   it('measures what is done', async () => {
-    const meter = new Meter();
-    const measured: Measured[] = [];
-    meter.attach((one) => measured.push(one));
-    const store = meter.store(test.store);
+    const told: Measured[] = [];
+    const { store, chain } = measured(test, (one) => void told.push(one));
     await store.transaction(async () => undefined);
     await store.read(async () => undefined);
     await expect(store.transaction(() => Promise.reject(new TypeError('no')))).rejects.toThrow('no');
-    const chain = meter.chain(test.chain);
     expect(await chain.expiredHeight()).toBe(await test.chain.expiredHeight());
+    expect(store.copy).toBe(test.store.copy);
     expect(chain.bundleSize).toBe(test.chain.bundleSize);
-    expect(measured.map(({ seconds: _seconds, ...what }) => what)).toEqual([
+    expect(told.map(({ seconds: _seconds, ...what }) => what)).toEqual([
       { what: 'transaction', kind: 'write' },
       { what: 'transaction', kind: 'read' },
       { what: 'transaction', kind: 'write' },
       { what: 'chain', method: 'expiredHeight' },
     ]);
-    for (const { seconds } of measured) expect(seconds).toBeGreaterThanOrEqual(0);
+    for (const { seconds } of told) expect(seconds).toBeGreaterThanOrEqual(0);
   });
 });

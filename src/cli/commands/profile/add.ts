@@ -1,14 +1,16 @@
 /** `flywheel profile add`: settings of one API under a name, or changes of them; its key comes from standard input. */
 import type { Command } from '@commander-js/extra-typings';
-import { nodeAddress, requireQuorum } from '../../../chain/node-address.js';
-import type { PinnedFlywheel, Settings } from '../../../compose/settings.js';
+import { type NodeAddress, nodeAddress, requireQuorum } from '../../../chain/node-address.js';
+import type { PinnedFlywheel, Setting, Settings } from '../../../compose/settings.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isAddress } from '../../../values/address.js';
+import { DatabaseAddress } from '../../../values/database-address.js';
 import { Secret } from '../../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { longFlag } from '../../config/find-setting.js';
 import { type Profile, readProfiles } from '../../config/profile-file.js';
 import { rpcUrlsOf } from '../../config/resolve-rpc.js';
-import { typedSending } from '../../config/resolve-sending.js';
+import { SETTING_ROWS, type SettingName } from '../../config/settings-table.js';
 import { integerOption } from '../../options/amounts.js';
 import { changedLimits, limitOptions, readLimitChanges } from '../../options/limits.js';
 import { parseProfileName } from '../../options/names.js';
@@ -52,50 +54,44 @@ async function run(session: Session, [given]: [string], options: Options): Promi
   return undefined;
 }
 
+/** The global options that a profile keeps, by their settings. */
+const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
+  (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
+);
+
+/** A setting as a profile keeps it; `undefined` for what it does not keep, such as a keypair. */
+function kept(value: unknown): unknown {
+  if (value instanceof DatabaseAddress) return value.file ?? undefined;
+  if (Array.isArray(value)) {
+    const texts = value.map(({ given }: NodeAddress) => given);
+    return texts.length === 1 ? texts[0] : texts;
+  }
+  if (typeof value === 'object') return value !== null && 'command' in value ? value.command : undefined;
+  return value;
+}
+
+/** What was typed of them, checked by now. */
+function typedFields(settings: Settings): Profile {
+  const { database: databaseUrlFile, signers } = settings;
+  const others: Readonly<Record<string, Setting<unknown>>> = {
+    ...{ databaseUrlFile, operatorSigner: signers.operator, burnSigner: signers.burnWallet },
+  };
+  const fields = KEPT.flatMap((name) => {
+    const { value, source } = others[name] ?? (settings[name as keyof Settings] as Setting<unknown>);
+    const field = source === 'flag' ? kept(value) : undefined;
+    return field === undefined ? [] : [[SETTING_ROWS[name].profile, field]];
+  });
+  return Object.fromEntries(fields);
+}
+
 /** Fields from the global options as well as from the command's own; only what was typed is stored. */
 function parseChanges({ settings }: Session, options: Options): Profile {
-  const { apiUrl, apiKeyHeader, dataDir } = settings;
   const { keypair } = options;
   const pinned = parsePinned(options);
   return {
-    ...(apiUrl.source === 'flag' && apiUrl.value !== null ? { apiUrl: apiUrl.value } : {}),
-    ...(apiKeyHeader.source === 'flag' ? { apiKeyHeader: apiKeyHeader.value } : {}),
-    ...(dataDir.source === 'flag' ? { dataDir: dataDir.value } : {}),
-    ...databaseChanges(settings),
-    ...rpcChanges(settings),
-    ...signerChanges(settings),
-    ...typedSending(settings),
+    ...typedFields(settings),
     ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
     ...(pinned === undefined ? {} : { pinned }),
-  };
-}
-
-function databaseChanges({ database, project }: Settings): Pick<Profile, 'databaseUrlFile' | 'project'> {
-  const file = database.source === 'flag' ? database.value?.file : null;
-  return {
-    ...(file == null ? {} : { databaseUrlFile: file }),
-    ...(project.source === 'flag' && project.value !== null ? { project: project.value } : {}),
-  };
-}
-
-/** What was typed is checked by now, each address for itself. */
-function rpcChanges({ rpcUrl, rpcQuorum }: Settings): Pick<Profile, 'rpcUrl' | 'rpcQuorum'> {
-  const urls = rpcUrl.source === 'flag' ? rpcUrl.value.map(({ given }) => given) : [];
-  const [only] = urls;
-  return {
-    ...(only === undefined ? {} : { rpcUrl: urls.length === 1 ? only : urls }),
-    ...(rpcQuorum.source === 'flag' ? { rpcQuorum: rpcQuorum.value } : {}),
-  };
-}
-
-/** Programs that were typed; a keypair is never stored. */
-function signerChanges({ signers }: Settings): Pick<Profile, 'operatorSigner' | 'burnSigner'> {
-  const typed = ({ value, source }: Settings['signers']['operator']): string | undefined =>
-    source === 'flag' && value !== null && 'command' in value ? value.command : undefined;
-  const [operatorSigner, burnSigner] = [typed(signers.operator), typed(signers.burnWallet)];
-  return {
-    ...(operatorSigner === undefined ? {} : { operatorSigner }),
-    ...(burnSigner === undefined ? {} : { burnSigner }),
   };
 }
 
@@ -145,7 +141,7 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    '--api-url, --api-key-header, --data-dir, --database-url-file, --project, --rpc-url, --quorum, --operator-signer, --burn-signer, --max-priority-fee and --commitment, which are global, are stored in the profile here.',
+    `Of the options of all commands these are stored: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
     'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
     'A batch over a limit is refused before anything is signed, with --yes as well; `none` takes a limit away. A day counts what was approved here, executed or not.',
   ],
