@@ -115,7 +115,12 @@ export const EXAMPLES: Readonly<
       batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
     },
   },
-  listBatches: { response: { items: [BATCH], nextCursor: null } },
+  listBatches: {
+    response: {
+      items: [{ ...BATCH, totals: { pipelines: 1, burn: '10', airdrop: '2.5', recipients: 1 } }],
+      nextCursor: null,
+    },
+  },
   batchPipelines: {
     response: {
       items: [{ index: 0, ...PIPELINE, proofHash: HASH, state: 'WAITING' }],

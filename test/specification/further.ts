@@ -78,6 +78,8 @@ export function further(under: () => Api): void {
     ])
       expect([query, await batches(query)]).toEqual([query, [executed]]);
     expect(await batches({ action: 'BURN' })).toEqual([waits, executed]);
+    const [, mixed] = (await api.listBatches(project)).done().items;
+    expect(mixed?.totals).toEqual({ pipelines: 2, burn: '1', airdrop: '1', recipients: 1 });
     expect(await batches({ toAddress, status: 'FINALIZED' })).toEqual([]);
     for (const query of [{ status: 'DONE' }, { action: 'LOCK' }, { toAddress: 'me' }])
       (await api.listBatches(project, query)).refused(400, 'ERR_INVALID_REQUEST');

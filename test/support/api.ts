@@ -106,6 +106,10 @@ export interface Batch {
   readonly dateUpdated: string;
 }
 
+export interface ListedBatch extends Batch {
+  readonly totals: Readonly<Record<'burn' | 'airdrop', string> & Record<'pipelines' | 'recipients', number>>;
+}
+
 export interface InitBatchResult {
   readonly proposalApproveTx: string;
   readonly batch: Batch & { readonly pipelines: readonly CompiledPipeline[] };
@@ -305,7 +309,7 @@ export class Api {
     return this.#ask('batchPipelines', by, { batchId, query });
   }
 
-  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<Batch>>> {
+  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<ListedBatch>>> {
     return this.#ask('listBatches', by, { query });
   }
 

@@ -8,7 +8,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
-import { callWith, isNotOffered } from '../send.js';
+import { callWith, isNotOffered, soon } from '../send.js';
 import { countText } from '../views/unit.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
@@ -258,9 +258,6 @@ export async function noteDone(
 
 export const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
 
-/** How long the outcome of what is done waits for another word of its service. */
-const PATIENCE_MS = 5_000;
-
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
  * notes are told as what they are.
@@ -278,15 +275,6 @@ export async function requireThere(
   if (found === 'lost') throw notThere('what was done');
   if (found !== 'there') session.output.tell(BY_NOTES);
 }
-
-/** What is said soon; else `null`. */
-const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
-  Promise.race([
-    said,
-    new Promise<null>((resolve) => {
-      setTimeout(() => resolve(null), PATIENCE_MS).unref();
-    }),
-  ]);
 
 /** Are all of these among what a service has done, or may do yet? */
 export async function areThere(
