@@ -18,6 +18,7 @@ export const ROUTES = {
 /** Those of the contract (section 1.7). */
 const FURTHER_ROUTES = {
   listBurns: ['GET', '/v1/tokenomics/burns'],
+  history: ['GET', '/v1/tokenomics/history'],
   report: ['GET', '/v1/tokenomics/report'],
   describeKey: ['GET', '/v1/tokenomics/key'],
   listBatches: ['GET', '/v1/flywheel/batch'],
@@ -118,6 +119,17 @@ export interface InitBatchResult {
 export interface ExecuteBatchResult {
   readonly batchId: string;
   readonly result: ExecuteResult;
+}
+
+export interface HistoryItem {
+  readonly action: 'BURN' | 'AIRDROP';
+  readonly date: string;
+  readonly amount: string;
+  readonly toAddress?: string;
+  readonly type: string;
+  readonly hash: string;
+  readonly txHash?: string;
+  readonly batchId?: string;
 }
 
 /** What of a report is looked at. */
@@ -315,6 +327,10 @@ export class Api {
 
   listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<Page<BurnResult>>> {
     return this.#ask('listBurns', by, { query });
+  }
+
+  history(by: By, query: Asked['query'] = {}): Promise<Answer<Page<HistoryItem>>> {
+    return this.#ask('history', by, { query });
   }
 
   describeKey(by: By): Promise<Answer<Readonly<Record<string, unknown>>>> {

@@ -52,7 +52,8 @@ async function compare(
   const open = unknownOf(elements, known, [...answer.landed, ...ofOthers]);
   if (open.every(({ digest }) => journal.isOpen(digest, id))) return;
   const { isOnThisMachine } = await session.service();
-  const words = isOnThisMachine && kind !== 'batch' ? ['pending', 'resume'] : LISTS[kind];
+  const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
+  const words = kind === 'batch' ? LISTS[kind] : ofBurns;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
@@ -65,8 +66,8 @@ async function compare(
 }
 
 const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
-  burn: ['burn', 'list'],
-  'burn-batch': ['burn', 'list'],
+  burn: ['history'],
+  'burn-batch': ['history'],
   batch: ['batch', 'list'],
 };
 

@@ -201,10 +201,9 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     opened: { explorer: 'devnet', symbol: 'FLY' },
   }),
   'burn-dry-run': asking([...BURN, '--dry-run'], undefined, { opened: seeing([]) }),
-  'burn-list': asking(['burn', 'list'], (service) =>
-    service.answer('listBurns', () =>
-      reply({ items: [listed('1250.5', 'SUCCESS'), listed('3000000', 'FAILED')], nextCursor: null }),
-    ),
+  history: asking(['history'], undefined, { opened: { symbol: 'FLY', explorer: 'devnet' } }),
+  'history-failed': asking(['history', '--status', 'FAILED'], (service) =>
+    service.answer('listBurns', () => reply({ items: [listed('3000000', 'FAILED')], nextCursor: null })),
   ),
   'burn-batch': asking(
     ['burn-batch', 'burns.json'],

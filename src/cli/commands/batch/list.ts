@@ -1,5 +1,7 @@
 /** `flywheel batch list`: the batches of the flywheel, newest first. */
+
 import { type Command, Option } from '@commander-js/extra-typings';
+import { ACTION_NAMES } from '../../../actions/registry.js';
 import { batchStatusSchema, type ListedBatch } from '../../../contract/schemas/batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { pipelineFilters, pipelineQuery, timesQuery } from '../../options/filters.js';
@@ -42,11 +44,11 @@ const cells = (batch: ListedBatch) => [
 
 const configure = (command: Command) =>
   pageOptions(
-    pipelineFilters(command)
+    pipelineFilters(command, ACTION_NAMES)
       .addOption(
         new Option('--status <status>', 'only those of this status').choices(batchStatusSchema.options),
       )
-      .option('--since <time>', 'only those made at this time (ISO 8601) or later')
+      .option('--since <time>', 'only those made at this time or later: 24h, yesterday, ISO 8601')
       .option('--until <time>', 'only those made before this time'),
     String(DEFAULT_LIMIT),
   );
@@ -59,7 +61,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const filter = {
     ...pipelineQuery(options),
     ...(status === undefined ? {} : { status }),
-    ...timesQuery(options),
+    ...timesQuery(session, options),
   };
   const opened = await session.service();
   const call = callWith(session, opened);
