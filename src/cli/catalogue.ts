@@ -21,15 +21,12 @@ const SETTLE = 'Settings and help:';
 
 const TASKS: Readonly<Record<string, string>> = {
   ...{ burn: BURN, 'burn-batch': BURN, batch: BURN, pending: BURN },
-  ...{ report: LOOK, proof: LOOK, vault: LOOK, audit: LOOK },
+  ...{ history: LOOK, report: LOOK, proof: LOOK, vault: LOOK, audit: LOOK },
   ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, db: KEEP },
 };
 
 const ENTRIES: readonly CatalogueEntry[] = [
-  {
-    ...command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
-    entries: [command('list', 'List the burns, newest first.', () => import('./commands/burn/list.js'))],
-  },
+  command('burn', 'Burn tokens once, on proof.', () => import('./commands/burn.js')),
   command(
     'burn-batch',
     'Burn for every element of a file, each on its own.',
@@ -77,6 +74,7 @@ const ENTRIES: readonly CatalogueEntry[] = [
     'See and settle operations whose outcome is not known.',
     () => import('./commands/pending.js'),
   ),
+  command('history', 'List every burn and airdrop, newest first.', () => import('./commands/history.js')),
   command(
     'report',
     'Sum up what was burned and airdropped, and what it cost.',

@@ -75,3 +75,15 @@ export function noteReply(
 /** Does the service not know the operation at all? */
 export const isNotOffered = (error: unknown): boolean =>
   isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');
+
+/** How long what is known already waits for another word of its service. */
+const PATIENCE_MS = 5_000;
+
+/** What is said soon; else `null`. */
+export const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
+  Promise.race([
+    said,
+    new Promise<null>((resolve) => {
+      setTimeout(() => resolve(null), PATIENCE_MS).unref();
+    }),
+  ]);

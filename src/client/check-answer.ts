@@ -243,6 +243,24 @@ const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
   );
 };
 
+/** Does a page of the history hold what was asked for? */
+const checkHistory: Check<'history'> = (query) => (answer) => {
+  const { items } = answer;
+  const names = ['action', 'type', 'toAddress', 'txHash', 'batchId'] as const;
+  const at = items.findIndex(
+    (item) =>
+      names.some((name) => query[name] !== undefined && query[name] !== item[name]) ||
+      !isAskedFor(query.proofHash, item.hash),
+  );
+  return finding(
+    pageProblem(query, items) ??
+      (at < 0 ? undefined : `items[${at}] is none of those that were asked for`) ??
+      items
+        .map(({ txHash }, index) => txHash && signatureProblem(txHash, `items[${index}].txHash`))
+        .find(Boolean),
+  );
+};
+
 /** Decimal text without its point, so that sums are exact. */
 function scaled(text: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
@@ -320,6 +338,7 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   executeBatch: checkExecuteBatch,
   listBatches: checkListBatches,
   listBurns: checkListBurns,
+  history: checkHistory,
   report: checkReport,
   // It is about nothing that was asked for, and nothing hangs on it.
   describeKey: () => () => finding(undefined),

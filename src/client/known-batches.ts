@@ -12,6 +12,7 @@ const BATCHES_IN: { readonly [Id in OperationId]: (answer: AnswerOf<Id>) => read
   burn: NONE,
   burnBatch: NONE,
   listBurns: NONE,
+  history: NONE,
   report: NONE,
   describeKey: NONE,
   batchPipelines: NONE,

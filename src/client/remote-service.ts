@@ -78,7 +78,7 @@ function lookAt(
       return { status, isOver: status !== 'AVAILABLE_TO_QUEUE' };
     };
   if (id !== 'executeBatch') return undefined;
-  const { batchId } = { batchId: '', ...input };
+  const { batchId } = input as InputOf<'executeBatch'>;
   return async () => {
     const { status } = (await service.getBatch({ batchId }, call)).value;
     return { status, isOver: status === 'EXECUTED' || status === 'FAILED' };

@@ -100,6 +100,22 @@ export const EXAMPLES: Readonly<
       nextCursor: null,
     },
   },
+  history: {
+    response: {
+      items: [
+        {
+          ...{ action: 'AIRDROP', date: BURN_RESULT.dateBurned, amount: '2.5' },
+          toAddress: 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
+          ...{ type: 'PRODUCT_BUY', hash: HASH, txHash: TX_HASH, batchId: BATCH_ID },
+        },
+        {
+          ...{ action: 'BURN', date: BURN_RESULT.dateBurned, amount: '12.5' },
+          ...{ type: 'PRODUCT_BUY', hash: HASH, txHash: TX_HASH },
+        },
+      ],
+      nextCursor: null,
+    },
+  },
   describeKey: {
     response: {
       ...{ id: '6f1c7a52-5d56-4a39-8d36-0a1a3c1c7a11', scopes: ['burn', 'airdrop'], proofTypes: null },
@@ -115,7 +131,12 @@ export const EXAMPLES: Readonly<
       batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
     },
   },
-  listBatches: { response: { items: [BATCH], nextCursor: null } },
+  listBatches: {
+    response: {
+      items: [{ ...BATCH, totals: { pipelines: 1, burn: '10', airdrop: '2.5', recipients: 1 } }],
+      nextCursor: null,
+    },
+  },
   batchPipelines: {
     response: {
       items: [{ index: 0, ...PIPELINE, proofHash: HASH, state: 'WAITING' }],

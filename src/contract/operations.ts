@@ -4,6 +4,7 @@ import type { ErrorCode } from '../errors/codes.js';
 import type { Scope } from '../values/schemas.js';
 import * as batch from './schemas/batch.js';
 import * as burn from './schemas/burn.js';
+import { historyPageSchema, historyQuerySchema } from './schemas/history.js';
 import { keySchema } from './schemas/key.js';
 import { reportQuerySchema, reportSchema } from './schemas/report.js';
 
@@ -148,6 +149,16 @@ const TABLE = {
     rateLimit: rate('burn-list'),
     request: burn.listBurnsQuerySchema,
     response: burn.burnPageSchema,
+  },
+  /** What burned and was airdropped, alone or in a batch; a row for each. */
+  history: {
+    ...LIST,
+    path: '/v1/tokenomics/history',
+    summary: 'Every burn and airdrop that landed, newest first.',
+    word: 'history',
+    rateLimit: rate('history'),
+    request: historyQuerySchema,
+    response: historyPageSchema,
   },
   report: {
     ...READ,

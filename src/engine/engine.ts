@@ -30,6 +30,7 @@ import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './foresight.js';
 import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
 import { GapWatch, requireOneWhole } from './gaps/gap-watch.js';
+import { history } from './history.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
@@ -134,6 +135,7 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   burn,
   burnBatch,
   listBurns,
+  history,
   report,
   describeKey,
   getBatch,

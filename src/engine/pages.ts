@@ -5,9 +5,13 @@
 import { normalKey } from '../contract/headers.js';
 import { invalidRequest } from '../contract/validate.js';
 import type { BurnPlace } from '../store/repositories/burns.js';
+import type { Moved, MovedFilter } from '../store/repositories/pipelines.js';
+import { parseTime } from '../values/time.js';
+import type { Principal } from './authenticate.js';
 
 const INDEX = /^\d{1,15}$/;
 const ID = /^[\w-]{1,64}$/;
+const MOVED = /^(\S{1,40}) ([\w-]{1,64}) (\d{1,9}) (\d{1,9})$/;
 const PLACE = /^([\w-]{1,64}) (\d{1,9})$/;
 
 /** Texts that are looked for. @throws `ERR_INVALID_REQUEST` for a NUL, which no text here has and PostgreSQL does not take. */
@@ -15,6 +19,15 @@ export function soughtIn<Query extends object>(query: Query): Query {
   const bad = Object.entries(query).find(([, value]) => typeof value === 'string' && value.includes('\0'));
   if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
   return query;
+}
+
+/** Proof types that a list may show: what is asked for, as far as the key may use it; `undefined` for all. */
+export function permittedTypes(
+  { key }: Pick<Principal, 'key'>,
+  asked: string | undefined,
+): readonly string[] | undefined {
+  if (asked === undefined) return key.proofTypes ?? undefined;
+  return [asked].filter((one) => key.proofTypes?.includes(one) ?? true);
 }
 
 /** An idempotency key as requests keep it. */
@@ -45,3 +58,12 @@ export function readPlaceCursor(cursor: string): BurnPlace {
   return { requestId, index: Number(index) };
 }
 export const placeCursor = ({ requestId, index }: BurnPlace): string => write(`${requestId} ${index}`);
+
+/** Of the history. @throws `ERR_INVALID_REQUEST` */
+export function readMovedCursor(cursor: string): NonNullable<MovedFilter['before']> {
+  const [, date = '', id = '', position, number] = read(cursor, MOVED);
+  if (parseTime(date) === undefined) throw badCursor();
+  return { date, id, position: Number(position), number: Number(number) };
+}
+export const movedCursor = ({ date, place }: Moved): string =>
+  write(`${date} ${place.id} ${place.position} ${place.number}`);

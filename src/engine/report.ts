@@ -2,6 +2,7 @@
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
 import { costLamports, NO_COST } from '../contract/call.js';
+import { isCancelled } from '../contract/schemas/batch.js';
 import {
   MAX_REPORT_ROWS,
   type ReportPeriod,
@@ -218,7 +219,8 @@ function addBatch(
   const day = utcDay(Date.parse(batch.dateUpdated));
   for (const { type, burn, airdrop, vaultRentLamports, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
-    if (dateLanded === null) table.add(day, type, { failedPipelines: 1 });
+    // What somebody ended has not failed.
+    if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1 });
     else table.add(day, type, { burned: burn, airdropped: airdrop, vaultRentLamports, pipelines: 1 });
   }
   // What the vault paid is of the pipelines, and of their types.

@@ -136,6 +136,12 @@ export const TABLES = {
       day: text<UtcDay>(),
       initResult: optional(json<InitResult>()),
       executeResult: optional(json<ExecuteResult>()),
+      /** What all its pipelines come to; base units. */
+      pipelineCount: integer('>= 0'),
+      burn: u64(),
+      airdrop: u64(),
+      /** Different wallets that it airdrops to. */
+      recipients: integer('>= 0'),
       /** Rent that its accounts take on chain while it is not closed. */
       setupRentLamports: u64(),
       /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */

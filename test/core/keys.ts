@@ -16,6 +16,7 @@ const everyOperation = (api: Api, by: By): Promise<readonly Answer[]> => {
     api.burn(by, aBurnRequest(1)),
     api.burnBatch(by, [aBurnRequest(1)]),
     api.listBurns(by),
+    api.history(by),
     api.report(by),
     api.describeKey(by),
     api.getBatch(by, batchId),

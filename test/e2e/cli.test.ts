@@ -57,7 +57,7 @@ describe('flywheel', () => {
       for (const words of [
         'local init',
         'burn --type WATCH_AD --proof {} --amount 1250.5',
-        'burn list',
+        'history',
         'vault',
       ]) {
         const { status, text } = await onTerminal(

@@ -190,11 +190,11 @@ describe('a flywheel in a database', () => {
       expect(await run('own', 'whoami')).not.toHaveProperty('database');
       const own = machine('own');
       const env = { ...own.env, FLYWHEEL_DATABASE_URL: postgres.url };
-      const { exit, stderr } = await flywheel({ ...own, env }, 'burn', 'list', '--json');
+      const { exit, stderr } = await flywheel({ ...own, env }, 'history', '--json');
       expect([exit, JSON.parse(stderr).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
       const file = join(home, 'url');
       writeFileSync(file, postgres.url, { mode: 0o644 });
-      expect(await failed('b', 'burn', 'list', '--database-url-file', file)).toMatchObject({
+      expect(await failed('b', 'history', '--database-url-file', file)).toMatchObject({
         exit: 2,
         error: 'ERR_CONFIG_INVALID',
         message: expect.stringContaining('everybody can read it'),

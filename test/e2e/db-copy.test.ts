@@ -67,7 +67,7 @@ it('copies everything once, and writes nothing there until all has expired that 
   expect([early.exit, early.stderr]).toEqual([6, expect.stringContaining('ERR_UNAVAILABLE')]);
   const { heldUntilBlock } = await answer<{ heldUntilBlock: string | null }>(inDatabase, 'db', 'status');
   expect(Number(heldUntilBlock)).toBeGreaterThan(0);
-  expect(await answer(inDatabase, 'burn', 'list')).toHaveLength(3);
+  expect(await answer(inDatabase, 'history')).toHaveLength(3);
 });
 
 itLong('lets nobody accept the gap twice that the directory made since, and counts it', async () => {

@@ -62,7 +62,7 @@ describeLong('output that cannot be written', () => {
         '--version',
         'help exit-codes',
         'report',
-        'burn list --output csv',
+        'history --output csv',
         'local status --output human',
         'schema burns',
         'whoami',

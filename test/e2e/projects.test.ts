@@ -147,12 +147,12 @@ describe('two projects of a database', () => {
     expect(await listed(game.apiKey.key)).toEqual([hashes[1], expect.any(String)]);
     expect(await run('vault', '--project', 'shop')).toMatchObject({ today: { burn: { used: '1' } } });
     expect(await run('vault', '--project', 'game')).toMatchObject({ today: { burn: { used: '3' } } });
-    expect(
-      await failed({ FLYWHEEL_API_KEY: shop.apiKey.key }, 'burn', 'list', '--project', 'game'),
-    ).toMatchObject({
-      error: 'ERR_CONFIG_INVALID',
-      message: expect.stringContaining('of the project shop'),
-    });
+    expect(await failed({ FLYWHEEL_API_KEY: shop.apiKey.key }, 'history', '--project', 'game')).toMatchObject(
+      {
+        error: 'ERR_CONFIG_INVALID',
+        message: expect.stringContaining('of the project shop'),
+      },
+    );
   }, 60_000);
 
   itLong(
@@ -193,7 +193,7 @@ describeLong('the key of a project', () => {
   it('is revoked without those of others', async () => {
     const made = await run('keys', 'create', '--project', 'game');
     await run('keys', 'revoke', made.id, '--project', 'game');
-    expect(await run('burn', 'list', '--project', 'game')).toEqual(expect.any(Array));
+    expect(await run('history', '--project', 'game')).toEqual(expect.any(Array));
     expect(readFileSync(join(home, 'data', 'api-keys', 'shop'), 'utf8').trim()).toBe(shop.apiKey.key);
     expect(existsSync(join(home, 'data', 'api-key'))).toBe(false);
   }, 60_000);
@@ -229,7 +229,7 @@ describeLong('a registration into a database that is killed', () => {
       );
       expect(existsSync(join(home, 'data', `registration-${token.mint}.json`))).toBe(false);
       expect(existsSync(join(home, 'data', 'keys', `${registration.burnWallet}.json`))).toBe(true);
-      await run('burn', 'list', '--project', `killed-${index}`);
+      await run('history', '--project', `killed-${index}`);
     },
     60_000,
   );

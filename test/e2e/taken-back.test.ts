@@ -57,7 +57,7 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
 
   expect((await run('pending', 'resume')).exit).toBe(0);
   expect(before - (await supply())).toBe(3_000_000n);
-  const items = JSON.parse((await run('burn', 'list')).stdout) as { status: string; txHash: string }[];
+  const items = JSON.parse((await run('history')).stdout) as { status: string; txHash: string }[];
   expect(items).toMatchObject([{ status: 'SUCCESS' }]);
   const [record] = await test.chain.lookUp([items[0]?.txHash ?? '']);
   expect(record).toMatchObject({ error: null });

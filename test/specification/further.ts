@@ -78,6 +78,8 @@ export function further(under: () => Api): void {
     ])
       expect([query, await batches(query)]).toEqual([query, [executed]]);
     expect(await batches({ action: 'BURN' })).toEqual([waits, executed]);
+    const [, mixed] = (await api.listBatches(project)).done().items;
+    expect(mixed?.totals).toEqual({ pipelines: 2, burn: '1', airdrop: '1', recipients: 1 });
     expect(await batches({ toAddress, status: 'FINALIZED' })).toEqual([]);
     for (const query of [{ status: 'DONE' }, { action: 'LOCK' }, { toAddress: 'me' }])
       (await api.listBatches(project, query)).refused(400, 'ERR_INVALID_REQUEST');
@@ -92,6 +94,69 @@ export function further(under: () => Api): void {
     expect(await pipelines({ txHash: first?.txHash ?? '' })).toEqual([0]);
     const page = (await api.batchPipelines(project, executed, { limit: 1 })).done();
     expect(await pipelines({ cursor: page.nextCursor ?? '' })).toEqual([1]);
+  });
+
+  it('contract 1.7: the history has a row for each burn and airdrop that landed, alone or in a batch', async () => {
+    const api = under();
+    const project = await api.register();
+    const burned = (await api.burn(project, aBurnRequest(1.5))).done();
+    const [toAddress, other] = [someWallet(), someWallet()];
+    const watched = { type: 'WATCH_AD', payload: '{"watched":1}' };
+    const airdrops = [toAddress, other, toAddress].map((to, at) => ({
+      ...{ action: 'AIRDROP', toAddress: to, amount: at + 1 },
+    }));
+    const pipelines = [...burning(7).pipelines, aPipeline(airdrops, watched)];
+    const init = (await api.initBatch(project, { pipelines })).done();
+    const batchId = init.batch.id;
+    (await api.initBatch(project, burning(9))).done();
+    (await api.executeBatch(project, approved(project, init))).done();
+
+    const all = (await api.history(project)).done();
+    expect(all.nextCursor).toBeNull();
+    const { hash, txHash } = burned;
+    expect(all.items.at(-1)).toEqual({
+      ...{ action: 'BURN', date: burned.dateBurned, amount: '1.5', type: burned.type, hash, txHash },
+    });
+    expect(all.items[0]).toMatchObject({
+      action: 'AIRDROP',
+      amount: '3',
+      toAddress,
+      batchId,
+      type: 'WATCH_AD',
+    });
+    const amounts = async (query: Query) =>
+      (await api.history(project, query)).done().items.map(({ amount }) => amount);
+    expect(await amounts({})).toEqual(['3', '2', '1', '7', '1.5']);
+    const last = all.items[0];
+    for (const [query, found] of [
+      [{ action: 'AIRDROP' }, ['3', '2', '1']],
+      [{ action: 'BURN' }, ['7', '1.5']],
+      [{ toAddress: other }, ['2']],
+      [{ type: 'WATCH_AD' }, ['3', '2', '1']],
+      [{ proofHash: burned.hash }, ['1.5']],
+      [{ txHash: last?.txHash ?? '' }, ['3', '2', '1']],
+      [{ batchId }, ['3', '2', '1', '7']],
+      [{ batchId, action: 'BURN' }, ['7']],
+      [{ until: '2020-01-01T00:00:00Z' }, []],
+      [{ since: '2020-01-01T00:00:00Z', limit: 1 }, ['3']],
+    ] as const)
+      expect([query, await amounts(query)]).toEqual([query, found]);
+    const pages: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = (await api.history(project, { limit: 2, ...(cursor && { cursor }) })).done();
+      pages.push(...page.items.map(({ amount }) => amount));
+      cursor = page.nextCursor;
+    }
+    expect(pages).toEqual(['3', '2', '1', '7', '1.5']);
+    const { key } = await api.service.createKey({ scopes: ['airdrop'], proofTypes: ['WATCH_AD'] });
+    for (const type of ['WATCH_AD', 'PRODUCT_BUY'])
+      (await api.burn(api.project, aBurnRequest(1, { type }))).done();
+    const types = (await api.history(key)).done().items.map((item) => item.type);
+    expect(new Set(types)).toEqual(new Set(['WATCH_AD']));
+    expect((await api.history(key, { type: 'PRODUCT_BUY' })).done().items).toEqual([]);
+    expect((await api.history(await api.register())).done().items).toEqual([]);
+    for (const query of [{ action: 'MEMO' }, { toAddress: 'me' }, { limit: 0 }, { cursor: 'MTU' }])
+      (await api.history(project, query)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
   it('contract 1.7: "`GET /v1/tokenomics/key`: the key that asks"', async () => {

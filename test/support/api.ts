@@ -18,6 +18,7 @@ export const ROUTES = {
 /** Those of the contract (section 1.7). */
 const FURTHER_ROUTES = {
   listBurns: ['GET', '/v1/tokenomics/burns'],
+  history: ['GET', '/v1/tokenomics/history'],
   report: ['GET', '/v1/tokenomics/report'],
   describeKey: ['GET', '/v1/tokenomics/key'],
   listBatches: ['GET', '/v1/flywheel/batch'],
@@ -106,6 +107,10 @@ export interface Batch {
   readonly dateUpdated: string;
 }
 
+export interface ListedBatch extends Batch {
+  readonly totals: Readonly<Record<'burn' | 'airdrop', string> & Record<'pipelines' | 'recipients', number>>;
+}
+
 export interface InitBatchResult {
   readonly proposalApproveTx: string;
   readonly batch: Batch & { readonly pipelines: readonly CompiledPipeline[] };
@@ -114,6 +119,17 @@ export interface InitBatchResult {
 export interface ExecuteBatchResult {
   readonly batchId: string;
   readonly result: ExecuteResult;
+}
+
+export interface HistoryItem {
+  readonly action: 'BURN' | 'AIRDROP';
+  readonly date: string;
+  readonly amount: string;
+  readonly toAddress?: string;
+  readonly type: string;
+  readonly hash: string;
+  readonly txHash?: string;
+  readonly batchId?: string;
 }
 
 /** What of a report is looked at. */
@@ -305,12 +321,16 @@ export class Api {
     return this.#ask('batchPipelines', by, { batchId, query });
   }
 
-  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<Batch>>> {
+  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<ListedBatch>>> {
     return this.#ask('listBatches', by, { query });
   }
 
   listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<Page<BurnResult>>> {
     return this.#ask('listBurns', by, { query });
+  }
+
+  history(by: By, query: Asked['query'] = {}): Promise<Answer<Page<HistoryItem>>> {
+    return this.#ask('history', by, { query });
   }
 
   describeKey(by: By): Promise<Answer<Readonly<Record<string, unknown>>>> {

@@ -29,7 +29,9 @@ export function fakeService(): FakeService {
   const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
   const respond: Perform = async (operation, input, call) => {
     const seen = { operation, input, call };
-    if (isLookUp(operation, input)) throw new FlywheelError('ERR_NOT_FOUND', 'It has no lists.');
+    const isOfWaiting = operation === 'listBatches' && (input as { status?: string }).status === 'FINALIZED';
+    if (isLookUp(operation, input) || (isOfWaiting && !answers.has(operation)))
+      throw new FlywheelError('ERR_NOT_FOUND', 'It has no lists.');
     calls.push(seen);
     const answer = answers.get(operation);
     const reply = answer === undefined ? exampleReply(operation) : await answer(seen);

@@ -62,6 +62,8 @@ export interface PendingRow {
   readonly resume: string;
 }
 
+const isUnknown = ({ outcome }: PendingRow): boolean => outcome !== 'waits for approval';
+
 export interface Operator {
   readonly mode: Mode;
   readonly directory: string;
@@ -77,6 +79,7 @@ export interface Operator {
   start(...words: readonly string[]): ChildProcess;
   /** Runs a line as it was printed, in a shell somewhere else. */
   paste(line: string): Promise<Spawned>;
+  /** Without batches that wait for approval. */
   pending(): Promise<readonly PendingRow[]>;
   /** Operations that the journal has as not over, or told to nobody; read without the program. */
   open(): readonly string[];
@@ -248,7 +251,8 @@ export async function anOperator(
           },
         ),
       ),
-    pending: async () => JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[],
+    pending: async () =>
+      (JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[]).filter(isUnknown),
     open: () => {
       const directoryOf = mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
       const path = join(directoryOf, FILES.journal);

@@ -201,6 +201,7 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
       vaultRentLamports: 11n,
     },
   ],
+  ...{ pipelineCount: 1, burn: 18_446_744_073_709_551_615n, airdrop: 0n, recipients: 0 },
   day: DAY,
   initResult: null,
   executeResult: null,

@@ -106,7 +106,8 @@ async function checkLists({ office: { auditor }, machine, journal }: World): Pro
   const shown = idsOf(await answer(machine, 'batch', 'list', '--limit', '1000'));
   const hidden = auditor.batches().filter(({ id, isOver }) => !isOver && !shown.has(id));
   if (hidden.length > 0) throw new Broken('batch list', `lacks ${hidden.map(({ id }) => id).join(', ')}`);
-  const pending = idsOf(await answer(machine, 'pending'));
+  const listed = (await answer(machine, 'pending')) as readonly { readonly outcome: string }[];
+  const pending = idsOf(listed.filter(({ outcome }) => outcome !== 'waits for approval'));
   if (existsSync(journal)) {
     const operations = new JournalTables(journal);
     const unlisted = operations.openOperations().filter((id) => !pending.has(id));

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { AuditAct } from '../../contract/admin.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { integerOption } from '../options/amounts.js';
-import { timeOption } from '../options/times.js';
+import { timesQuery } from '../options/filters.js';
 import { viewAudit } from '../views/audit.js';
 
 const DEFAULT_LIMIT = 100;
@@ -22,16 +22,14 @@ const cells = (act: AuditAct) => [
 
 const configure = (command: Command) =>
   command
-    .option('--since <time>', 'only what was done at this time (ISO 8601) or later')
+    .option('--since <time>', 'only what was done at this time or later: 24h, yesterday, ISO 8601')
     .option('--until <time>', 'only what was done before this time')
     .option('--limit <n>', `at most so many (default: ${DEFAULT_LIMIT})`);
 
 async function run(session: Session, _args: [], options: OptionsOf<typeof configure>): Promise<undefined> {
-  const since = timeOption('--since', options.since);
-  const until = timeOption('--until', options.until);
+  const times = timesQuery(session, options);
   const acts = await (await session.local()).audit({
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
+    ...times,
     limit: integerOption('--limit', options.limit, { least: 1, most: MAX_LIMIT, fallback: DEFAULT_LIMIT }),
   });
   await session.output.list(acts, { columns: COLUMNS, cells }, (style) => viewAudit(acts, style));

@@ -1,6 +1,8 @@
-/** `flywheel pending`: operations whose outcome is not known, or has not been printed. */
+/** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
 import { Argument, type Command } from '@commander-js/extra-typings';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { batchStages } from '../batch/batch-stages.js';
 import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
@@ -8,9 +10,10 @@ import { type Entry, isOver, type Journal, type OperationSummary } from '../jour
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { safeLine } from '../output/safe-text.js';
+import { callWith, isNotOffered, soon } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import { shownWords } from '../shown-words.js';
-import { type PendingRow, type ServiceRow, viewPending } from '../views/pending.js';
+import { type PendingRow, type ServiceRow, viewPending, type WaitingRow } from '../views/pending.js';
 
 /** What was typed; an older journal may have kept it with a key in it. */
 const typed = (words: readonly string[]): string => shellLine(['flywheel', ...shownWords(words)]);
@@ -53,11 +56,43 @@ async function leftByService(session: Session, journal: Journal): Promise<readon
     }));
 }
 
+/** Batches that are set up and not executed, but for those that somebody has begun to execute. */
+async function waitingBatches(session: Session, begun: ReadonlySet<string>): Promise<readonly WaitingRow[]> {
+  const opened = await session.service();
+  const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
+  const asked = opened.service.listBatches(query, callWith(session, opened)).then(
+    ({ value }) => value.items,
+    (error: unknown) => wrapUnknown(error),
+  );
+  const items = (await soon(asked)) ?? new FlywheelError('ERR_UNAVAILABLE', 'The service does not answer.');
+  session.output.progress.clear();
+  session.context.signal.throwIfAborted();
+  if ('code' in items) {
+    if (!isNotOffered(items))
+      session.output.warn(`Batches that wait for approval are not listed. ${items.message}`);
+    return [];
+  }
+  return items
+    .filter(({ id }) => !begun.has(id))
+    .map(({ id, totals, dateCreated }) => ({
+      ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
+      ...{ dateBegun: dateCreated, resume: commandLine(session.settings, 'batch', 'execute', id) },
+    }));
+}
+
 async function list(session: Session, journal: Journal): Promise<undefined> {
   const { resumeLine } = await import('../operation/resume-line.js');
-  const own = journal.pending().map((operation) => describe(operation, resumeLine(session, operation)));
-  const rows = [...own, ...(await leftByService(session, journal))];
-  session.output.result(rows, (style) => viewPending(rows, style));
+  const pending = journal.pending();
+  const own = pending.map((operation) => describe(operation, resumeLine(session, operation)));
+  const left = await leftByService(session, journal);
+  const begun = [
+    ...left.map(({ id }) => id),
+    ...pending.flatMap(({ notes }) => batchStages(notes).flatMap(({ batchId }) => batchId ?? [])),
+  ];
+  const rows = [...own, ...left, ...(await waitingBatches(session, new Set(begun)))];
+  const { symbol } = await session.service();
+  const nowMs = session.context.clock.nowMs();
+  session.output.result(rows, (style) => viewPending(rows, symbol, nowMs, style));
 }
 
 /** Brings to its end what the service has left. @returns how much there was */
@@ -214,6 +249,7 @@ export const command = defineCommand({
     'An operation is pending from before its first request until its outcome is known and printed.',
     'Resuming does nothing twice: it learns what came of it, and does what is left.',
     'Forgetting gives up what has no answer; what was answered is kept, and the same command with --rest does the others.',
+    'Batches that wait for approval are listed below, each with its amounts and the command that approves and executes it.',
     'On the embedded engine what its service has left is listed too, and `resume` without an id finishes it; what no node remembers any more stays.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
@@ -221,6 +257,7 @@ export const command = defineCommand({
     '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
     '    "dateBegun", "dateChanged", "resume": command } ]',
     'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
+    'of a batch: { "id", "operation": "batch", "outcome": "waits for approval", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "dateBegun", "resume" }',
     'resume: what the command itself prints; forget: { "id", "forgotten": true }',
   ],
   examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],

@@ -4,7 +4,7 @@ import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contrac
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { timeOption } from '../options/times.js';
+import { timesQuery } from '../options/filters.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { callWith } from '../send.js';
 import { viewReport } from '../views/report.js';
@@ -47,7 +47,7 @@ const configure = (command: Command) =>
       '--by <what>',
       `a row for each: ${REPORT_PERIODS.join(', ')}; with ",type", of each type (default: day)`,
     )
-    .option('--since <time>', 'only what came to its end at this time (ISO 8601) or later')
+    .option('--since <time>', 'only what came to its end at this time or later: 24h, yesterday, ISO 8601')
     .option('--until <time>', 'only what came to its end before this time')
     .option('--html <file>', 'write it as a page with charts, too')
     .addOption(FORCE_OPTION);
@@ -68,13 +68,7 @@ function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 
 }
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
-  const since = timeOption('--since', options.since);
-  const until = timeOption('--until', options.until);
-  const query = {
-    ...rowsOf(options.by ?? 'day'),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-  };
+  const query = { ...rowsOf(options.by ?? 'day'), ...timesQuery(session, options) };
   const html = outputFile(session, '--html', options.html, options);
   if (html !== null) requireFree(html);
   const opened = await session.service();

@@ -8,7 +8,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
-import { callWith, isNotOffered } from '../send.js';
+import { callWith, isNotOffered, soon } from '../send.js';
 import { countText } from '../views/unit.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
@@ -52,7 +52,8 @@ async function compare(
   const open = unknownOf(elements, known, [...answer.landed, ...ofOthers]);
   if (open.every(({ digest }) => journal.isOpen(digest, id))) return;
   const { isOnThisMachine } = await session.service();
-  const words = isOnThisMachine && kind !== 'batch' ? ['pending', 'resume'] : LISTS[kind];
+  const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
+  const words = kind === 'batch' ? LISTS[kind] : ofBurns;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
     `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
@@ -65,8 +66,8 @@ async function compare(
 }
 
 const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
-  burn: ['burn', 'list'],
-  'burn-batch': ['burn', 'list'],
+  burn: ['history'],
+  'burn-batch': ['history'],
   batch: ['batch', 'list'],
 };
 
@@ -258,9 +259,6 @@ export async function noteDone(
 
 export const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
 
-/** How long the outcome of what is done waits for another word of its service. */
-const PATIENCE_MS = 5_000;
-
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
  * notes are told as what they are.
@@ -278,15 +276,6 @@ export async function requireThere(
   if (found === 'lost') throw notThere('what was done');
   if (found !== 'there') session.output.tell(BY_NOTES);
 }
-
-/** What is said soon; else `null`. */
-const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
-  Promise.race([
-    said,
-    new Promise<null>((resolve) => {
-      setTimeout(() => resolve(null), PATIENCE_MS).unref();
-    }),
-  ]);
 
 /** Are all of these among what a service has done, or may do yet? */
 export async function areThere(

@@ -1,31 +1,43 @@
 /** Options that say which items of a list are meant, the same for every list that has them. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import { ACTION_NAMES } from '../../actions/registry.js';
+import type { ActionName } from '../../actions/registry.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
+import type { Session } from '../command.js';
 import { timeOption } from './times.js';
 
 /** Which pipelines are meant. */
-export const pipelineFilters = <Args extends unknown[], Options extends Record<string, unknown>>(
+export const pipelineFilters = <
+  Args extends unknown[],
+  Options extends Record<string, unknown>,
+  Action extends ActionName,
+>(
   command: Command<Args, Options>,
+  actions: readonly Action[],
 ) =>
   command
     .option('--type <type>', 'only those with a proof of this type')
-    .addOption(new Option('--action <action>', 'only those with such an action').choices(ACTION_NAMES))
+    .addOption(new Option('--action <action>', 'only those with such an action').choices(actions))
     .option('--proof-hash <hash>', 'only those with the proof that has this SHA-256')
     .option('--recipient <address>', 'only those with an airdrop to this address')
     .option('--tx <signature>', 'only the one with this transaction');
 
-interface PipelineOptions {
+interface PipelineOptions<Action extends ActionName> {
   readonly type?: string | undefined;
-  readonly action?: (typeof ACTION_NAMES)[number] | undefined;
+  readonly action?: Action | undefined;
   readonly proofHash?: string | undefined;
   readonly recipient?: string | undefined;
   readonly tx?: string | undefined;
 }
 
 /** Only what was typed, by the names of the API. @throws `ERR_INPUT_INVALID` */
-export function pipelineQuery({ type, action, proofHash, recipient, tx }: PipelineOptions) {
+export function pipelineQuery<Action extends ActionName>({
+  type,
+  action,
+  proofHash,
+  recipient,
+  tx,
+}: PipelineOptions<Action>) {
   if (recipient !== undefined && !isAddress(recipient))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
@@ -41,11 +53,14 @@ export function pipelineQuery({ type, action, proofHash, recipient, tx }: Pipeli
 }
 
 /** Between which times; a bound that was not typed is not there. @throws `ERR_INPUT_INVALID` */
-export function timesQuery(options: {
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-}) {
-  const since = timeOption('--since', options.since);
-  const until = timeOption('--until', options.until);
+export function timesQuery(
+  { context }: Pick<Session, 'context'>,
+  options: { readonly since?: string | undefined; readonly until?: string | undefined },
+) {
+  const nowMs = context.clock.nowMs();
+  const since = timeOption('--since', options.since, nowMs);
+  const until = timeOption('--until', options.until, nowMs);
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new FlywheelError('ERR_INPUT_INVALID', '--since is not before --until.');
   return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
 }

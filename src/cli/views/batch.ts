@@ -10,18 +10,27 @@ import type {
   Batch,
   ExecuteResult,
   InitBatchResult,
+  ListedBatch,
   PipelineState,
 } from '../../contract/schemas/batch.js';
+import { isCancelled } from '../../contract/schemas/batch.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
+import { type Field, fieldLines, headed, indented } from '../output/table.js';
 import { linkFields } from './links.js';
 import { countText, grouped, tokensText } from './unit.js';
 
-function statusText(status: Batch['status'], style: Style): string {
-  if (status === 'EXECUTED') return style.good(status);
-  return status === 'FAILED' ? style.bad(status) : style.bold(status);
+/** JSON keeps the states of the specification. */
+function statusOf(batch: Batch): string {
+  if (isCancelled(batch)) return 'CANCELLED';
+  return batch.dateCancelled === undefined ? batch.status : `${batch.status}, CANCELLED`;
+}
+
+function statusText(batch: Batch, style: Style): string {
+  const text = statusOf(batch);
+  if (batch.status === 'EXECUTED') return style.good(text);
+  return batch.status === 'FAILED' && !isCancelled(batch) ? style.bad(text) : style.bold(text);
 }
 
 /** The pipeline, counted like those of the list. */
@@ -33,7 +42,7 @@ const linksOf = (style: Style, txHash: string): readonly string[] =>
 
 function executeFields(result: ExecuteResult): readonly Field[] {
   const failed: Field[] =
-    result.failedTxMsg === undefined
+    result.failedTxMsg === undefined || isCancelled({ executeResult: result })
       ? []
       : [
           ['failed on', failedOn(result)],
@@ -56,7 +65,7 @@ export const viewExecuteResult = (result: ExecuteResult, style: Style): readonly
 
 /** One batch. @param more - what else is known of it. */
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
-  `${style.bold(`Batch ${safeLine(batch.id)}`)} ${statusText(batch.status, style)}`,
+  `${style.bold(`Batch ${safeLine(batch.id)}`)} ${statusText(batch, style)}`,
   ...fieldLines(
     [
       ['batch index', batch.batchIndex],
@@ -88,24 +97,39 @@ function setUpFields({ initResult }: Batch): readonly Field[] {
 export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
   viewBatch(batch, style, [['pipelines', grouped(batch.pipelines.length)]]);
 
-/** Batches, one a line. */
-export function viewBatchList(batches: readonly Batch[], style: Style): readonly string[] {
-  if (batches.length === 0) return ['There is no batch.'];
-  const rows = batches.map((batch) => [
-    batch.id,
-    batch.dateCancelled === undefined ? batch.status : `${batch.status} (cancelled)`,
-    executedOf(batch),
-    batch.dateCreated,
-  ]);
-  return tableLines(
-    [{ title: 'id' }, { title: 'status' }, { title: 'executed', align: 'right' }, { title: 'created' }],
-    rows,
-    style.width,
-  );
+/** What the pipelines of a batch come to. @param symbol - of the token; `null` where nobody here says */
+export function totalFields(
+  { pipelines, burn, airdrop, recipients }: ListedBatch['totals'],
+  symbol: string | null,
+): readonly Field[] {
+  return [
+    ['pipelines', grouped(pipelines)],
+    ...(burn === '0' ? [] : [['burns', tokensText(burn, symbol)] as const]),
+    ...(airdrop === '0'
+      ? []
+      : [['airdrops', `${tokensText(airdrop, symbol)} to ${countText(recipients, 'wallet')}`] as const]),
+  ];
 }
 
-const executedOf = ({ executeResult }: Batch): string =>
-  executeResult === undefined ? '' : `${executeResult.totalSuccessful} of ${executeResult.total}`;
+/** Batches, one after the other. @param symbol - of the token; `null` where nobody here says */
+export const viewBatchList = (
+  batches: readonly ListedBatch[],
+  symbol: string | null,
+  style: Style,
+): readonly string[] =>
+  batches.length === 0
+    ? ['No batches found.']
+    : batches.flatMap((batch) => [
+        `${style.bold(safeLine(batch.id))} ${statusText(batch, style)}`,
+        ...fieldLines(
+          [
+            ...totalFields(batch.totals, symbol),
+            ['created', batch.dateCreated],
+            ...(batch.executeResult === undefined ? [] : executeFields(batch.executeResult)),
+          ],
+          style,
+        ),
+      ]);
 
 /** An action in words, as a script may read them. */
 export const actionText = (action: Action): string =>

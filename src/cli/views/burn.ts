@@ -1,13 +1,13 @@
 /** Burns as people read them. */
 import type { BurnsForesight } from '../../contract/foresight.js';
-import type { BurnResult, BurnState } from '../../contract/schemas/burn.js';
+import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { BurnPlan } from '../burn/burn-plan.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
-import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { type Field, fieldLines } from '../output/table.js';
 import { linkFields } from './links.js';
-import { grouped, tokensText } from './unit.js';
+import { tokensText } from './unit.js';
 
 /** What a burn took away, and what it left. */
 export interface Burned {
@@ -70,26 +70,3 @@ export const burnFields = (
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday, symbol),
 ];
-
-/** Burns, one a line; what failed says why below. */
-export function viewBurnList(burns: readonly BurnState[], style: Style): readonly string[] {
-  if (burns.length === 0) return ['There is no burn.'];
-  const rows = burns.map(({ dateBurned, dateCreated, type, amount, status, txHash }) => [
-    dateBurned ?? dateCreated,
-    type,
-    grouped(amount),
-    status,
-    txHash,
-  ]);
-  return tableLines(
-    [
-      { title: 'date' },
-      { title: 'type' },
-      { title: 'amount', align: 'right' },
-      { title: 'status' },
-      { title: 'transaction', below: true },
-    ],
-    rows,
-    style.width,
-  );
-}

@@ -46,3 +46,17 @@ export const solText = (lamports: string | bigint): string => `${solOf(lamports)
 /** `1 element`, `2,000 elements`. @param plural - where it is not made by an `s` */
 export const countText = (count: number, noun: string, plural = `${noun}s`): string =>
   `${grouped(count)} ${count === 1 ? noun : plural}`;
+
+const AGES: readonly (readonly [number, string])[] = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+];
+
+/** How long ago something was, in its largest unit: `3 hours ago`. */
+export function agoText(ms: number): string {
+  const [unitMs, noun] = AGES.find(([size]) => ms >= size) ?? [];
+  return unitMs === undefined || noun === undefined
+    ? 'just now'
+    : `${countText(Math.floor(ms / unitMs), noun)} ago`;
+}

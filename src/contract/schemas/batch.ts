@@ -91,6 +91,31 @@ export const batchSchema = z
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
 
+/** What a batch that was cancelled says in `failedTxMsg`, unless it had failed before. */
+export const CANCELLED = 'cancelled';
+
+/** Did somebody end it, and nothing fail? */
+export const isCancelled = ({
+  executeResult,
+}: {
+  readonly executeResult?: ExecuteResult | null | undefined;
+}): boolean => executeResult?.failedTxMsg === CANCELLED;
+
+/** A batch of a list says what it comes to. */
+export const listedBatchSchema = batchSchema
+  .extend({
+    totals: z
+      .object({
+        pipelines: z.number().int().meta({ description: 'How many there are.' }),
+        burn: z.string().meta({ description: 'Tokens that they burn, as decimal text.' }),
+        airdrop: z.string().meta({ description: 'Tokens that they send, as decimal text.' }),
+        recipients: z.number().int().meta({ description: 'Different wallets that they send to.' }),
+      })
+      .meta({ id: 'BatchTotals', description: 'What its pipelines come to, executed or not.' }),
+  })
+  .meta({ id: 'ListedBatch' });
+export type ListedBatch = z.infer<typeof listedBatchSchema>;
+
 /** The id is only looked up: what is no UUID is the id of no batch. */
 export const getBatchRequestSchema = z.object({ batchId: z.string('expected a UUID') });
 
@@ -217,7 +242,7 @@ export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = z
   .object({
-    items: z.array(batchSchema).meta({ description: 'Batches, newest first.' }),
+    items: z.array(listedBatchSchema).meta({ description: 'Batches, newest first.' }),
     nextCursor: nextCursorSchema,
   })
   .meta({

@@ -34,7 +34,9 @@ const sums = {
   burns: count.meta({ description: 'Burns that landed.' }),
   failedBurns: count.meta({ description: 'Burns that failed.' }),
   pipelines: count.meta({ description: 'Pipelines of batches that were executed.' }),
-  failedPipelines: count.meta({ description: 'Pipelines of batches that ended without executing them.' }),
+  failedPipelines: count.meta({
+    description: 'Pipelines of batches that failed before executing them; what was cancelled has not failed.',
+  }),
   feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
   rentPaidLamports: lamports.meta({ description: 'Rent that the operator laid out for batches.' }),
   rentReclaimedLamports: lamports.meta({ description: 'What of it came back to operator or vault.' }),

@@ -2,10 +2,11 @@
 
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import type { Batch, CompiledPipeline, InitBatchResult } from '../../contract/schemas/batch.js';
+import type { Batch, CompiledPipeline, InitBatchResult, ListedBatch } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Uuid } from '../../values/uuid.js';
 import { inTurns } from '../pause.js';
 import type { BatchOwner } from './batch-context.js';
@@ -31,6 +32,16 @@ export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): B
     ...(record.dateCancelled === null ? {} : { dateCancelled: record.dateCancelled }),
   };
 }
+
+export const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => ({
+  ...batchView(record, owner),
+  totals: {
+    pipelines: record.pipelineCount,
+    burn: formatTokenAmount(record.burn, owner.token.decimals),
+    airdrop: formatTokenAmount(record.airdrop, owner.token.decimals),
+    recipients: record.recipients,
+  },
+});
 
 /** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
 export async function initBatchView(

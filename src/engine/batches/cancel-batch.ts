@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment } from '../../chain/chain.js';
-import { type BundleExecution, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
+import { type BundleExecution, CANCELLED, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, VoteKind } from '../../store/records.js';
@@ -27,9 +27,6 @@ import { landOwnerVote } from './land-vote.js';
 import { nextVote } from './next-vote.js';
 import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote } from './owner-vote.js';
-
-/** What a cancelled batch says of itself. */
-const CANCELLED = 'cancelled';
 
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),

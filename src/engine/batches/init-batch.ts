@@ -146,6 +146,8 @@ async function begin(
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
       pipelines,
+      ...{ pipelineCount: pipelines.length, burn: asked.burn, airdrop: asked.airdrop },
+      recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
       day,
       initResult: null,
       executeResult: null,

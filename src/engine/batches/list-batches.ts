@@ -26,7 +26,7 @@ import {
 } from '../pages.js';
 import { isFinal } from './batch-claim.js';
 import { type BatchOwner, ownerOf } from './batch-context.js';
-import { batchView } from './batch-view.js';
+import { listedBatchView } from './batch-view.js';
 import { findBatch } from './get-batch.js';
 
 export const listBatches = operation('listBatches', {
@@ -44,7 +44,7 @@ export const listBatches = operation('listBatches', {
     });
     const nextCursor = last && idCursor(last);
     return {
-      value: { items: items.map((batch) => batchView(batch, owner)), nextCursor },
+      value: { items: items.map((batch) => listedBatchView(batch, owner)), nextCursor },
       meta: { replayed: false },
     };
   },

@@ -7,7 +7,7 @@ import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { requireToken } from '../authenticate.js';
 import { operation } from '../operation.js';
-import { askedKey, badCursor, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
+import { askedKey, badCursor, permittedTypes, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
 
 /** What a state is called outside. */
 const SHOWN = {
@@ -37,9 +37,8 @@ export const listBurns = operation('listBurns', {
       status,
       txHash,
     } = query;
-    const permitted = principal.key.proofTypes;
     const statuses = status && shownAs(status);
-    const types = type === undefined ? permitted : [type].filter((one) => permitted?.includes(one) ?? true);
+    const types = permittedTypes(principal, type);
     const { items, last } = await deps.store.read(async ({ burns }) => {
       const before =
         cursor === undefined ? undefined : await burns.sequenceAt(token.id, readPlaceCursor(cursor));
@@ -51,7 +50,7 @@ export const listBurns = operation('listBurns', {
         statuses,
         proofHashes: proofHash?.split(','),
         idempotencyKey: askedKey(idempotencyKey),
-        ...(types === null ? {} : { types }),
+        ...(types === undefined ? {} : { types }),
         ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
         ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
         ...(before === undefined ? {} : { before }),

@@ -1,5 +1,6 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
 import { type RawBuilder, sql } from 'kysely';
+import type { Address } from '../../values/address.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row } from '../schema.js';
@@ -46,7 +47,7 @@ export interface Moved {
   readonly kind: 'BURN' | 'AIRDROP';
   readonly date: string;
   readonly amount: bigint;
-  readonly recipient: string | null;
+  readonly recipient: Address | null;
   readonly type: string;
   readonly proofHash: string;
   /** `null` where members of the multisig sent the transaction. */

@@ -64,6 +64,7 @@ const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedS
   symbol: 'FLY',
 });
 
+const TOTALS = { pipelines: 60, burn: '300', airdrop: '250147.5', recipients: 60 };
 const BURNED = { result: 'SUCCESS', hash: HASH, txHash: TX, type: 'PRODUCT_BUY', dateBurned: DATE };
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"orderId":"A-1001"}', '--amount', '1250.5'];
 const BURNS = ['A-1', 'A-2', 'A-3'].map((orderId, index) => ({
@@ -200,10 +201,9 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     opened: { explorer: 'devnet', symbol: 'FLY' },
   }),
   'burn-dry-run': asking([...BURN, '--dry-run'], undefined, { opened: seeing([]) }),
-  'burn-list': asking(['burn', 'list'], (service) =>
-    service.answer('listBurns', () =>
-      reply({ items: [listed('1250.5', 'SUCCESS'), listed('3000000', 'FAILED')], nextCursor: null }),
-    ),
+  history: asking(['history'], undefined, { opened: { symbol: 'FLY', explorer: 'devnet' } }),
+  'history-failed': asking(['history', '--status', 'FAILED'], (service) =>
+    service.answer('listBurns', () => reply({ items: [listed('3000000', 'FAILED')], nextCursor: null })),
   ),
   'burn-batch': asking(
     ['burn-batch', 'burns.json'],
@@ -229,8 +229,17 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     ...{ opened: seeing([]), files: { 'p.json': PIPELINES } },
   }),
   'batch-list': asking(['batch', 'list'], (service) => {
-    const cancelled = { status: 'FAILED', executeResult: EXECUTED, dateCancelled: DATE } as const;
-    service.answer('listBatches', () => reply({ items: [aBatch(), aBatch(cancelled)], nextCursor: null }));
+    const { failedOnTransactionIndex: _, ...result } = EXECUTED;
+    const ended = { executeResult: { ...result, failedTxMsg: 'cancelled' }, dateCancelled: DATE };
+    service.answer('listBatches', () =>
+      reply({
+        items: [
+          { ...aBatch(), totals: TOTALS },
+          { ...aBatch({ status: 'FAILED', ...ended }), totals: { ...TOTALS, airdrop: '0' } },
+        ],
+        nextCursor: null,
+      }),
+    );
   }),
   'batch-current': asking(['batch', 'current', '-v'], (service) =>
     service.answer('currentBatch', () => ({
@@ -279,6 +288,9 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   pending: async (terminal) => {
     const service = fakeService();
     service.answer('burn', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
+    service.answer('listBatches', () =>
+      reply({ items: [{ ...aBatch(), totals: TOTALS }], nextCursor: null }),
+    );
     const unfinished: UnfinishedWork[] = [
       {
         ...{ id: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', operation: 'burnBatch', running: false },

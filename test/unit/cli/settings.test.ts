@@ -296,10 +296,7 @@ describe('an option that has no effect', () => {
       ['local', 'export-owner', 'owner.json'],
       ['--max-priority-fee', '1'],
     ],
-    [
-      ['burn', 'list'],
-      ['--pins', 'pins.json'],
-    ],
+    [['history'], ['--pins', 'pins.json']],
   ])('on %j is refused: %j', async (words, option) => {
     const { exit, stderr } = await (await withProfile()).run(...words, ...option);
     expect(exit).toBe(2);

@@ -5,6 +5,7 @@ import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { Batch } from '../../../src/contract/schemas/batch.js';
 
 const example = EXAMPLES.getBatch.response as Batch;
+const TOTALS = { pipelines: 1, burn: '1', airdrop: '0', recipients: 0 };
 const batch = (changes: Partial<Batch> = {}): Batch => ({ ...example, status: 'FINALIZED', ...changes });
 
 describe('what a client has been told of batches', () => {
@@ -17,7 +18,7 @@ describe('what a client has been told of batches', () => {
     for (const problem of [
       known.problem('getBatch', moved),
       known.problem('currentBatch', moved),
-      known.problem('listBatches', { items: [moved], nextCursor: null }),
+      known.problem('listBatches', { items: [{ ...moved, totals: TOTALS }], nextCursor: null }),
       known.problem('issueApproval', issued),
       known.problem('cancelBatch', { ownerVoteNeeded: false, batch: moved }),
     ])

@@ -54,6 +54,13 @@ describe('report', () => {
     expect(supply).toBe('999999992.5');
   });
 
+  it('does not take a batch that was cancelled for a failure', async () => {
+    const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 1 }] })];
+    const { value } = await test.engine.initBatch({ pipelines }, call());
+    await test.engine.cancelBatch({ batchId: value.batch.id }, call());
+    expect((await report()).total).toMatchObject({ pipelines: 0, failedPipelines: 0 });
+  });
+
   it.each([
     ['week', ['2026-W05', '2026-W06']],
     ['month', ['2026-01', '2026-02']],

@@ -1,6 +1,8 @@
 /** `flywheel batch list`: the batches of the flywheel, newest first. */
+
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type Batch, batchStatusSchema } from '../../../contract/schemas/batch.js';
+import { ACTION_NAMES } from '../../../actions/registry.js';
+import { batchStatusSchema, type ListedBatch } from '../../../contract/schemas/batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { pipelineFilters, pipelineQuery, timesQuery } from '../../options/filters.js';
 import { listedItems, pageOptions, partOf } from '../../pages.js';
@@ -15,6 +17,9 @@ const COLUMNS = [
   'status',
   'batch index',
   'transactions',
+  'burns',
+  'airdrops',
+  'recipients',
   'executed',
   'created',
   'updated',
@@ -22,11 +27,14 @@ const COLUMNS = [
   'failed',
 ] as const;
 
-const cells = (batch: Batch) => [
+const cells = (batch: ListedBatch) => [
   batch.id,
   batch.status,
   batch.batchIndex,
-  batch.executeResult?.total,
+  batch.totals.pipelines,
+  batch.totals.burn,
+  batch.totals.airdrop,
+  batch.totals.recipients,
   batch.executeResult?.totalSuccessful,
   batch.dateCreated,
   batch.dateUpdated,
@@ -36,11 +44,11 @@ const cells = (batch: Batch) => [
 
 const configure = (command: Command) =>
   pageOptions(
-    pipelineFilters(command)
+    pipelineFilters(command, ACTION_NAMES)
       .addOption(
         new Option('--status <status>', 'only those of this status').choices(batchStatusSchema.options),
       )
-      .option('--since <time>', 'only those made at this time (ISO 8601) or later')
+      .option('--since <time>', 'only those made at this time or later: 24h, yesterday, ISO 8601')
       .option('--until <time>', 'only those made before this time'),
     String(DEFAULT_LIMIT),
   );
@@ -53,14 +61,16 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const filter = {
     ...pipelineQuery(options),
     ...(status === undefined ? {} : { status }),
-    ...timesQuery(options),
+    ...timesQuery(session, options),
   };
   const opened = await session.service();
   const call = callWith(session, opened);
   const batches = await listedItems(session, part, (page) =>
     opened.service.listBatches({ ...page, ...filter }, call),
   );
-  await session.output.list(batches, { columns: COLUMNS, cells }, (style) => viewBatchList(batches, style));
+  await session.output.list(batches, { columns: COLUMNS, cells }, (style) =>
+    viewBatchList(batches, opened.symbol, style),
+  );
   return undefined;
 }
 
@@ -70,7 +80,9 @@ export const command = defineCommand({
   details: [
     'Type, action, proof and recipient are of any of the pipelines; how they went is in `batch show`.',
   ],
-  output: ['[ { "id", "status", "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]'],
+  output: [
+    '[ { "id", "status", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]',
+  ],
   csv: COLUMNS,
   examples: [
     'flywheel batch list --status FINALIZED --json',

@@ -1,5 +1,7 @@
 /** `flywheel batch show`: one batch with its pipelines and what each did. */
+
 import { type Command, Option } from '@commander-js/extra-typings';
+import { ACTION_NAMES } from '../../../actions/registry.js';
 import { PIPELINE_STATES, type PipelineState } from '../../../contract/schemas/batch.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { pipelineFilters, pipelineQuery } from '../../options/filters.js';
@@ -35,9 +37,10 @@ const cells = (pipeline: PipelineState) => [
 
 const configure = (command: Command) =>
   pageOptions(
-    pipelineFilters(command.argument('<batchId>', 'id of the batch (UUID), of any age')).addOption(
-      new Option('--state <state>', 'only pipelines that ended so').choices(PIPELINE_STATES),
-    ),
+    pipelineFilters(
+      command.argument('<batchId>', 'id of the batch (UUID), of any age'),
+      ACTION_NAMES,
+    ).addOption(new Option('--state <state>', 'only pipelines that ended so').choices(PIPELINE_STATES)),
     'all',
   );
 

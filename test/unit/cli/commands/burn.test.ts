@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import type { History, PastTransaction } from '../../../../src/chain/chain.js';
 import { proofMemoText } from '../../../../src/chain/memo.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
-import type { BurnPage, BurnState, ListBurnsQuery } from '../../../../src/contract/schemas/burn.js';
 import type { ErrorCode } from '../../../../src/errors/codes.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
@@ -226,54 +225,5 @@ describe('a burn that is said to have failed', () => {
     expect((await cli.run(...WORDS, '--persist-onchain')).exit).toBe(5);
     expect(await cli.pending()).toEqual([]);
     expect((await liedTo(landed).run(...WORDS)).exit).toBe(5);
-  });
-});
-
-describe('burn list', () => {
-  const [example] = (EXAMPLES.listBurns.response as BurnPage).items as [BurnState];
-  const failed: BurnState = {
-    ...{ hash: example.hash, txHash: example.txHash, type: '=CMD()', amount: '3', persistOnchain: false },
-    ...{ status: 'FAILED', dateCreated: example.dateCreated },
-    error: { type: 'ERR_BURN_TOKENOMICS_FAILED', message: 'It said "no",\nand left.' },
-  };
-  /** A service with these burns, behind a page without any. */
-  function holding(...burns: readonly BurnState[]): TestCli {
-    const service = fakeService();
-    service.answer('listBurns', ({ input }) =>
-      (input as ListBurnsQuery).cursor === undefined
-        ? reply({ items: [], nextCursor: 'next' })
-        : reply({ items: burns, nextCursor: null }),
-    );
-    return testCli({ service });
-  }
-
-  it('hands on what is asked for, and asks on after a page without items', async () => {
-    const cli = holding(example);
-    const words = ['--type', 'PRODUCT_BUY', '--status', 'SUCCESS', '--since', '2026-01-01', '--limit', '7'];
-    const { exit, stdout } = await cli.run('burn', 'list', ...words, '--tx', 'abc', '--proof-hash', 'AB');
-    expect([exit, JSON.parse(stdout)]).toEqual([0, [example]]);
-    const asked = {
-      ...{ type: 'PRODUCT_BUY', status: 'SUCCESS', since: '2026-01-01T00:00:00.000Z', limit: 7 },
-      ...{ txHash: 'abc', proofHash: 'ab' },
-    };
-    expect(cli.service.calls.map(({ input }) => input)).toEqual([asked, { ...asked, cursor: 'next' }]);
-  });
-
-  it('prints CSV that a spreadsheet takes for text', async () => {
-    const { stdout } = await holding(example, failed).run('burn', 'list', '--output', 'csv');
-    expect(stdout.split('\n')).toEqual([
-      'date,type,amount,status,proof hash,transaction,on chain,fee lamports,asked for,error,message',
-      `${example.dateBurned},${example.type},12.5,SUCCESS,${example.hash},${example.txHash},true,,${example.dateCreated},,`,
-      `,'=CMD(),3,FAILED,${failed.hash},${failed.txHash},false,,${failed.dateCreated},ERR_BURN_TOKENOMICS_FAILED,"It said ""no"", and left."`,
-      '',
-    ]);
-    const types = [' =CMD()', '\t=CMD()', '＝CMD()', '＠SUM(1)', '-2+3'];
-    const strange = await holding(...types.map((type) => ({ ...example, type }))).run(
-      ...['burn', 'list', '--output', 'csv'],
-    );
-    const cells = strange.stdout.trim().split('\n').slice(1);
-    expect(cells.map((line) => line.split(',')[1])).toEqual(
-      types.map((type) => `'${type.replace('\t', ' ')}`),
-    );
   });
 });

@@ -66,6 +66,34 @@ describe('pending', () => {
   });
 });
 
+describe('batches that wait for approval', () => {
+  const totals = { pipelines: 2, burn: '10', airdrop: '2.5', recipients: 1 };
+  const waiting = () => reply({ items: [{ ...aBatch(), totals }], nextCursor: null });
+
+  it('are listed below, with their amounts and what executes them', async () => {
+    const { cli } = await withBurns(1);
+    cli.service.answer('listBatches', waiting);
+    const { id } = aBatch();
+    const [burn, batch] = JSON.parse((await cli.run('pending')).stdout);
+    expect(burn).toMatchObject({ operation: 'burn', outcome: 'unknown' });
+    expect(batch).toEqual({
+      ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
+      ...{ dateBegun: aBatch().dateCreated, resume: `flywheel batch execute ${id}` },
+    });
+    expect(cli.service.calls.at(-1)?.input).toEqual({ status: 'FINALIZED', limit: 200 });
+  });
+
+  it('are not listed where the service does not answer, and all else is', async () => {
+    const { cli } = await withBurns(1);
+    cli.service.answer('listBatches', () => refuse('ERR_UNAVAILABLE', 'api.example cannot be reached.'));
+    const { exit, stdout, stderr } = await cli.run('pending');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ operation: 'burn' })]]);
+    expect(JSON.parse(stderr).warning).toBe(
+      'Batches that wait for approval are not listed. api.example cannot be reached.',
+    );
+  });
+});
+
 describe('pending resume', () => {
   it('goes on with all, past one that fails, and exits for that', async () => {
     const { cli, ids } = await withBurns(3);

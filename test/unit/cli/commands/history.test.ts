@@ -1,0 +1,82 @@
+/** `flywheel history`: what is asked of the service, and how it is printed. */
+import { describe, expect, it } from 'vitest';
+import type { BurnPage, BurnState } from '../../../../src/contract/schemas/burn.js';
+import type { HistoryItem, HistoryPage, HistoryQuery } from '../../../../src/contract/schemas/history.js';
+import { reply } from '../../../support/commands.js';
+import { EXAMPLES, fakeService } from '../../../support/fake-service.js';
+import { type TestCli, testCli } from '../../../support/in-process.js';
+
+const [airdrop, burn] = (EXAMPLES.history.response as HistoryPage).items as [HistoryItem, HistoryItem];
+
+/** A service with this history, behind a page without any. */
+function holding(...items: readonly HistoryItem[]): TestCli {
+  const service = fakeService();
+  service.answer('history', ({ input }) =>
+    (input as HistoryQuery).cursor === undefined
+      ? reply({ items: [], nextCursor: 'next' })
+      : reply({ items, nextCursor: null }),
+  );
+  return testCli({ service });
+}
+
+describe('history', () => {
+  it('hands on what is asked for, and asks on after a page without items', async () => {
+    const cli = holding(airdrop);
+    const { toAddress = '', batchId = '' } = airdrop;
+    const words = ['--type', 'PRODUCT_BUY', '--action', 'AIRDROP', '--recipient', toAddress, '--limit', '7'];
+    const { exit, stdout } = await cli.run(
+      ...['history', ...words, '--tx', 'abc', '--proof-hash', 'AB', '--batch', batchId],
+    );
+    expect([exit, JSON.parse(stdout)]).toEqual([0, [{ ...airdrop, status: 'SUCCESS' }]]);
+    const asked = {
+      ...{ type: 'PRODUCT_BUY', action: 'AIRDROP', toAddress, limit: 7 },
+      ...{ txHash: 'abc', proofHash: 'ab', batchId },
+    };
+    expect(cli.service.calls.map(({ input }) => input)).toEqual([asked, { ...asked, cursor: 'next' }]);
+  });
+
+  it.each([
+    ['24h', '2026-01-30T12:00:00.000Z'],
+    ['90min', '2026-01-31T10:30:00.000Z'],
+    ['7d', '2026-01-24T12:00:00.000Z'],
+    ['yesterday', '2026-01-30T00:00:00.000Z'],
+    ['today', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31T18:00:00+06:00', '2026-01-31T12:00:00.000Z'],
+  ])('takes %s for a time', async (text, since) => {
+    const cli = testCli();
+    await cli.run('history', '--since', text);
+    expect(cli.service.calls[0]?.input).toMatchObject({ since });
+  });
+
+  it('lists burns alone that failed, or whose outcome is unknown', async () => {
+    const service = fakeService();
+    const [listed] = (EXAMPLES.listBurns.response as BurnPage).items as [BurnState];
+    const error = { type: 'ERR_BURN_TOKENOMICS_FAILED', message: 'It said "no",\nand left.' };
+    const failed: BurnState = { ...listed, type: '=CMD()', status: 'FAILED', error };
+    service.answer('listBurns', () => reply({ items: [failed], nextCursor: null }));
+    const cli = testCli({ service });
+    const { stdout } = await cli.run('history', '--status', 'FAILED', '--output', 'csv');
+    expect(cli.service.calls[0]?.input).toEqual({ status: 'FAILED', limit: 50 });
+    expect(stdout.split('\n')[1]).toBe(
+      `${failed.dateCreated},BURN,12.5,,'=CMD(),${failed.hash},${failed.txHash},,FAILED,"It said ""no"", and left."`,
+    );
+  });
+
+  it('prints CSV that a spreadsheet takes for text', async () => {
+    const types = [' =CMD()', '\t=CMD()', '＝CMD()', '＠SUM(1)', '-2+3'];
+    const { stdout } = await holding(airdrop, ...types.map((type) => ({ ...burn, type }))).run(
+      'history',
+      '--output',
+      'csv',
+    );
+    const [head, first, ...strange] = stdout.trim().split('\n');
+    expect([head, first]).toEqual([
+      'date,action,amount,recipient,type,proof hash,transaction,batch,status,message',
+      `${airdrop.date},AIRDROP,2.5,${airdrop.toAddress},PRODUCT_BUY,${airdrop.hash},${airdrop.txHash},${airdrop.batchId},SUCCESS,`,
+    ]);
+    expect(strange.map((line) => line.split(',')[4])).toEqual(
+      types.map((type) => `'${type.replace('\t', ' ')}`),
+    );
+  });
+});
