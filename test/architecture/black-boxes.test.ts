@@ -11,7 +11,7 @@ const DOORS = [
   // The service, a service with made-up answers, and an HTTP server before either.
   ...['in-process-service', 'service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
   // A ledger without a flywheel, a node over it, and what others do there.
-  ...['chain', 'registration', 'local-rpc', 'rpc-node', 'cluster-directory', 'send-by-rpc'],
+  ...['chain', 'registration', 'local-rpc', 'cluster-directory', 'send-by-rpc'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
 ];
 

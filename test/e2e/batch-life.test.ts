@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
-import { startRpcNode } from '../support/rpc-node.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -212,8 +212,8 @@ describe('an approval that runs out on its way', () => {
     const operator = await anOperator('remote', template, {
       // Its view of the ledger goes on with that of the others.
       startNode: async (dataDir) => {
-        const { url, close } = await startRpcNode(dataDir);
-        return { url, end: close };
+        const { url, close } = await startNodeBeside(dataDir);
+        return { url, end: () => close(100) };
       },
     });
     const { gate, dataDir } = operator;

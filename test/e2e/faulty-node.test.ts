@@ -134,8 +134,8 @@ describe('a node that answers nothing', () => {
   it.each(
     sampleOf(
       [
-        ['silence', silence],
         ['closed connections', hangUp],
+        ['silence', silence],
         ['429 for half a minute', status(429, { 'retry-after': '30' })],
       ] as const,
       1,

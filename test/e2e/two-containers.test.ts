@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
+import { isLong } from '../support/long.js';
 import { anOperator, ending, makeTemplate, type Operator, type Template } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
@@ -60,18 +61,19 @@ async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<v
   }
 }
 
-it.skipIf(!canBeApart)(
-  'one that stood still for longer than its lease writes nothing for what another has done meanwhile',
-  async () => {
-    const operator = await anOperator('embedded', template);
-    const words = ['burn-batch', operator.write('burns.json', burns)];
-    const child = start(operator, [], words);
-    const stalled = ending(child);
-    await untilBegun(operator, child);
-    child.kill('SIGSTOP');
-    const other = await ending(start(operator, APART, words));
-    child.kill('SIGCONT');
-    await expectOnce(operator, [await stalled, other]);
-  },
-  90_000,
-);
+if (isLong)
+  it.skipIf(!canBeApart)(
+    'one that stood still for longer than its lease writes nothing for what another has done meanwhile',
+    async () => {
+      const operator = await anOperator('embedded', template);
+      const words = ['burn-batch', operator.write('burns.json', burns)];
+      const child = start(operator, [], words);
+      const stalled = ending(child);
+      await untilBegun(operator, child);
+      child.kill('SIGSTOP');
+      const other = await ending(start(operator, APART, words));
+      child.kill('SIGCONT');
+      await expectOnce(operator, [await stalled, other]);
+    },
+    90_000,
+  );

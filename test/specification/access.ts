@@ -4,8 +4,12 @@ import { expect, it } from 'vitest';
 import type { Answer, Api, By } from '../support/api.js';
 import { supplyOf } from '../support/chain-reading.js';
 import type { Project, Scope } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, burnAction, signVote } from '../support/requests.js';
+import { aBurnRequest, aPipeline, approved, burnAction, burning, signVote } from '../support/requests.js';
 import { finalized } from './errors.js';
+
+const UNIT = 1_000_000n;
+const HOUR_MS = 3_600_000;
+const ALL = { scopes: ['burn', 'airdrop'], proofTypes: null } as const;
 
 const OPERATIONS = ['burn', 'burnBatch', 'getBatch', 'currentBatch', 'initBatch', 'executeBatch'] as const;
 
@@ -150,5 +154,31 @@ export function access(under: () => Api): void {
     const signed = { ...unsigned, signedTx: signVote(project, init.proposalApproveTx) };
     expect((await api.executeBatch(project, signed)).done().result.totalSuccessful).toBe(1);
     expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
+  });
+
+  it('contract 1.4: a rotated key — the old one works until its grace is over, the new one with the same rights', async () => {
+    const api = under();
+    const old = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
+    const fresh = await api.service.rotateKey(old.id, HOUR_MS);
+    for (const { key } of [old, fresh]) {
+      (await api.burn(key, aBurnRequest(1, { type: 'WATCH_AD' }))).done();
+      (await api.burn(key, aBurnRequest(1))).refused(400, 'ERR_INVALID_PROOF');
+    }
+    const second = await api.service.rotateKey((await api.service.createKey(ALL)).id, 0);
+    (await api.currentBatch(second.key)).done();
+    await api.service.revokeKey(old.id);
+    (await api.currentBatch(old.key)).refused(401, 'ERR_UNAUTHORIZED');
+    (await api.currentBatch(fresh.key)).done();
+  });
+
+  it('contract 1.4: a rotated key — the new one executes a batch that was begun with the old one', async () => {
+    const api = under();
+    const old = await api.service.createKey(ALL);
+    const fresh = await api.service.rotateKey(old.id, HOUR_MS);
+    const init = (await api.initBatch(old.key, burning(1))).done();
+    await api.service.revokeKey(old.id);
+    const before = await supplyOf(api, api.project);
+    (await api.executeBatch(fresh.key, approved(api.project, init), randomUUID())).done();
+    expect(before - (await supplyOf(api, api.project))).toBe(UNIT);
   });
 }

@@ -15,7 +15,7 @@ import { burnBatches, burnResults } from './burn-result.js';
 import { burnValues } from './burn-values.js';
 import { errors } from './errors.js';
 import { exactBodies, exactPayloads } from './exact-numbers.js';
-import { execute } from './execute.js';
+import { execute, executeOverDays } from './execute.js';
 import { faults } from './faults.js';
 import { flywheel } from './flywheel.js';
 import { further } from './further.js';
@@ -26,7 +26,7 @@ import { initProblems } from './init-problems.js';
 import { isolation } from './isolation.js';
 import { lifecycle } from './lifecycle.js';
 import { rateLimits } from './limits.js';
-import { once } from './once.js';
+import { once, onceOverTime } from './once.js';
 import { expectDescribed, openApi } from './openapi.js';
 
 type Cases = (under: () => Api) => void;
@@ -49,6 +49,7 @@ export const BATCHES: Readonly<Record<string, Cases>> = {
   init,
   'problems of init': initProblems,
   execute,
+  'execute over days': executeOverDays,
   'numbers in payloads': exactPayloads,
   'the flywheel': flywheel,
   'further operations': further,
@@ -58,8 +59,23 @@ export const REQUESTS: Readonly<Record<string, Cases>> = {
   access,
   isolation,
   'at most once': once,
+  'at most once over time': onceOverTime,
   errors,
   faults,
+};
+
+/** What depends on the chain. */
+export const ON_CHAIN: Readonly<Record<string, Cases>> = {
+  'burn requests': burnRequests,
+  execute,
+};
+
+/** What depends on the store as well. */
+export const ON_STORE: Readonly<Record<string, Cases>> = {
+  ...ON_CHAIN,
+  'at most once': once,
+  access,
+  isolation,
 };
 
 /** What never gets as far as the chain. */

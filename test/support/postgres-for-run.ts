@@ -8,7 +8,7 @@ import { ASK } from './server-of-run.js';
 export default async function setup(): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
   const start = async (): Promise<PostgresServer> =>
-    (await import('./postgres.js')).startPostgres('max_connections=200', 'fsync=off');
+    (await import('./postgres.js')).startPostgres('max_connections=200');
   const desk = createServer((_request, response) => {
     server ??= start();
     server.then(

@@ -129,6 +129,8 @@ async function serveOn(
   const options = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
+    // What is killed here is a process and never the machine: what it has written is there.
+    'fsync=off',
     `unix_socket_directories=${directory}`,
     ...settings,
   ];
@@ -249,7 +251,7 @@ export async function openDatabaseStore(): Promise<DatabaseUnderTest> {
 
 let schemas = 0;
 
-/** Stores in one database, each in a schema of its own. */
+/** Stores in one database, each in a schema of its own, which goes with the database. */
 export const openPostgresStoreIn =
   (url: () => string): (() => Promise<DatabaseUnderTest>) =>
   async () => {
@@ -273,7 +275,6 @@ export const openPostgresStoreIn =
       raw: async (statement) => (await admin.query(statement)).rows as Record<string, unknown>[],
       async dispose() {
         for (const store of opened) await store.close();
-        await admin.query(`drop schema ${schema} cascade`);
         await admin.end();
       },
     };

@@ -1,5 +1,5 @@
 /** The service on a validator: VALIDATOR_URL names its JSON-RPC; the Squads program is on it, and it gives airdrops. */
-import { core } from '../core/core.js';
+import { ON_CHAIN, specification } from '../specification/suites.js';
 import { openServiceOver } from '../support/in-process-service.js';
 import { openOnValidator } from './validator.js';
 
@@ -7,4 +7,4 @@ const url = process.env['VALIDATOR_URL'];
 if (url === undefined || url === '')
   throw new TypeError('VALIDATOR_URL names no validator, such as http://127.0.0.1:8899.');
 
-core('on a validator', () => openServiceOver((owner) => openOnValidator(url, owner)));
+specification(ON_CHAIN, () => openServiceOver((owner) => openOnValidator(url, owner)));

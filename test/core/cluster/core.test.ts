@@ -1,7 +1,8 @@
+import { describe } from 'vitest';
+import { ON_CHAIN, ON_STORE, specification } from '../../specification/suites.js';
 import { openService } from '../../support/in-process-service.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
-import { core, coreOnChain } from '../core.js';
 
 /** Clusters that lose, delay, double, hang up and refuse; forks and old answers have tests of their own. */
 const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultRule[] }[] = [
@@ -30,10 +31,10 @@ const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultR
 ];
 
 if (isLong) {
-  coreOnChain('on a cluster', () => openService({ chain: 'cluster' }));
-  core('on PostgreSQL and a cluster', () => openService({ store: 'postgres', chain: 'cluster' }));
+  describe('a service on a cluster', () => specification(ON_CHAIN, () => openService({ chain: 'cluster' })));
+  describe('a service on PostgreSQL and a cluster', () =>
+    specification(ON_STORE, () => openService({ store: 'postgres', chain: 'cluster' })));
 }
-for (const { what, faults } of sampleOf(FAULTS, 1))
-  coreOnChain(`on a cluster that ${what} (seed ${SEED})`, () =>
-    openService({ chain: 'cluster', faults, seed: SEED }),
-  );
+describe.each(sampleOf(FAULTS, 1))(`a service on a cluster that $what (seed ${SEED})`, ({ faults }) =>
+  specification(ON_CHAIN, () => openService({ chain: 'cluster', faults, seed: SEED })),
+);

@@ -1,6 +1,8 @@
+import { describe } from 'vitest';
+import { ON_STORE, specification } from '../../specification/suites.js';
 import { openService } from '../../support/in-process-service.js';
 import { isLong } from '../../support/long.js';
-import { core } from '../core.js';
 
-if (isLong) core('on PostgreSQL', () => openService({ store: 'postgres' }));
-core('on PostgreSQL, through two servers', () => openService({ store: 'postgres', servers: 2 }));
+for (const servers of isLong ? [1, 2] : [2])
+  describe(`a service on PostgreSQL, through ${servers} servers`, () =>
+    specification(ON_STORE, () => openService({ store: 'postgres', servers })));

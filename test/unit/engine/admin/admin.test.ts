@@ -1,76 +1,18 @@
 /** Registration, funding, keys and status of the embedded engine. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { decodeAccount, MULTISIG } from '../../../../src/chain/squads/accounts.js';
-import { decodeMint } from '../../../../src/chain/tokens/accounts.js';
 import type { RegisterInput } from '../../../../src/contract/admin.js';
-import type { Address } from '../../../../src/values/address.js';
 import {
   aBurnRequest,
   landedCount,
   openTestEngine,
   REGISTER_DEFAULTS,
   type TestEngine,
-  tokensOf,
 } from '../../../support/engine.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
 
 describe('register', () => {
-  it.each(['token', 'token-2022'] as const)(
-    'makes mint, wallets, vault and multisig as told (%s)',
-    async (tokenProgram) => {
-      test = await openTestEngine({
-        tokenProgram,
-        decimals: 9,
-        supply: '1000.000000001',
-        vaultTokens: '300',
-        vaultSol: '2',
-        burnWalletTokens: '0.000000001',
-        burnWalletSol: '3',
-        dailyBurn: '12.5',
-        dailyAirdrop: null,
-      });
-      const { registration, owner } = test.project;
-      const [mintAccount, multisigAccount] = await test.chain.getAccounts([
-        registration.mintAddress as Address,
-        registration.multisig as Address,
-      ]);
-      // Nobody can mint more, or freeze.
-      expect(decodeMint(mintAccount ?? null)).toMatchObject({
-        supply: 1_000_000_000_001n,
-        decimals: 9,
-        mintAuthority: null,
-        freezeAuthority: null,
-      });
-      const multisig = decodeAccount(MULTISIG, multisigAccount?.data ?? new Uint8Array());
-      expect(multisig).toMatchObject({
-        threshold: 2,
-        timeLockSeconds: 0,
-        rentCollector: registration.operator,
-      });
-      expect(multisig?.members.map(({ key }) => key).sort()).toEqual(
-        [owner.address, registration.operator].sort(),
-      );
-      expect(await tokensOf(test.chain, test.project, registration.vaultAddress)).toBe(300_000_000_000n);
-      expect(await tokensOf(test.chain, test.project, registration.burnWallet)).toBe(1n);
-      expect(await test.engine.status()).toEqual({
-        ...registration,
-        supply: '1000.000000001',
-        burned: '0',
-        balances: {
-          vault: { tokens: '300', lamports: '2000000000' },
-          burnWallet: { tokens: '0.000000001', lamports: '3000000000' },
-          owner: { lamports: '1000000000' },
-          operator: { lamports: '20000000000' },
-        },
-        usedToday: { burn: '0', airdrop: '0' },
-      });
-      expect(registration.dailyLimits).toEqual({ burn: '12.5', airdrop: null });
-      expect(await test.engine.registration()).toEqual(registration);
-    },
-  );
-
   it('registers once', async () => {
     test = await openTestEngine();
     const height = await landedCount(test.chain);
@@ -138,6 +80,19 @@ describe('fund', () => {
 });
 
 describe('keys', () => {
+  it('leave a line each in the audit log, without the keys', async () => {
+    test = await openTestEngine();
+    const { id, key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: null });
+    await test.engine.revokeKey(id);
+    const acts = await test.engine.audit({ limit: 9 });
+    expect(acts.map(({ action, subject }) => [action, subject])).toMatchObject([
+      ['keys.revoke', id],
+      ['keys.create', id],
+      ['register', expect.any(String)],
+    ]);
+    expect(JSON.stringify(acts)).not.toContain(key);
+  });
+
   it('cannot have what the flywheel has not, nor be revoked from outside', async () => {
     test = await openTestEngine();
     await expect(
@@ -156,14 +111,5 @@ describe('keys', () => {
     const { keyId: foreignId } = await known(foreign);
     await expect(test.engine.revokeKey(foreignId)).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
     expect(await known(foreign)).toMatchObject({ keyId: foreignId });
-  });
-});
-
-describe('ready', () => {
-  it('is so while store and chain answer, and not after', async () => {
-    test = await openTestEngine();
-    await test.engine.ready();
-    await test.close();
-    await expect(test.engine.ready()).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) });
   });
 });

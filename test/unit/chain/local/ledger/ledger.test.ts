@@ -13,7 +13,6 @@ import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/f
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
 import { base58Decode, base58Encode } from '../../../../../src/values/base58.js';
 import {
-  BLOCKHASH_LIFETIME_MS,
   chainOptions,
   HandClock,
   namedSigner,
@@ -266,35 +265,6 @@ describe('Ledger.write', () => {
     ledger.close();
   });
 
-  it('says when another process keeps the ledger locked, and goes on afterwards', async () => {
-    const [ledger, database] = await ledgerWithConnection(options);
-    database.exec('PRAGMA busy_timeout = 0');
-    const other = await openSqliteFile({
-      noun: 'ledger',
-      path: options.path,
-      create: true,
-      inspect: () => undefined,
-    });
-    other.exec('BEGIN IMMEDIATE');
-    const { message } = await unavailable(() => ledger.write((draft) => draft.append([landing('one', 1n)])));
-    expect(message).toBe(`The ledger ${options.path} is locked by another process.`);
-    expect(lamportsOf(ledger)).toBeUndefined();
-    other.exec('ROLLBACK');
-    ledger.write((draft) => draft.append([landing('one', 1n)]));
-    expect(lamportsOf(ledger)).toBe(1n);
-    other.close();
-    ledger.close();
-  });
-
-  it('does not let one signature land twice', async () => {
-    const ledger = await openLedger(options);
-    ledger.write((draft) => draft.append([landing('one', 1n)]));
-    expect(() => ledger.write((draft) => draft.append([landing('one', 2n)]))).toThrow(/UNIQUE constraint/);
-    expect(lamportsOf(ledger)).toBe(1n);
-    expect(countOf(ledger)).toBe(1);
-    ledger.close();
-  });
-
   it('keeps a signature in the bytes of its transaction only, and finds it by the index', async () => {
     const [ledger, database] = await ledgerWithConnection(options);
     ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 1n)]));
@@ -328,17 +298,6 @@ describe('Ledger.write', () => {
     );
     expect(message).toContain('is damaged');
     ledger.close();
-  });
-
-  it('removes an account that is gone', async () => {
-    const ledger = await openLedger(options);
-    ledger.write((draft) => draft.append([landing('one', 1n)]));
-    ledger.write((draft) => draft.append([{ ...landing('two', 0n), changes: new Map([[alice, null]]) }]));
-    expect(ledger.read(({ accounts }) => accounts.get(alice))).toBeNull();
-    ledger.close();
-    const again = await openLedger(options);
-    expect(again.read(({ accounts }) => accounts.get(alice))).toBeNull();
-    again.close();
   });
 
   it('gives a transaction the time of its slot, and never an earlier one than before', async () => {
@@ -458,23 +417,5 @@ describe('the slots', () => {
     expect([isGood, slotOf(two) >= proven]).toEqual([false, true]);
     one.close();
     two.close();
-  });
-});
-
-describe('a blockhash', () => {
-  it('is good for 150 slots, which are a minute, for a ledger that was opened anew too', async () => {
-    const clock = new HandClock();
-    const first = await openLedger({ ...options, clock });
-    const hash = first.read((tables) => tables.clock.blockhash(tables.clock.slot()));
-    const isGood = (ledger: Ledger) =>
-      ledger.read((tables) => tables.clock.isGood(hash, tables.clock.slot()));
-    clock.timeMs += BLOCKHASH_LIFETIME_MS;
-    expect(isGood(first)).toBe(true);
-    const again = await openLedger({ ...options, clock });
-    expect(isGood(again)).toBe(true);
-    clock.timeMs += 400;
-    expect([isGood(first), isGood(again)]).toEqual([false, false]);
-    first.close();
-    again.close();
   });
 });
