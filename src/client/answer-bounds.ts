@@ -1,5 +1,6 @@
 /** How large an answer may be, and what of JSON is parsed at all; both follow from what was asked. */
 import { MAX_JSON_DEPTH } from '../values/canonical-json.js';
+import { measureJson } from '../values/json-measure.js';
 
 export interface AnswerBounds {
   readonly maxBytes: number;
@@ -39,7 +40,7 @@ interface Asked {
 /** The bounds of the answers to a request. */
 export function answerBounds({ operation, body = '', items = 0 }: Asked): AnswerBounds {
   const least = operation === 'burn' ? LEAST_OF_BURN : LEAST;
-  const { values } = measure(body, MAX_DEPTH);
+  const { values } = measureJson(body, MAX_DEPTH);
   return {
     maxBytes: Math.min(
       MAX_BYTES,
@@ -50,58 +51,11 @@ export function answerBounds({ operation, body = '', items = 0 }: Asked): Answer
   };
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-
-/** Where the string that opens at `start` ends; at the end of the text when it does not. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  for (; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at += 1;
-    else if (code === QUOTE) return at;
-  }
-  return at;
-}
-
-interface Measure {
-  readonly values: number;
-  readonly depth: number;
-  /** Of the largest list or object. */
-  readonly members: number;
-}
-
-/** Counts values, levels and members without building any; stops beyond `maxDepth`. */
-function measure(text: string, maxDepth: number): Measure {
-  let [values, depth, deepest, members] = [1, 0, 0, 0];
-  /** Members so far of each list or object that is open. */
-  const open = [1];
-  for (let at = 0; at < text.length && deepest <= maxDepth; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA) {
-      values += 1;
-      const more = (open[depth] ?? 1) + 1;
-      open[depth] = more;
-      members = Math.max(members, more);
-    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
-      values += 1;
-      depth += 1;
-      open[depth] = 1;
-      deepest = Math.max(deepest, depth);
-    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
-  }
-  return { values, depth: deepest, members };
-}
-
 /**
- * Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`. A few megabytes of brackets take a
- * hundred times their size once they are values, and more once each is found to be wrong.
+ * Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`.
  */
 export function overBounds(text: string, { maxValues, maxMembers }: AnswerBounds): string | undefined {
-  const { values, depth, members } = measure(text, MAX_DEPTH);
+  const { values, depth, members } = measureJson(text, MAX_DEPTH);
   if (depth > MAX_DEPTH) return `JSON that is nested deeper than ${MAX_DEPTH} levels`;
   if (members > maxMembers) return `JSON with more than ${maxMembers} members in one list`;
   return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;

@@ -4,8 +4,8 @@ import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../contract/
 import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { tooMany } from '../values/json-reader.js';
-import { decodeUtf8, parseStrictJson } from '../values/strict-json.js';
+import { measureJson } from '../values/json-measure.js';
+import { decodeUtf8, parseStrictJson, tooMany } from '../values/strict-json.js';
 
 /** JSON has no charset parameter (RFC 8259, section 11); UTF-8 is what those mean who send one. */
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?$/i;
@@ -59,36 +59,15 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
   });
 }
 
-const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
-
-/** The place of the quote that ends a string. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
-
 /**
- * Counts commas and opening brackets outside of strings: JSON text has at most one value more. What is too much is refused
- * before anything of it is parsed; whether it is JSON at all is not decided here.
- */
-function checkCount(bytes: Buffer): void {
-  let [values, objects] = [1, 0];
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = endOfString(bytes, at);
-    if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
-    if (byte === BRACE) objects += 1;
-  }
-  if (objects > MAX_JSON_OBJECTS) throw tooMany(MAX_JSON_OBJECTS, 'objects');
-  if (values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'values');
-}
-
-/**
- * The JSON value of a body; numbers that a double cannot carry stay as they were written.
+ * The JSON value of a body; numbers that a double cannot carry stay as they were written. What is too much is refused before
+ * anything of it is parsed.
  * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or keys.
  */
 export function parseBody(bytes: Buffer): JsonValue {
-  checkCount(bytes);
-  return parseStrictJson(decodeUtf8(bytes), { maxKeys: MAX_OBJECT_KEYS }).value;
+  const text = decodeUtf8(bytes);
+  const { values, objects } = measureJson(text);
+  if (objects > MAX_JSON_OBJECTS) throw tooMany(MAX_JSON_OBJECTS, 'objects');
+  if (values > MAX_JSON_VALUES) throw tooMany(MAX_JSON_VALUES, 'values');
+  return parseStrictJson(text, { maxKeys: MAX_OBJECT_KEYS }).value;
 }
