@@ -17,11 +17,10 @@ export function isRetryable(error: FlywheelError, trusted: boolean): boolean {
 }
 
 /**
- * Does this answer settle an earlier try that got none? Only the outcome of the operation itself does, and a service that says
- * that it has never done anything under the key. Whatever else refuses the request may not have looked for the earlier one.
+ * Does this answer settle an earlier try that got none? Only a service does that says that it has never done anything under the key,
+ * and never will. Whatever else refuses the request, or fails, leaves the key to the earlier one, which may be on its way.
  */
-export const settlesEarlierTries = ({ code, options }: FlywheelError): boolean =>
-  options.keyUnused === true || code === 'ERR_BURN_TOKENOMICS_FAILED';
+export const settlesEarlierTries = ({ options }: FlywheelError): boolean => options.keyUnused === true;
 
 /** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {

@@ -728,3 +728,103 @@ it('a cancelled file whose rest was cancelled too is done once when the journal 
   expect((await runFile(file, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(4);
 });
+
+it('of two equal elements the one that failed is not noted as landed by a file of its own', async () => {
+  operator = await anOperator('remote', template);
+  // The first is too much until the second request goes out.
+  const large = burns(0, 1, 2 * MUCH);
+  const many = burns(1, 1_000).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+  const file = operator.write('a.json', [...large, ...many, ...large]);
+  const { gate } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  let posts = 0;
+  gate.fate = ({ method }) => (method === 'POST' && ++posts > 1 ? 'drop' : 'pass');
+  expect((await burnFile(file)).exit).toBe(7);
+  gate.fate = () => 'pass';
+  expect((await fund('burn-wallet', 5 * MUCH)).exit).toBe(0);
+  expect((await burnFile(file)).exit).toBe(3);
+  expect((await burnFile(operator.write('b.json', large), '--dry-run')).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4 * MUCH + 0.999);
+});
+
+it('the rest of burns that are done once more is what that has not landed', async () => {
+  operator = await anOperator('embedded', template);
+  expect((await fund('burn-wallet', 3 * MUCH)).exit).toBe(0);
+  const file = operator.write('a.json', burns(0, 3, MUCH));
+  expect((await burnFile(file)).exit).toBe(0);
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--again')).exit).toBe(3);
+  const before = await burned();
+  expect((await fund('burn-wallet', 3 * MUCH)).exit).toBe(0);
+  for (const more of [['--rest'], [], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(0);
+  expect([before < 6 * MUCH, await burned()]).toEqual([true, 6 * MUCH]);
+});
+
+it('the rest of pipelines that are done once more is what that has not landed', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', pipelines(0, 5, 50));
+  expect((await runFile(file)).exit).toBe(0);
+  expect((await operator.run('batch', 'init', file, '--again')).exit).toBe(0);
+  await failedInPart(operator, file);
+  const before = await burned();
+  expect((await fund('vault', 1_000)).exit).toBe(0);
+  for (const more of [['--rest'], [], ['--rest']]) expect((await runFile(file, ...more)).exit).toBe(0);
+  expect([before < 503, await burned()]).toEqual([true, 503]);
+});
+
+it('a burn whose first try is held up stays open though a later one fails', async () => {
+  operator = await anOperator('remote', template);
+  const words = [
+    'burn',
+    '--type',
+    'WATCH_AD',
+    '--proof',
+    '{"q":1}',
+    '--amount',
+    String(2 * MUCH),
+    '--yes',
+    '--json',
+  ];
+  const late = await dropped(() => operator.run(...words));
+  for (const line of [words, ['pending', 'resume', '--json']])
+    expect((await operator.run(...line)).exit).toBe(7);
+  expect((await fund('burn-wallet', 9 * MUCH)).exit).toBe(0);
+  expect((await operator.run(...words)).exit).toBe(0);
+  const body = { type: 'WATCH_AD', proof: { q: 1 }, burnAmount: 2 * MUCH, persistOnchain: false };
+  expect((await late(body)).status).toBe(200);
+  expect(await burned()).toBe(2 * MUCH);
+});
+
+it('what a restored service has lost of a file is named, and can be done without what it has kept', async () => {
+  operator = await anOperator('embedded', template);
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  const file = operator.write('b.json', [...burns(0, 1), ...burns(2, 3)]);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  for (const more of [[], ['--rest']]) {
+    const told = await burnFile(file, ...more);
+    expect([told.exit, problemOf(told).message]).toEqual([7, expect.stringMatching(/1 of 2 .*\[1\]/)]);
+    expect(problemOf(told).hint).toContain('file of its own');
+  }
+  expect((await burnFile(operator.write('c.json', burns(2, 3)), '--again')).exit).toBe(0);
+  expect((await burnFile(file)).exit).toBe(0);
+  expect(await burned()).toBe(3);
+});
+
+it('a file of which a restored service has lost an answered part comes to an end by what is printed', async () => {
+  operator = await anOperator('embedded', template);
+  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+  const file = operator.write('a.json', many);
+  const fault = { signal: 'SIGKILL', when: `${MOMENTS.answered} and exists (${MOMENTS.taken})` } as const;
+  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  const told = await burnFile(file);
+  expect(told.exit).toBe(7);
+  await giveUp(told);
+  expect((await burnFile(operator.write('b.json', many.slice(0, 1_000)), '--again')).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect((await operator.happened()).burned).toBe('1.002');
+});

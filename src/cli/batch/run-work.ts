@@ -91,7 +91,7 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     if (!isOld) {
       // Others have landed what it has not.
       if (entry.state === 'done' && stored.left.length > 0) return null;
-      await requireThere(this.#session, () => isThere(this.#session, stored.batch.id));
+      await this.#requireThere(entry, stored.batch.id);
       return { result: stored };
     }
     // What is set up already may be over by now, and learning that takes no keypair.
@@ -121,6 +121,17 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
 
   summary({ batch, result }: Ran): string {
     return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
+  }
+
+  /** Of a file whose rest was done too the batch before that may be there still. */
+  async #requireThere(entry: Entry, batchId: string): Promise<void> {
+    const elements = pipelineElements(this.#request.pipelines);
+    const lacking = new Set(entry.lacking(elements));
+    const landed = elements.filter((_, index) => !lacking.has(index));
+    const own = new CurrentStage(entry).pipelines(elements).filter((one) => landed.includes(one));
+    await requireThere(this.#session, elements, landed, async () =>
+      (await isThere(this.#session, batchId)) === 'lost' ? own : [],
+    );
   }
 
   #signer(): Promise<KeypairSigner> {

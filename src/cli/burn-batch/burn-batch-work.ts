@@ -13,7 +13,7 @@ import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
 import {
-  areThere,
+  lostThere,
   noteDone,
   requireAnswersBurn,
   requireRefused,
@@ -116,10 +116,15 @@ export class BurnBatchWork implements Work<Outcomes> {
     return true;
   }
 
-  async perform(entry: Entry): Promise<Performed<Outcomes>> {
+  async perform(entry: Entry): Promise<Performed<Outcomes> | null> {
     this.#latest.clear();
     this.#signatures.clear();
-    if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return { result: [] };
+    if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return null;
+    if (entry.state === 'done' && latestOutcomes(entry).some(({ status }) => status === 'error')) {
+      await this.#requireThere();
+      this.#session.output.tell('What did not land by it has landed by another request.');
+      return null;
+    }
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
     const stages = stagesOf(entry.notes);
@@ -142,8 +147,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
-      const landed = result.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
-      await requireThere(this.#session, () => areThere(this.ask, pick(this.#elements, landed)));
+      await this.#requireThere();
       return { result };
     }
     const latest = [...this.#latest];
@@ -170,6 +174,14 @@ export class BurnBatchWork implements Work<Outcomes> {
   summary(outcomes: Outcomes): string {
     const burned = outcomes.filter(({ status }) => status === 'success').length;
     return `Burned ${grouped(burned)} of ${countText(outcomes.length, 'element')}.`;
+  }
+
+  /** All of the file that has landed, by whichever operation. */
+  async #requireThere(): Promise<void> {
+    const journal = await (await this.#session.service()).journal();
+    const noted = new Set(journal.landed(this.#elements));
+    const landed = this.#elements.filter(({ digest }) => noted.has(digest));
+    await requireThere(this.#session, this.#elements, landed, () => lostThere(this.ask, landed));
   }
 
   /**
@@ -356,7 +368,7 @@ async function trying<Value>(entry: Entry, request: string, send: () => Promise<
     const isKept = !entry.isNew || entry.hasActed;
     if (isKept && isFlywheelError(thrown)) {
       const isRefused = isFirst && saysNothingWasDone(thrown);
-      if (isRefused || saysNothingWasEverDone(entry.kind, thrown)) entry.note(untried(request));
+      if (isRefused || saysNothingWasEverDone(thrown)) entry.note(untried(request));
     }
     throw thrown;
   }

@@ -8,7 +8,7 @@ import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
-import { areThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
+import { lostThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
@@ -42,9 +42,9 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) {
-      await requireThere(session, () =>
-        areThere(burnsDoneThere(session, [body.request]), burnElements([body.request])),
-      );
+      const element = burnElements([body.request]);
+      const ask = burnsDoneThere(session, [body.request]);
+      await requireThere(session, element, element, () => lostThere(ask, element));
       return { result: stored };
     }
     const result = await send(session, entry, body.request);

@@ -95,10 +95,29 @@ async function list(session: Session, journal: Journal): Promise<undefined> {
   session.output.result(rows, (style) => viewPending(rows, symbol, nowMs, style));
 }
 
+/** Pause between two looks at what another process is at. */
+const POLL_MS = 500;
+
+/** The same, when nobody is at any of it; what was left by a process that died is free when its lease has run out. */
+async function freeOfService(session: Session, journal: Journal): Promise<readonly ServiceRow[]> {
+  const { clock, sleep } = session.context;
+  const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
+  for (;;) {
+    const left = await leftByService(session, journal);
+    if (!left.some(({ running }) => running)) return left;
+    if (clock.nowMs() >= endMs)
+      throw new FlywheelError('ERR_TIMEOUT', 'Another process is still at what the service has left.', {
+        hint: 'Run the command again to wait on; it does nothing twice.',
+      });
+    session.output.progress.show('waiting for another process …');
+    await sleep(POLL_MS);
+  }
+}
+
 /** Brings to its end what the service has left. @returns how much there was */
 async function finishForService(session: Session, journal: Journal): Promise<number> {
   const { recovery } = await session.service();
-  const before = (await leftByService(session, journal)).filter(({ running }) => !running);
+  const before = await freeOfService(session, journal);
   if (recovery === null || before.length === 0) return 0;
   session.output.progress.show('finishing what the service has left …');
   await recovery.finish({

@@ -54,16 +54,19 @@ export class ElementsTable {
     this.#file.prepare('DELETE FROM elements WHERE operation = ? AND landed <= 0').run([serial]);
   }
 
-  /** Which of these are in operations other than this one, landed or not; one line a digest. */
-  overlaps(digests: readonly Sha256[], serial: number | null): readonly Overlap[] {
+  /**
+   * Which of these are in operations other than this one, landed or not; one line a digest.
+   * @param from - of those that have landed, the first operation that counts.
+   */
+  overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
     if (this.#isEmpty) return [];
     const find = this.#file.prepare(
       `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
+       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? AND (e.landed = 0 OR o.serial > ?) ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`,
     );
     return digests.flatMap((digest) => {
       const [landed, date, id, kind, state, command, notes] =
-        find.get([digestBytes(digest), serial ?? 0]) ?? [];
+        find.get([digestBytes(digest), serial ?? 0, from]) ?? [];
       if (id === undefined) return [];
       const operation = {
         id: String(id),
@@ -98,19 +101,25 @@ export class ElementsTable {
     });
   }
 
+  /** How many that say the same have landed, whichever of several equal ones they were. */
+  countLanded(content: Sha256): number {
+    const count = `SELECT count(DISTINCT digest) FROM elements WHERE target IN ${this.#place} AND content = ? AND landed = 1`;
+    return Number(this.#get(count, [digestBytes(content)])?.[0] ?? 0);
+  }
+
   /** Which of these have landed. */
   landed(elements: readonly Element[]): readonly Sha256[] {
     const lacking = new Set(this.lacking(elements));
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
-  /** Which of these no operation has landed, as numbers from 0. */
-  lacking(elements: readonly Element[]): readonly number[] {
+  /** Which of these no operation from this one on has landed, as numbers from 0. */
+  lacking(elements: readonly Element[], from = 0): readonly number[] {
     const landed = this.#file.prepare(
-      `SELECT 1 FROM elements WHERE target IN ${this.#place} AND digest = ? AND landed = 1 LIMIT 1`,
+      `SELECT 1 FROM elements WHERE target IN ${this.#place} AND digest = ? AND landed = 1 AND operation >= ? LIMIT 1`,
     );
     return elements.flatMap(({ digest }, at) =>
-      landed.get([digestBytes(digest)]) === undefined ? [at] : [],
+      landed.get([digestBytes(digest), from]) === undefined ? [at] : [],
     );
   }
 

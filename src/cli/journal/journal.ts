@@ -117,7 +117,7 @@ export interface Entry extends OperationSummary {
   readonly hasActed: boolean;
   /** Answers of it are stored, from whenever. */
   readonly hasAnswers: boolean;
-  /** Which of these have not landed, by it or by any other operation, as numbers from 0. */
+  /** Which of these have not landed, by it or by any other operation (of what is done once more: since), as numbers from 0. */
   lacking(elements: readonly Element[]): readonly number[];
   /** Something of it is known to have landed. */
   readonly hasLanded: boolean;
@@ -130,7 +130,7 @@ export interface Entry extends OperationSummary {
   keep(name: string, answer: unknown): void;
   /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
   answer(name: string): unknown;
-  /** Which of these have landed by other operations, or may land yet. */
+  /** Which of these have landed by other operations (of what is done once more: since), or may land yet. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[];
   /**
    * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
@@ -196,6 +196,8 @@ export interface Journal {
 
   /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
+  /** How many that say the same have landed, by whichever operations. */
+  countLanded(content: Sha256): number;
   /** Which of these have landed, by whichever operation. */
   landed(elements: readonly Element[]): readonly Sha256[];
   /** Is it part of an operation, other than the one with this id, that may yet land it? */

@@ -105,11 +105,16 @@ export class SqliteEntry implements Entry {
   }
 
   lacking(elements: readonly Element[]): readonly number[] {
-    return this.#table.elements.lacking(elements);
+    return this.#table.elements.lacking(elements, this.#from);
   }
 
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
-    return this.#table.elements.overlaps(elements, this.#row.serial);
+    return this.#table.elements.overlaps(elements, this.#row.serial, this.#from);
+  }
+
+  /** What is done once more has not landed by what was done before. */
+  get #from(): number {
+    return this.#row.notes['again'] === true ? this.#row.serial : 0;
   }
 
   reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
@@ -119,7 +124,7 @@ export class SqliteEntry implements Entry {
       // Another process may have brought a next step of it to its end meanwhile.
       if (JSON.stringify(row.notes) !== JSON.stringify(this.#row.notes)) return false;
       const digests = elements.map(({ digest }) => digest);
-      if (this.#table.elements.overlaps(digests, row.serial).length > 0) return false;
+      if (this.#table.elements.overlaps(digests, row.serial, this.#from).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
       this.#table.elements.land(this.#row.serial, landed);

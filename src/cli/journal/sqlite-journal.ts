@@ -110,6 +110,10 @@ class SqliteJournal implements Journal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
+  countLanded(content: Sha256): number {
+    return this.#file.read(() => this.#table.elements.countLanded(content));
+  }
+
   landed(elements: readonly Element[]): readonly Sha256[] {
     return this.#file.read(() => this.#table.elements.landed(elements));
   }

@@ -7,7 +7,14 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
+import type {
+  Element,
+  Entry,
+  Journal,
+  OperationKind,
+  OperationRequest,
+  OperationState,
+} from '../journal/journal.js';
 import { callWith, isNotOffered, soon } from '../send.js';
 import { countText } from '../views/unit.js';
 import { requireUnchanged } from './overlap.js';
@@ -22,8 +29,9 @@ interface Compared {
   readonly elements: readonly Element[];
   /** Those that have landed by the operation itself and are not noted as landed yet. */
   readonly own?: readonly Sha256[];
-  /** Of the operation, where the journal has it. */
+  /** The operation, where the journal has it. */
   readonly id?: string;
+  readonly state?: OperationState;
 }
 
 /**
@@ -34,29 +42,41 @@ interface Compared {
 async function compare(
   session: Session,
   journal: Journal,
-  { kind, elements, own = [], id }: Compared,
+  { kind, elements, own = [], id, state }: Compared,
   answer: DoneThere,
 ): Promise<void> {
-  const noted = new Set([...journal.landed(elements), ...own]);
-  const there = countBy([...answer.landed, ...answer.open]);
-  const lost = [...countBy(elements.filter(({ digest }) => noted.has(digest)))].filter(
-    ([content, count]) => count > (there.get(content) ?? 0),
-  );
-  if (lost.length > 0) throw notThere(`${lost.length} of ${countText(elements.length, 'element')}`);
+  const inJournal = new Set(journal.landed(elements));
+  const noted = new Set([...inJournal, ...own]);
+  const lost = lostOf(elements, noted, answer);
+  const open = state === 'open' ? id : undefined;
+  if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, open });
   const before = new Set(journal.landed(answer.landed));
-  const news = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
+  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
+  const more = countBy(answer.landed);
+  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
+  for (const [content, count] of more)
+    more.set(content, count - journal.countLanded(content) - (unnoted.get(content) ?? 0));
+  const found = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
+  const news = firstOf(found, more);
   if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
   const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
   const ofOwn = new Set(firstOf(answer.open, countBy(answer.ownOpen)));
   const ofOthers = answer.open.filter((element) => !ofOwn.has(element));
-  const open = unknownOf(elements, known, [...answer.landed, ...ofOthers]);
-  if (open.every(({ digest }) => journal.isOpen(digest, id))) return;
+  const contents = new Set(elements.map(({ content }) => content));
+  const mayLand = [
+    ...firstOf(
+      elements.filter(({ digest }) => !known.has(digest)),
+      countBy(ofOthers),
+    ),
+    ...ofOthers.filter(({ content, digest }) => !contents.has(content) && !known.has(digest)),
+  ];
+  if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
   const { isOnThisMachine } = await session.service();
   const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
   const words = kind === 'batch' ? LISTS[kind] : ofBurns;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `${open.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
+    `${mayLand.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
     {
       // Of an operation that goes on it says all that there is to say.
       keyUnused: false,
@@ -70,6 +90,21 @@ const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
   'burn-batch': ['history'],
   batch: ['batch', 'list'],
 };
+
+/** Those of a file that are noted as landed, and of which the service has fewer. */
+function lostOf(
+  elements: readonly Element[],
+  noted: ReadonlySet<Sha256>,
+  { landed, open }: Pick<DoneThere, 'landed' | 'open'>,
+): readonly Element[] {
+  const left = countBy([...landed, ...open]);
+  return elements.filter(({ content, digest }) => {
+    if (!noted.has(digest)) return false;
+    const count = left.get(content) ?? 0;
+    left.set(content, count - 1);
+    return count <= 0;
+  });
+}
 
 /** How many there are of each content. */
 function countBy(elements: readonly Element[]): Map<Sha256, number> {
@@ -165,14 +200,14 @@ async function foresee(
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
-  const { kind, id } = operation;
+  const { kind, id, state } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
   if (answer.batch?.dateCancelled !== undefined) {
-    await compare(session, journal, { kind, id, elements, own }, answer);
+    await compare(session, journal, { kind, id, state, elements, own }, answer);
     const landed = new Set(journal.landed(elements));
     if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
     const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
@@ -182,17 +217,18 @@ async function foresee(
     indexes.flatMap((index) => elements.slice(index, index + 1)),
   );
   const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, journal, { kind, id, elements, own: [...own, ...ownLanded] }, answer);
+  await compare(session, journal, { kind, id, state, elements, own: [...own, ...ownLanded] }, answer);
   const settled = new Set(firstOf(next, countBy(answer.own)));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
-  // A batch of a part of the file is not asked for once more where the other part has landed too.
-  const isOver = answer.batch?.status === 'EXECUTED' && done.length === unsettled.length;
   // What a request is to do that its service has begun is done by going on with it, and by nothing else.
   const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
   const isBegun = numbersOf(done).some((index) => begun.includes(index));
+  // Of a file that was sent in part by others nothing is asked for once more where the other part has landed too.
+  const isEnded = kind === 'batch' ? answer.batch?.status === 'EXECUTED' : answer.ownOpen.length === 0;
+  const isOver = isEnded && isBegun && done.length === unsettled.length;
   // Of a batch that has failed nothing more would be sent.
   const isFailed = answer.batch?.status === 'FAILED';
   if (isFailed) return { left: [], leftOut: [] };
@@ -204,7 +240,7 @@ async function foresee(
       { keyUnused: false, hint: wayOut(session, operation, isBegun, answer.batch?.id) },
     );
   const left = numbersOf(unsettled.filter((one) => !isThere(one)));
-  return { left, leftOut: numbersOf(done), isOver: isOver && done.length > 0 };
+  return { left, leftOut: numbersOf(done), isOver };
 }
 
 /**
@@ -248,13 +284,13 @@ function wayOut(
  */
 export async function noteDone(
   session: Session,
-  { kind, id }: Pick<Entry, 'kind' | 'id'>,
+  { kind, id, state }: Pick<Entry, 'kind' | 'id' | 'state'>,
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
   const answer = await ask(keys);
   if (answer === null) return session.output.tell(BY_NOTES);
   const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind, id }, answer);
+  await compare(session, journal, { ...compared, kind, id, state }, answer);
 }
 
 export const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
@@ -262,31 +298,33 @@ export const BY_NOTES = 'This service does not say what it has done; this machin
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
  * notes are told as what they are.
+ * @param elements - all that there are of the file.
+ * @param landed - those that are to be told as done.
+ * @param find - those of them that the service does not know; `null`: it cannot be asked.
  * @throws `ERR_OUTCOME_UNKNOWN`
  */
 export async function requireThere(
   session: Session,
-  ask: () => Promise<'not offered' | 'there' | 'lost'>,
+  elements: readonly Element[],
+  landed: readonly Element[],
+  find: () => Promise<readonly Element[] | null>,
 ): Promise<void> {
   const { signal } = session.context;
-  const found = await soon(ask()).catch((error: unknown) => {
+  const lost = await soon(find()).catch((error: unknown) => {
     if (signal.aborted) throw error;
     return null;
   });
-  if (found === 'lost') throw notThere('what was done');
-  if (found !== 'there') session.output.tell(BY_NOTES);
+  if (lost === null) session.output.tell(BY_NOTES);
+  else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
-/** Are all of these among what a service has done, or may do yet? */
-export async function areThere(
+/** Those that are not among what a service has done, or may do yet; `null`: it cannot be asked. */
+export async function lostThere(
   ask: AskDoneThere,
   elements: readonly Element[],
-): Promise<'not offered' | 'there' | 'lost'> {
+): Promise<readonly Element[] | null> {
   const answer = await ask([]);
-  if (answer === null) return 'not offered';
-  const there = countBy([...answer.landed, ...answer.open]);
-  const isLost = [...countBy(elements)].some(([content, count]) => count > (there.get(content) ?? 0));
-  return isLost ? 'lost' : 'there';
+  return answer && lostOf(elements, new Set(elements.map(({ digest }) => digest)), answer);
 }
 
 /**
@@ -351,9 +389,33 @@ export async function requireRefused(session: Session, key: string, refusal: unk
   );
 }
 
-const notThere = (what: string): FlywheelError =>
-  new FlywheelError(
+/** Numbers that one message names. */
+const MAX_NAMED = 20;
+
+/** @param open - the operation that is to be given up first. */
+function notThere(
+  { settings }: Session,
+  elements: readonly Element[],
+  {
+    lost,
+    noted,
+    open,
+  }: { readonly lost: readonly Element[]; readonly noted: number; readonly open?: string | undefined },
+): FlywheelError {
+  const numbers = elements.flatMap((element, index) => (lost.includes(element) ? [`[${index}]`] : []));
+  const more = numbers.length > MAX_NAMED ? ` and ${numbers.length - MAX_NAMED} more` : '';
+  const which = `${numbers.slice(0, MAX_NAMED).join(', ')}${more}`;
+  const apart = 'put what is missing into a file of its own and send that with --again';
+  const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
+  const way =
+    open !== undefined
+      ? `: give up what has no answer (${forget}), ${apart}. Then this file with --rest sends the others.`
+      : lost.length === noted
+        ? ', send all of it anew with --again.'
+        : `, ${apart}.`;
+  return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `By the notes of this machine ${what} has landed, and this service knows nothing of it. It may have been restored to an earlier state, or be another one.`,
-    { hint: 'See what is on chain. Only if it is not there, send all of it anew with --again.' },
+    `By the notes of this machine ${lost.length} of ${countText(elements.length, 'element')} landed that this service knows nothing of: ${which}. It may have been restored to an earlier state, or be another one.`,
+    { keyUnused: false, hint: `See what is on chain. Only if it is not there${way}` },
   );
+}

@@ -2,7 +2,14 @@
 import { batchStages, currentKey } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import type { Element, Entry, Journal, OperationRequest, OperationState } from '../journal/journal.js';
-import { areThere, askWhatIsDone, BY_NOTES, foreseeUnchanged, noteDone, requireThere } from './done-there.js';
+import {
+  askWhatIsDone,
+  BY_NOTES,
+  foreseeUnchanged,
+  lostThere,
+  noteDone,
+  requireThere,
+} from './done-there.js';
 import { changedElements, requireUnchanged, stillToDo, withoutOverlap } from './overlap.js';
 import { noRest, requireOver, type Standing, type Work, wasCancelled } from './run-operation.js';
 import type { AskDoneThere } from './service-record.js';
@@ -88,12 +95,8 @@ async function takenOf(
   session.output.tell(`This file was begun ${dateBegun}: ${WOULD[state]}.`);
   if (state === 'waiting' || state === 'open') return goingOn(session, known, elements, work);
   const landed = new Set(journal.landed(elements));
-  await requireThere(session, () =>
-    areThere(
-      ask,
-      elements.filter(({ digest }) => landed.has(digest)),
-    ),
-  );
+  const noted = elements.filter(({ digest }) => landed.has(digest));
+  await requireThere(session, elements, noted, () => lostThere(ask, noted));
   return [];
 }
 

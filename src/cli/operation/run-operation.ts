@@ -21,11 +21,11 @@ import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
 import { countText } from '../views/unit.js';
-import { areThere, askWhatIsDone, BY_NOTES, foreseeUnchanged, type Unanswered } from './done-there.js';
+import { askWhatIsDone, BY_NOTES, foreseeUnchanged, lostThere, type Unanswered } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import type { AskDoneThere } from './service-record.js';
-import { isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
+import { hasFailed, isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
 export interface Performed<Result> {
@@ -196,8 +196,8 @@ export async function carryOut<Result>(
   noteEarlier(session, entry, work.rest === true);
   const carryOn = async (): Promise<Performed<Result> | null> =>
     isLookedUp || (await leaveOutDone(session, entry, work)) ? work.perform(entry) : null;
-  const performed = await carryOn().catch((thrown: unknown) => {
-    throw left(session, entry, thrown);
+  const performed = await carryOn().catch(async (thrown: unknown) => {
+    throw await left(session, entry, thrown);
   });
   if (performed === null) {
     endLanded(entry);
@@ -345,11 +345,11 @@ async function isLost(
   elements: readonly Element[],
   ask: AskDoneThere | undefined,
 ): Promise<boolean> {
-  if (batchId === undefined) {
-    const landed = new Set(journal.landed(elements));
-    const noted = elements.filter(({ digest }) => landed.has(digest));
-    return ask !== undefined && (await areThere(ask, noted)) === 'lost';
-  }
+  const landed = new Set(journal.landed(elements));
+  const noted = elements.filter(({ digest }) => landed.has(digest));
+  // Where some of it is still there, it is not done in full.
+  if (noted.length > 0) return ask !== undefined && (await lostThere(ask, noted))?.length === noted.length;
+  if (batchId === undefined) return false;
   const opened = await session.service();
   return opened.service.getBatch({ batchId }, callWith(session, opened)).then(
     () => false,
@@ -390,7 +390,7 @@ function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
 }
 
 /** What was thrown, with what it means for the operation; gives up the entry of one that certainly did nothing. */
-function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
+async function left(session: Session, entry: Entry, thrown: unknown): Promise<FlywheelError> {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
   if (entry.state !== 'open') {
     if (isOver(entry.state)) return error;
@@ -398,7 +398,11 @@ function left(session: Session, entry: Entry, thrown: unknown): FlywheelError {
     if (error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined) return error;
     return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
   }
-  const isUnbegun = saysNothingWasEverDone(entry.kind, error) || (entry.isNew && saysNothingWasDone(error));
+  const { kind } = await session.service();
+  const isUnbegun =
+    saysNothingWasEverDone(error) ||
+    (entry.isNew && saysNothingWasDone(error)) ||
+    (kind === 'embedded' && hasFailed(entry.kind, error));
   // With its answers it would be forgotten what has landed; a rest has something before it.
   const isFirst = !entry.hasAnswers && batchStages(entry.notes).length < 2;
   if (isUnbegun && isFirst) {

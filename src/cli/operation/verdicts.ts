@@ -41,11 +41,13 @@ export function isUntried(entry: Entry, request?: string): boolean {
   return typeof noted === 'string' && (request === undefined || noted === request);
 }
 
-/** Codes with which the operation itself says that it has not happened. */
-const OWN_FAILURES: Readonly<Partial<Record<OperationKind, ReadonlySet<string>>>> = {
-  burn: new Set(['ERR_BURN_TOKENOMICS_FAILED']),
-};
-
 /** Is it certain that nothing was ever done under the key, by this request or an earlier one? */
-export const saysNothingWasEverDone = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
-  options.doubtful !== true && (options.keyUnused === true || OWN_FAILURES[kind]?.has(code) === true);
+export const saysNothingWasEverDone = ({ options }: FlywheelError): boolean =>
+  options.doubtful !== true && options.keyUnused === true;
+
+/**
+ * The same of an engine in this process, where no earlier request is on its way. A burn that failed leaves its key free, so that over
+ * a network an earlier try may burn yet.
+ */
+export const hasFailed = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
+  kind === 'burn' && code === 'ERR_BURN_TOKENOMICS_FAILED' && options.doubtful !== true;
