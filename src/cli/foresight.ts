@@ -16,7 +16,7 @@ export async function outlookOf(session: Session): Promise<Outlook> {
   try {
     const { foresight, credential, symbol } = await session.service();
     if (foresight !== null) return { foresight, credential, symbol };
-    return { foresight: null, reason: 'only the service knows them', symbol };
+    return { foresight: null, reason: 'only the service has them', symbol };
   } catch (error) {
     return { foresight: null, reason: wrapUnknown(error).message.replace(/\.$/, ''), symbol: null };
   }

@@ -40,7 +40,7 @@ function filledPath(operation: Operation, values: Readonly<Record<string, unknow
   return pathParameters(operation).reduce((path, name) => {
     const id = String(values[name]);
     if (isUuid(id)) return path.replace(`{${name}}`, id);
-    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${id.slice(0, 64)}.`);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${id.slice(0, 64)}.`);
   }, operation.path);
 }
 

@@ -40,7 +40,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
   if (failed === 0) return;
   throw new FlywheelError(
     'ERR_PARTIAL',
-    `${failed} of ${countText(burns.length, 'element')} would fail; nothing was sent.`,
+    `${failed} of ${countText(burns.length, 'burn')} would fail. Nothing was sent.`,
   );
 }
 
@@ -68,7 +68,7 @@ export async function requireAllPossible(
 ): Promise<void> {
   const outlook = await outlookOf(session);
   if (outlook.foresight === null) {
-    session.output.warn(`Scopes, types, caps and balances could not be checked first: ${outlook.reason}.`);
+    session.output.warn(`Scopes, types, caps and balances could not be checked: ${outlook.reason}.`);
     return;
   }
   const { failures } = await outlook.foresight.burns(burns, outlook.credential);

@@ -76,7 +76,7 @@ export async function settle<U extends Unit>(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The chain does not say yet what became of ${openOf(slots).length} transactions that were sent.`,
+    `The outcome of ${openOf(slots).length} transactions that were sent is not known yet.`,
   );
 }
 
