@@ -7,7 +7,6 @@
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { maskError } from './mask.js';
 import {
   type Answered,
   type Expected,
@@ -17,7 +16,8 @@ import {
   type Sender,
   termsOf,
   tryOnce,
-} from './one-try.js';
+} from './attempt.js';
+import { maskError } from './mask.js';
 import { CallBudget } from './pacing.js';
 import { backoffMs } from './retry-policy.js';
 import { isUnderWay, UnderWay } from './under-way.js';

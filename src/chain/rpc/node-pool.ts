@@ -10,7 +10,7 @@ import { clusterName } from '../node-address.js';
 import { askOnce, loadWeb3, type Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
 import { GENESIS_QUESTION } from './questions.js';
-import type { Trouble } from './troubles.js';
+import type { Trouble } from './rpc-errors.js';
 
 /** The nodes, and the time that asking them may take. */
 export interface NodePoolOptions {

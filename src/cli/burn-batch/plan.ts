@@ -1,9 +1,9 @@
 /** What a list of burns would do, without doing it. */
-import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnsForesight } from '../../contract/dry-run.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { outlookOf } from '../foresight.js';
+import { outlookOf } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';
 import { viewBurnBatchPlan } from '../views/burn-batch.js';

@@ -10,9 +10,9 @@ import { type Entry, isOver, type Journal, type OperationSummary } from '../jour
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { safeLine } from '../output/safe-text.js';
+import { shownWords } from '../redact.js';
 import { callWith, isNotOffered, soon } from '../send.js';
 import { shellLine } from '../shell-line.js';
-import { shownWords } from '../shown-words.js';
 import { type PendingRow, type ServiceRow, viewPending, type WaitingRow } from '../views/pending.js';
 
 /** What was typed; an older journal may have kept it with a key in it. */

@@ -1,9 +1,9 @@
 /** The outcome of a burn-batch, and what a dry run found, as people read them. */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { ForeseenFailure } from '../../contract/foresight.js';
+import type { ForeseenFailure } from '../../contract/dry-run.js';
 import type { BurnBatchPlan } from '../burn-batch/plan.js';
 import type { Tally, Totals } from '../burn-batch/results.js';
-import { notForeseen, type Outlook } from '../foresight.js';
+import { notForeseen, type Outlook } from '../dry-run.js';
 import type { Style } from '../output/color.js';
 import { fieldLines, tableLines } from '../output/table.js';
 import { burnFields } from './burn.js';

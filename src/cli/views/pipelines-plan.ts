@@ -1,6 +1,6 @@
 /** The sums of a pipelines file as people read them. */
 import type { BatchPlan } from '../batch/dry-run.js';
-import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { grouped, solText, tokensText } from './unit.js';

@@ -11,7 +11,7 @@ import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/register.js';
-import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/fate.js';
+import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/look-up.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';

@@ -29,7 +29,7 @@ import {
   refused,
   requireRemembered,
   tellWaiting,
-} from '../settle/fate.js';
+} from '../settle/look-up.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import { countLandedBundles } from './holds.js';
 import type { BatchState } from './on-chain.js';

@@ -13,7 +13,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn, type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
-import { awaitFates } from '../settle/fate.js';
+import { awaitFates } from '../settle/look-up.js';
 import { Advance, type End, type Goal, type Next } from './advance.js';
 import type { ApprovalInput } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';

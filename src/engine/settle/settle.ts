@@ -16,7 +16,7 @@ import {
   refused,
   requireRemembered,
   type Unit,
-} from './fate.js';
+} from './look-up.js';
 
 /**
  * Times that transactions are sent in one run, and none comes to an end, before they are left to the next run. Each proves first that

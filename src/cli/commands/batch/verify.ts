@@ -38,7 +38,9 @@ async function run(
   if (trusted === null) throw refuse(`The account ${pins.mint} is not a mint.`);
   const name = id === undefined ? null : await namedByService(session, id);
   if (name !== null && name.multisig !== pins.multisig)
-    throw refuse(`The batch belongs to the multisig ${name.multisig}, but the project's is ${pins.multisig}.`);
+    throw refuse(
+      `The batch belongs to the multisig ${name.multisig}, but the project's is ${pins.multisig}.`,
+    );
   const { value, view, failure } = await verifyBatch(chain, history, {
     batchId: name?.id ?? null,
     batchIndex: name?.batchIndex ?? parseIndex(batchIndex ?? ''),
