@@ -76,7 +76,7 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
   ),
   ...part('Cannot be undone', bullets(plan.irreversible, style.width), style),
   ...part(
-    'Mind',
+    'Warnings',
     bullets(plan.warnings, style.width).map((line) => style.warn(line)),
     style,
   ),

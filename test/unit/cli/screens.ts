@@ -346,7 +346,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),
   'db-check': onDatabase(['db', 'check'], {
     check: async () => [
-      { name: 'caps', ok: true, detail: 'no days on which more has landed than their cap' },
+      { name: 'caps', ok: true, detail: 'no days over their cap' },
       { name: 'supply FLY', ok: false, detail: 'less was burned than is written down' },
     ],
   }),
