@@ -126,7 +126,7 @@ export const airdropAction = {
   warning: ({ toAddress }) =>
     isOnCurve(toAddress)
       ? undefined
-      : `toAddress ${toAddress} is not a wallet: no key can exist for it (it is off the curve), so tokens sent there could be lost`,
+      : `toAddress ${toAddress} is not a wallet: it is off the curve, so no key can exist for it and tokens sent there could be lost`,
   recipients: ({ toAddress }) => [toAddress],
   instructions: ({ toAddress, amount }, { vault, vaultTokenAccount, ...token }) => {
     const { mint, tokenProgram } = token;

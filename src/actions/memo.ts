@@ -11,7 +11,7 @@ import { differs } from './amounts.js';
 const schema = z.strictObject({
   action: z.literal('MEMO'),
   message: z.string('expected a message').min(1, 'expected a message').meta({
-    description: 'Text; with the rest of its pipeline it has to fit one transaction of 1,232 bytes.',
+    description: 'Text. The whole pipeline must fit one transaction of 1,232 bytes.',
   }),
 });
 export type MemoSource = z.infer<typeof schema>;

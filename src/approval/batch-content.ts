@@ -32,7 +32,7 @@ function readProof(operation: Operation | undefined, vault: Address): Proof | un
 function readPipeline({ operations, problem }: DecodedTransaction, vault: Address): PipelineContent | string {
   if (problem !== null) return problem;
   const proof = readProof(operations[0], vault);
-  if (proof === undefined) return 'it does not begin with the memo of a proof';
+  if (proof === undefined) return 'it does not start with the memo of a proof';
   const actions: PipelineAction[] = [];
   for (let at = 1; at < operations.length; ) {
     const read = readAction(operations.slice(at), vault);
@@ -50,7 +50,7 @@ function readPipelines(transactions: readonly DecodedTransaction[], vault: Addre
   for (const transaction of transactions) {
     const pipeline = readPipeline(transaction, vault);
     if (typeof pipeline === 'string')
-      return { problem: `Transaction ${transaction.number} is no pipeline: ${pipeline}` };
+      return { problem: `Transaction ${transaction.number} is not a pipeline: ${pipeline}` };
     pipelines.push(pipeline);
     for (const operation of transaction.operations) {
       if ('decimals' in operation) decimals.add(operation.decimals);

@@ -49,7 +49,7 @@ export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Arra
   if (place < 0 || place >= message.signers || place >= signatures.length) {
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
-      `The transaction asks for no signature of ${signer.address}.`,
+      `The transaction needs no signature of ${signer.address}.`,
     );
   }
   const signed = signatures.map((signature, index) =>

@@ -16,7 +16,7 @@ function checkTransaction(transaction: DecodedTransaction, token: VaultToken): v
   if (problem !== null) reject(problem);
   const stranger = signers.find((signer) => signer !== token.vault);
   if (stranger !== undefined) reject(`it needs a signature of ${stranger}`);
-  if (ephemeralSigners > 0) reject(`it uses ${ephemeralSigners} ephemeral signers, a pipeline uses none`);
+  if (ephemeralSigners > 0) reject(`it uses ${ephemeralSigners} ephemeral signers; a pipeline uses none`);
   if (operations.length === 0) reject('it does nothing');
   operations.forEach((operation, index) => {
     const reason = operationProblem(operation, token);
@@ -39,7 +39,7 @@ export function checkBatchContent(description: JudgedContent, flywheel: Flywheel
     description.vault === flywheel.vault,
     () => `The batch acts for the vault ${description.vault}, expected ${flywheel.vault}`,
   );
-  ensure(description.transactions.length > 0, () => 'The batch holds no transaction');
+  ensure(description.transactions.length > 0, () => 'The batch has no transactions');
   const { creator } = description.batch;
   ensure(
     creator === flywheel.operator || creator === flywheel.owner,
@@ -48,7 +48,7 @@ export function checkBatchContent(description: JudgedContent, flywheel: Flywheel
   );
   for (const transaction of description.transactions) checkTransaction(transaction, flywheel);
   const { pipelines, pipelinesProblem } = description;
-  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch holds no pipelines');
+  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch has no pipelines');
   description.transactions.forEach(({ number, message }, at) => {
     const problem = messageProblem(message, pipelines[at] as PipelineContent, flywheel);
     ensure(problem === undefined, () => `Transaction ${number} of the batch: ${problem}`);
@@ -87,16 +87,16 @@ export function checkApprovable(description: BatchDescription, member: Address):
   ensure((found.permissions & PERMISSION.vote) !== 0, () => `The member ${member} has no right to vote`);
   ensure(
     batchIndex > multisigAccount.staleTransactionIndex,
-    () => `The batch ${batchIndex} is stale: the multisig has been changed since`,
+    () => `Batch ${batchIndex} is stale: the multisig was changed after its set-up`,
   );
-  ensure(!proposal.approved.includes(member), () => `${member} has already approved the batch ${batchIndex}`);
+  ensure(!proposal.approved.includes(member), () => `${member} has already approved batch ${batchIndex}`);
   ensure(
     proposal.status.kind === 'Active',
     () =>
-      `The proposal of the batch ${batchIndex} is ${proposal.status.kind}, only an Active one can be approved`,
+      `The proposal of batch ${batchIndex} is ${proposal.status.kind}; only an Active one can be approved`,
   );
   ensure(
     batch.executedTransactionIndex === 0,
-    () => `${batch.executedTransactionIndex} transactions of the batch ${batchIndex} have already run`,
+    () => `${batch.executedTransactionIndex} transactions of batch ${batchIndex} were already executed`,
   );
 }

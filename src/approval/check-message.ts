@@ -48,18 +48,18 @@ export function messageProblem(
   if (rights.size !== actual.staticKeys.length) return 'it lists an account twice';
   for (const [key, right] of rights) {
     const due = wanted.get(key);
-    if (due === undefined) return `it names the account ${key}, which no part of a pipeline needs`;
-    if (due !== right) return `${key} ${right}, in a pipeline it ${due}`;
+    if (due === undefined) return `it names the account ${key}, which a pipeline does not need`;
+    if (due !== right) return `${key} ${right}; in a pipeline it ${due}`;
   }
   const missing = [...wanted.keys()].find((key) => !rights.has(key));
   if (missing !== undefined) return `it does not name the account ${missing}, which a pipeline needs`;
   if (actual.instructions.length !== expected.instructions.length)
-    return `it holds ${actual.instructions.length} instructions, its pipeline ${expected.instructions.length}`;
+    return `it has ${actual.instructions.length} instructions, its pipeline has ${expected.instructions.length}`;
   const at = actual.instructions.findIndex((instruction, index) => {
     const due = expected.instructions[index] as CompiledInstruction;
     return (
       resolved(actual, instruction) !== resolved(expected, due) || !sameBytes(instruction.data, due.data)
     );
   });
-  return at < 0 ? undefined : `instruction ${at + 1} is not as a pipeline has it`;
+  return at < 0 ? undefined : `instruction ${at + 1} differs from that of its pipeline`;
 }

@@ -55,7 +55,7 @@ const ADVANCE_NONCE = 4;
 function decode(wire: Uint8Array, the: string): DecodedApproval {
   ensure(
     wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
-    () => `${the} has ${wire.length} bytes, a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
+    () => `${the} has ${wire.length} bytes; a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
   );
   try {
     return decodeApproval(wire);
@@ -67,10 +67,7 @@ function decode(wire: Uint8Array, the: string): DecodedApproval {
 
 function checkHeader({ signatures, message }: WireTransaction, the: string): void {
   const { signers, writableSigners, writableNonSigners, staticKeys, lookups } = message;
-  ensure(
-    lookups.length === 0,
-    () => `${the} takes accounts from a lookup table, so its content is not plain`,
-  );
+  ensure(lookups.length === 0, () => `${the} uses a lookup table, so its accounts cannot be checked`);
   ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} names an account twice`);
   ensure(
     writableSigners > 0 && staticKeys.length >= signers && writableNonSigners >= 0,
@@ -78,7 +75,7 @@ function checkHeader({ signatures, message }: WireTransaction, the: string): voi
   );
   ensure(
     signatures.length === signers,
-    () => `${the} holds ${signatures.length} signatures and asks for ${signers}`,
+    () => `${the} has ${signatures.length} signatures and needs ${signers}`,
   );
 }
 
@@ -91,7 +88,7 @@ function checkSigners(message: WireMessage, expected: ExpectedVote, the: string)
   );
   ensure(signers.includes(expected.member), () => `${the} is not by the member ${expected.member}`);
   const stranger = signers.find((signer) => signer !== feePayer && signer !== expected.member);
-  ensure(stranger === undefined, () => `${the} asks for a signature of ${stranger}, who has no part in it`);
+  ensure(stranger === undefined, () => `${the} needs a signature of ${stranger}, who is not involved`);
   return feePayer;
 }
 
@@ -124,7 +121,7 @@ function priorityFee(instructions: readonly Instruction[], the: string): bigint 
     const budget = decodeComputeBudget(instruction);
     ensure(
       budget !== undefined && instruction.accounts.length === 0,
-      () => `${the} holds ${nameOf(instruction)}`,
+      () => `${the} contains ${nameOf(instruction)}`,
     );
     const twice = budget.kind === 'unitLimit' ? units !== undefined : microLamports !== undefined;
     ensure(!twice, () => `${the} sets its compute budget twice`);
@@ -144,9 +141,9 @@ function checkInstruction(actual: Instruction, expected: ExpectedVote, the: stri
   const accounts = actual.accounts.map(({ address }) => address);
   ensure(
     instructionName(actual.data) === instruction,
-    () => `${the} holds ${nameOf(actual)} instead of ${instruction}`,
+    () => `${the} contains ${nameOf(actual)} instead of ${instruction}`,
   );
-  ensure(sameBytes(actual.data, wanted.data), () => `The ${instruction} carries more than it needs`);
+  ensure(sameBytes(actual.data, wanted.data), () => `The ${instruction} has extra data`);
   ensure(
     accounts.length === wanted.accounts.length,
     () => `The ${instruction} names ${accounts.length} accounts instead of ${wanted.accounts.length}`,
@@ -189,8 +186,8 @@ function checkAccounts(
     ensure(allowed.has(key), () => `${the} names the account ${key}, which it does not need`);
     ensure(isWritable(message, index) === writable.has(key), () =>
       writable.has(key)
-        ? `${the} cannot write to ${key}, which it must`
-        : `${the} could write to ${key}, which it need not`,
+        ? `${the} cannot write to ${key}, but must`
+        : `${the} could write to ${key}, but need not`,
     );
   });
 }
@@ -239,7 +236,7 @@ export function checkVote(
   );
   ensure(
     vote !== undefined && ofSquads.length === 1,
-    () => `${the} holds ${ofSquads.length} Squads instructions instead of one`,
+    () => `${the} contains ${ofSquads.length} Squads instructions instead of one`,
   );
   checkInstruction(vote, expected, the);
   ensure(

@@ -46,14 +46,14 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
     if (found === undefined) return false;
     ensure(
       found.onlyAsserts,
-      () => `The approval holds ${found.name} of the program Lighthouse, which does more than to assert`,
+      () => `The approval contains ${found.name} of the program Lighthouse, which does more than assert`,
     );
     assertions.push(found.name);
     return true;
   };
   try {
     const checked = checkVote(wire, expected, isAssertion);
-    ensure(checked.version === 0, () => 'The approval is no longer of version 0');
+    ensure(checked.version === 0, () => 'The approval is no longer a version 0 transaction');
     ensure(
       checked.blockhash === blockhash,
       () => `The approval is for the blockhash ${checked.blockhash}, expected ${blockhash}`,
@@ -63,10 +63,7 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
     return { wire, signature: nameOf(wire), priorityFeeLamports, assertions };
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-    return refuse(
-      `What the wallet has signed is not what it was given: ${error.message.replace(/\.$/, '')}`,
-      error,
-    );
+    return refuse(`The wallet changed the transaction: ${error.message.replace(/\.$/, '')}`, error);
   }
 }
 

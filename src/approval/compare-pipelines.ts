@@ -62,12 +62,12 @@ export function compareWithPipelines(
   expected: readonly SourcePipeline[],
   token: { readonly decimals: number },
 ): void {
-  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch holds no pipelines');
+  ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch has no pipelines');
   const differences = pipelinesDifferences(pipelines, expected, token);
   const rest = differences.length - MAX_NAMED_DIFFERENCES;
   const named = differences.slice(0, MAX_NAMED_DIFFERENCES).join('; ');
   ensure(
     differences.length === 0,
-    () => `The batch is not what was expected: ${named}${rest > 0 ? `; and ${rest} more` : ''}`,
+    () => `The batch differs from what was expected: ${named}${rest > 0 ? `; and ${rest} more` : ''}`,
   );
 }

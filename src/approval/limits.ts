@@ -39,7 +39,8 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function limitsProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be an object';
   const unknown = Object.keys(value).find((name) => !LIMIT_NAMES.includes(name));
-  if (unknown !== undefined) return `holds ${JSON.stringify(unknown)}, which is not known here`;
+  if (unknown !== undefined)
+    return `holds ${JSON.stringify(unknown)}, which this version of flywheel does not know`;
   const wrong = NUMBER_LIMITS.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));
   if (wrong !== undefined) return `holds ${wrong}, which must be a decimal number as text`;
   const { recipients } = value;
@@ -88,11 +89,11 @@ export function requireWithinLimits(
   const total = totalOutflow(outflow);
   const asked = formatTokenAmount(total, decimals);
   if (batchTokens !== undefined && isAbove(total, decimals, batchTokens))
-    refuse(`The limit of ${whose} is ${batchTokens} tokens a batch, and this one takes ${asked}`);
+    refuse(`The batch has ${asked} tokens, over the limit of ${batchTokens} per batch in ${whose}`);
   if (supplyPercent !== undefined && isAbovePercent(total, supply, supplyPercent)) {
     const all = formatTokenAmount(supply, decimals);
     refuse(
-      `The limit of ${whose} is ${supplyPercent}% of the supply a batch; this one takes ${asked} of ${all} tokens`,
+      `The batch has ${asked} of ${all} tokens, over the limit of ${supplyPercent}% of the supply per batch in ${whose}`,
     );
   }
   if (recipients !== undefined) requireAllowed(recipients, outflow, whose);
@@ -123,7 +124,7 @@ export function requireWithinDay(
   const total = totalOutflow(outflow);
   if (dayTokens === undefined || !isAbove(total + used, decimals, dayTokens)) return;
   refuse(
-    `The limit of ${whose} is ${dayTokens} tokens a day; this batch takes ${formatTokenAmount(total, decimals)}, and ${formatTokenAmount(used, decimals)} of ${day} (UTC) are used`,
+    `The batch has ${formatTokenAmount(total, decimals)} tokens, over the limit of ${dayTokens} per day in ${whose}: ${formatTokenAmount(used, decimals)} of ${day} (UTC) are used`,
   );
 }
 

@@ -43,5 +43,5 @@ export function requireUnchanged(pinned: Facts, actual: Facts): void {
   const drift = driftOf(pinned, actual);
   if (drift.length === 0) return;
   const changes = drift.map(({ fact, before, now }) => `${fact} was ${before} and is ${now}`);
-  refuse(`The flywheel is not as it was pinned: ${changes.join('; ')}`);
+  refuse(`The project differs from its pins: ${changes.join('; ')}`);
 }

@@ -44,7 +44,7 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
   const derived = multisigAddress(multisig.createKey);
   ensure(
     derived.address === address && derived.bump === multisig.bump,
-    () => `The account ${address} is not at the address of a multisig`,
+    () => `${address} is not the address of a multisig`,
   );
   return multisig;
 }
@@ -61,8 +61,7 @@ function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef
   const vault = vaultAddress(multisig, batch.vaultIndex);
   ensure(
     batch.size <= MAX_BATCH_SIZE,
-    () =>
-      `The batch ${found.address} says it holds ${batch.size} transactions, the limit is ${MAX_BATCH_SIZE}`,
+    () => `The batch ${found.address} says it has ${batch.size} transactions; the limit is ${MAX_BATCH_SIZE}`,
   );
   ensure(
     batch.multisig === multisig && batch.index === batchIndex && batch.bump === found.bump,
@@ -70,7 +69,7 @@ function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef
   );
   ensure(
     vault.bump === batch.vaultBump,
-    () => `The batch ${found.address} acts for another address than its vault`,
+    () => `The batch ${found.address} acts for an address that is not its vault`,
   );
   return [batch, vault.address];
 }

@@ -70,6 +70,6 @@ function changeProblems(
     const isLess = feeCharged && address !== flywheel.vaultTokenAccount && moved >= 0n && moved < expected;
     return moved === expected || isLess
       ? []
-      : [`token account ${address} changed by ${moved} base units, its pipelines say ${expected}`];
+      : [`token account ${address} changed by ${moved} base units, but its pipelines say ${expected}`];
   });
 }

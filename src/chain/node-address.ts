@@ -118,7 +118,7 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   }
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${where} is not the address of an RPC node: it takes an http or https URL, or one of ${Object.keys(MONIKERS).join(', ')}.`,
+    `${where} is not an RPC node. Expected an http or https URL, or one of ${Object.keys(MONIKERS).join(', ')}.`,
   );
 }
 
@@ -138,7 +138,7 @@ export function requireQuorum(
   if (value === 1 || value <= hosts) return;
   throw new FlywheelError(
     source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',
-    `${value} RPC nodes have to agree, but ${hosts === 0 ? 'none is' : `only ${hosts} ${hosts === 1 ? 'is' : 'are'}`} given.`,
-    { hint: 'Give each with --rpc-url, each of another host, or ask for fewer with --quorum.' },
+    `${value} RPC nodes must agree, but ${hosts === 0 ? 'none is' : `only ${hosts} ${hosts === 1 ? 'is' : 'are'}`} given.`,
+    { hint: 'Add nodes on different hosts with --rpc-url, or lower --quorum.' },
   );
 }

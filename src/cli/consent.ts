@@ -23,14 +23,14 @@ export async function requireConsent(
   question: string,
   {
     without = '--yes',
-    declined = 'Declined; nothing was done.',
+    declined = 'Declined. Nothing was sent.',
     typed,
   }: { without?: string; declined?: string; typed?: string } = {},
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
-    throw new FlywheelError('ERR_USAGE', `${question} Nobody can be asked here, so nothing was done.`, {
-      hint: `Add ${without} to go on without a question.`,
+    throw new FlywheelError('ERR_USAGE', `${question} There is no terminal to ask on. Nothing was sent.`, {
+      hint: `Add ${without} to confirm.`,
     });
   }
   session.output.progress.clear();

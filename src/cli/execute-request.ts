@@ -10,7 +10,7 @@ import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
 import type { Request } from './program.js';
-import { shownWords } from './shown-words.js';
+import { shownWords } from './redact.js';
 
 /** A session that closes what it opened. */
 interface ClosableSession extends Session {

@@ -12,14 +12,14 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
   operator: 'operator',
 };
 /** The part of a refusal about one account: what it has, and what it would need. */
-const LACKS = /[^;]* (?:holds|has) [^;]* are needed/g;
+const LACKS = /[^;]* has [^;]* and needs [^;]*/g;
 
 /** The accounts that a refusal says lack something, and whether that is tokens or SOL. */
 const lackingIn = (message: string): readonly (readonly string[])[] =>
   (message.match(LACKS) ?? []).flatMap((part) =>
     Object.entries(ACCOUNTS)
       .filter(([, name]) => part.includes(`he ${name} `))
-      .map(([to]) => ['--to', to, / SOL are needed$/.test(part) ? '--sol' : '--tokens', 'N']),
+      .map(([to]) => ['--to', to, / needs [\d.,]+ SOL\b/.test(part) ? '--sol' : '--tokens', 'N']),
   );
 
 /** The error with that hint, if it is about missing funds and the service is on this machine; else as it is. */
@@ -35,7 +35,7 @@ export function withFundsHint(
   const lacking = isAboutFunds ? lackingIn(thrown.message) : [];
   if (lacking.length === 0) return thrown;
   const hint = isOnThisMachine
-    ? `Give it more: ${lacking.map((words) => `\`${commandLine(settings, 'local', 'fund', ...words)}\``).join(', ')}.`
-    : `Send what is missing to the address that is named; \`${commandLine(settings, 'vault')}\` shows what has arrived.`;
+    ? `Fund it: ${lacking.map((words) => `\`${commandLine(settings, 'local', 'fund', ...words)}\``).join(', ')}.`
+    : `Send what is missing to that address. \`${commandLine(settings, 'vault')}\` shows what has arrived.`;
   return thrown.with({ hint });
 }

@@ -28,8 +28,8 @@ export const pageOptions = <Args extends unknown[], Options extends Record<strin
   usual: string,
 ) =>
   command
-    .option('--limit <n>', `how many at most (default: ${usual})`)
-    .option('--cursor <cursor>', 'go on where an earlier list ended');
+    .option('--limit <n>', `most items to print (default: ${usual})`)
+    .option('--cursor <cursor>', 'continue an earlier list');
 
 /** @throws `ERR_INPUT_INVALID` for a limit that is none. */
 export const partOf = (
@@ -55,6 +55,6 @@ export async function listedItems<Item>(
     cursor = value.nextCursor ?? undefined;
     isMore = cursor !== undefined;
   }
-  if (cursor !== undefined) output.tell(`There is more: add --cursor ${cursor} for what follows.`);
+  if (cursor !== undefined) output.tell(`More results: add --cursor ${cursor}`);
   return items;
 }

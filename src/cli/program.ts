@@ -13,10 +13,10 @@ import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
 const DESCRIPTION =
-  'flywheel burns and airdrops Solana tokens on proof of what users did, on this machine or through an API.';
+  'Burn and airdrop Solana tokens on proof of what users did, on this machine or through an API.';
 
 const ROOT_NOTES = [
-  'Begin with `flywheel demo`: it shows everything at work on this machine.',
+  'Try it: flywheel demo',
   'More: flywheel help COMMAND | settings | exit-codes | files | output',
 ];
 
@@ -136,7 +136,7 @@ function addSpec(
     (runCommand: Run): Run =>
     (session) => {
       if (session.output.mode !== 'csv' || csv !== undefined) return runCommand(session);
-      throw new FlywheelError('ERR_USAGE', `--output csv: \`${path}\` prints no list.`);
+      throw new FlywheelError('ERR_USAGE', `\`${path}\` prints no list, so --output csv does not apply.`);
     };
   spec.mount(command, (runCommand) => execute(command, run(runCommand)));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
@@ -155,8 +155,8 @@ const wrapped = (lines: readonly string[], width: number): readonly string[] =>
 function refuseDetour(command: CommandUnknownOpts): never {
   const { parent } = command;
   const before = parent === null ? '' : commandPath(parent);
-  throw new FlywheelError('ERR_USAGE', `\`${command.name()}\` has to follow \`${before}\` directly.`, {
-    hint: `Options go behind: ${commandPath(command)} [options]`,
+  throw new FlywheelError('ERR_USAGE', `\`${command.name()}\` must come directly after \`${before}\`.`, {
+    hint: `Put options after it: ${commandPath(command)} [options]`,
   });
 }
 
@@ -197,8 +197,8 @@ async function missingOptions(
   }
   const flags = missing.map(({ flags }) => `'${flags}'`);
   const all = flags.length > 1 ? `s ${flags.slice(0, -1).join(', ')} and` : '';
-  return new FlywheelError('ERR_USAGE', `Required option${all} ${flags.at(-1)} not specified.`, {
-    hint: `\`${commandPath(command)} --help\` says what each takes.`,
+  return new FlywheelError('ERR_USAGE', `Missing required option${all} ${flags.at(-1)}.`, {
+    hint: `See \`${commandPath(command)} --help\`.`,
     cause,
   });
 }
@@ -209,7 +209,8 @@ function usageError(error: CommanderError): FlywheelError {
   const text = error.message.replace(/^error: /, '');
   const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
   return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
-    hint: SUGGESTION.exec(text)?.[1] ?? 'Add --help to the command to see how it is used.',
+    hint:
+      SUGGESTION.exec(text)?.[1] ?? 'Run `flywheel help` for a list of commands, or add --help to a command.',
     cause: error,
   });
 }

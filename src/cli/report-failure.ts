@@ -17,7 +17,7 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
   const explained = isFlywheelError(thrown) && thrown.code !== 'ERR_INTERNAL';
   if (!signal.aborted || explained) return error;
   return new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', {
-    hint: 'What was sent goes on; run the same command again to learn its outcome.',
+    hint: 'Requests that were sent continue. Run the same command again to see the outcome.',
     cause: thrown,
   });
 }
@@ -58,7 +58,7 @@ function problemLines({ file, count, listed }: ProblemList, stream: OutputStream
 function sentenceOf({ message, options: { problems } }: FlywheelError): string {
   if (problems === undefined) return message;
   const { file, count } = problems;
-  return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}; nothing was sent.`;
+  return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}. Nothing was sent.`;
 }
 
 /** How errors are told. */

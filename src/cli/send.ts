@@ -47,11 +47,11 @@ export function callWith(
 function waitingText(waiting: Waiting): string {
   if ('status' in waiting) {
     const status = waiting.status === null ? '' : `; the batch is ${waiting.status}`;
-    return `the service is at it${status} …`;
+    return `the service is working on it${status} …`;
   }
   const { transactions, signature, slot, isRun } = waiting;
   const more = transactions > 1 ? ` and ${transactions - 1} more` : '';
-  const state = isRun === true ? 'run, waiting for its block to be confirmed' : 'sent, waiting for a block';
+  const state = isRun === true ? 'executed, waiting for confirmation' : 'sent, waiting for confirmation';
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 

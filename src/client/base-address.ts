@@ -43,7 +43,7 @@ export function checkKeyMayTravel(url: URL): void {
   if (url.protocol === 'https:' || isLoopback(url)) return;
   refuse(
     `The API key is not sent over plain http to ${url.host}.`,
-    'Give an https address; plain http is for loopback only.',
+    'Use an https address. Plain http is for this machine only.',
   );
 }
 
@@ -70,7 +70,7 @@ const TAKEN_HEADERS: ReadonlySet<string> = new Set([
 export function keyHeaderName(text: string): string {
   const name = text.toLowerCase();
   if (!HEADER_NAME.test(name) || TAKEN_HEADERS.has(name)) {
-    return refuse(`Not a header name for the API key: ${JSON.stringify(text.slice(0, 100))}.`);
+    return refuse(`Expected a header name for the API key, got ${JSON.stringify(text.slice(0, 100))}.`);
   }
   return name;
 }

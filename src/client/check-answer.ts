@@ -56,10 +56,10 @@ const finding = (contradiction: Contradiction, warnings: readonly Warning[] = []
 
 const foreignHash = (hash: string): Warning => ({
   kind: 'foreign hash',
-  text: `The service hashes proofs in a way of its own (${shown(hash)}): \`proof hash\` and \`proof verify\` do not fit its hashes.`,
+  text: `The service hashes proofs differently (${shown(hash)}). \`proof hash\` and \`proof verify\` do not work with its hashes.`,
 });
 
-const noHash = (hash: string): string => `the hash ${shown(hash)} is that of no proof that was sent`;
+const noHash = (hash: string): string => `the hash ${shown(hash)} belongs to no proof that was sent`;
 
 /** Each element, and each transaction of a batch, lands by a transaction of its own. */
 function twiceProblem(signatures: readonly string[]): Contradiction {
@@ -72,7 +72,7 @@ function twiceProblem(signatures: readonly string[]): Contradiction {
 function signatureProblem(signature: string, name: string): Contradiction {
   const bytes = signature.length > MAX_SIGNATURE_LENGTH ? undefined : base58Decode(signature);
   if (bytes?.length === SIGNATURE_BYTES) return undefined;
-  return `${name} is ${shown(signature)}, which is no transaction signature`;
+  return `${name} is ${shown(signature)}, which is not a transaction signature`;
 }
 
 function burnProblem(answer: BurnResult, name = ''): Contradiction {
@@ -110,7 +110,7 @@ const checkBurnBatch: Check<'burnBatch'> = (request) => (answer) => {
 
 const twins = (indexes: string): Warning => ({
   kind: 'twins',
-  text: `Elements ${indexes} of a request have the same type and proof and differ otherwise; the service does not say which of them burned and which failed.`,
+  text: `Entries ${indexes} of a request have the same type and proof but differ otherwise. The service does not say which of them burned and which failed.`,
 });
 
 interface Counts {
@@ -190,7 +190,7 @@ interface Page {
 }
 
 const pageProblem = ({ limit = DEFAULT_PAGE_ITEMS }: Page, items: readonly unknown[]): Contradiction =>
-  items.length > limit ? `it holds ${items.length} items, and at most ${limit} were asked for` : undefined;
+  items.length > limit ? `it has ${items.length} items, but at most ${limit} were requested` : undefined;
 
 /** Does a page of batches hold what was asked for? */
 const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
@@ -198,7 +198,7 @@ const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
   const other = query.status === undefined ? undefined : items.find(({ status }) => status !== query.status);
   return finding(
     pageProblem(query, items) ??
-      (other && `a batch is ${other.status}, and those that are ${query.status} were asked for`) ??
+      (other && `a batch is ${other.status}, but ${query.status} was requested`) ??
       items.map(batchProblem).find(Boolean),
   );
 };
@@ -216,7 +216,7 @@ const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) => {
   );
   return finding(
     pageProblem(query, answer.items) ??
-      (other && `pipeline ${other.index} is none of those that were asked for`) ??
+      (other && `pipeline ${other.index} was not requested`) ??
       answer.items
         .map(({ txHash }, at) => txHash && signatureProblem(txHash, `items[${at}].txHash`))
         .find(Boolean),
@@ -236,7 +236,7 @@ const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
   );
   return finding(
     pageProblem(query, items) ??
-      (other && `the burn ${other.txHash} is none of those that were asked for`) ??
+      (other && `the burn ${other.txHash} was not requested`) ??
       items
         .map(({ txHash: signature }, at) => signatureProblem(signature, `items[${at}].txHash`))
         .find(Boolean),
@@ -254,7 +254,7 @@ const checkHistory: Check<'history'> = (query) => (answer) => {
   );
   return finding(
     pageProblem(query, items) ??
-      (at < 0 ? undefined : `items[${at}] is none of those that were asked for`) ??
+      (at < 0 ? undefined : `items[${at}] was not requested`) ??
       items
         .map(({ txHash }, index) => txHash && signatureProblem(txHash, `items[${index}].txHash`))
         .find(Boolean),
@@ -302,10 +302,11 @@ function pipelineProblem(
   const name = `batch.pipelines[${at}]`;
   if (answered === undefined) return `${name} is missing`;
   if (answered.type !== sent.type) return `${name}.type is ${shown(answered.type)}, not ${shown(sent.type)}`;
-  if (!samePayload(sent.payload, answered.payload)) return `${name}.payload is not the one that was sent`;
+  if (!samePayload(sent.payload, answered.payload))
+    return `${name}.payload differs from the one that was sent`;
   return sameActions(sent.actions, answered.actions)
     ? undefined
-    : `${name}.actions are not those that were sent`;
+    : `${name}.actions differ from those that were sent`;
 }
 
 /** Does a batch hold the pipelines that were sent? */
@@ -317,7 +318,7 @@ const checkInitBatch: Check<'initBatch'> =
     const count =
       pipelines.length === sent.length
         ? undefined
-        : `batch.pipelines are ${pipelines.length}, and ${sent.length} were sent`;
+        : `it has ${pipelines.length} pipelines, but ${sent.length} were sent`;
     const differing = sent.map((each, at) => pipelineProblem(each, pipelines[at], at)).find(Boolean);
     const foreign = pipelines.find(
       ({ proofHash }, at) => !knownHashesOfText(sent[at]?.payload ?? '').includes(proofHash.toLowerCase()),

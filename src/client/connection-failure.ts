@@ -29,10 +29,9 @@ export const codeOf = (thrown: unknown): string => {
 };
 
 const OWN_AUTHORITY =
-  'If the service has a certificate authority of its own, name its certificate in NODE_EXTRA_CA_CERTS.';
-const NOBODY_LISTENS =
-  'Nothing listens there. `flywheel serve` starts the service on its machine; --local needs none.';
-const CLOCK = 'Check the clock of this machine; if it is right, the service has to renew it.';
+  'If the service has its own certificate authority, set NODE_EXTRA_CA_CERTS to the file of its certificate.';
+const NOBODY_LISTENS = 'No server is running there. Start one with `flywheel serve`, or use --local.';
+const CLOCK = 'Check the clock of this machine. If it is right, the service must renew its certificate.';
 
 const unreached = (host: string, code: string): string => `${host} cannot be reached (${code})`;
 
@@ -62,27 +61,27 @@ const TLS_RULES: readonly TlsRule[] = [
   {
     code: /^ERR_TLS_CERT_ALTNAME/,
     reason: (host, error) => untrusted(`is for another name${namesOf(error)}`)(host),
-    hint: 'Give the API address with the name that the certificate is for, if that is the service you mean.',
+    hint: 'Use the API address with a name that the certificate is for.',
   },
   {
     code: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
-    reason: untrusted('is signed by itself, by no authority'),
+    reason: untrusted('is self-signed'),
     hint: OWN_AUTHORITY,
   },
   {
     code: /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED/,
-    reason: untrusted('is from an authority that is not known here'),
+    reason: untrusted('is from an unknown authority'),
     hint: OWN_AUTHORITY,
   },
-  { code: /CERT_/, reason: untrusted('does not hold'), hint: OWN_AUTHORITY },
+  { code: /CERT_/, reason: untrusted('is invalid'), hint: OWN_AUTHORITY },
   {
     code: /WRONG_VERSION_NUMBER|ERR_SSL_(?:HTTP_REQUEST|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/,
-    reason: (host) => `${host} does not speak TLS, so it is no https address`,
-    hint: 'Check host and port. Plain http (an http address) is for a service on this machine only.',
+    reason: (host) => `${host} does not speak TLS`,
+    hint: 'Check host and port. An http address works only for this machine.',
   },
   {
     code: /^ERR_SSL|^EPROTO$/,
-    reason: (host) => `no TLS connection with ${host} could be agreed upon`,
+    reason: (host) => `the TLS handshake with ${host} failed`,
     hint: 'Check host and port, and that the service speaks TLS 1.2 or later.',
   },
 ];
@@ -91,8 +90,8 @@ const TLS_RULES: readonly TlsRule[] = [
 export type Ending = 'closed' | 'too late';
 
 const ENDINGS: Readonly<Record<Ending, string>> = {
-  closed: 'closed the connection before it was set up',
-  'too late': 'took too long to set up a connection',
+  closed: 'closed the connection during the handshake',
+  'too late': 'took too long to connect',
 };
 
 const isEnding = (value: unknown): value is Ending => value === 'closed' || value === 'too late';
@@ -120,15 +119,15 @@ export function refusedByProxy(status: number, proxyHost: string, host: string):
   if (status !== 407) return { ...problem, retryable: status >= 500 };
   return {
     ...problem,
-    hint: 'It asks for a user and a password: put them into HTTPS_PROXY, as http://user:password@host:port.',
+    hint: 'The proxy needs a user and a password: HTTPS_PROXY=http://user:password@host:port',
     retryable: false,
   };
 }
 
 /** An http address behind which TLS is spoken: what was sent to it cannot be read there. */
 export const tlsBehindHttp = (host: string): ConnectionProblem => ({
-  reason: `${host} speaks TLS, so that it cannot read what is sent to an http address`,
-  hint: 'Give it as an https address.',
+  reason: `${host} speaks TLS, not plain http`,
+  hint: 'Use an https address.',
   retryable: false,
 });
 
@@ -153,9 +152,9 @@ const beginsWithTls = (data: unknown): boolean =>
   data.charCodeAt(1) === TLS_MAJOR_VERSION;
 
 const BREAKS: readonly { readonly code: RegExp; readonly reason: (host: string) => string }[] = [
-  { code: /^HPE_|^HTTPParserError$/, reason: (host) => `what ${host} answered is not HTTP` },
+  { code: /^HPE_|^HTTPParserError$/, reason: (host) => `${host} did not answer with HTTP` },
   { code: /^UND_ERR_HEADERS_OVERFLOW$/, reason: (host) => `the header lines of ${host} are too long` },
-  { code: /CONTENT_LENGTH_MISMATCH$/, reason: (host) => `the answer of ${host} is not as long as it says` },
+  { code: /CONTENT_LENGTH_MISMATCH$/, reason: (host) => `the answer of ${host} has the wrong length` },
 ];
 
 /** What the end of a connection in the middle of a request means. */

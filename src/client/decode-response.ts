@@ -113,7 +113,7 @@ export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer,
       `The service answered ${answer.status} with ${read.instead}.`,
       {
         ...answerContext(answer, reading),
-        hint: 'Check that the API address is that of the service, path included.',
+        hint: 'Check the API address, including its path.',
       },
     );
   }
@@ -121,7 +121,7 @@ export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer,
   if ('value' in checked) return checked.value;
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
-    `The service answered ${answer.status} with JSON that is not of the API: ${shown(reading.mask(checked.problem))}.`,
+    `The service answered ${answer.status} with JSON that does not fit the API: ${shown(reading.mask(checked.problem))}.`,
     answerContext(answer, reading),
   );
 }
@@ -156,8 +156,8 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const read = readJson(answer, reading);
   const parsed = lenientProblem.safeParse('json' in read ? read.json : undefined);
   if (!parsed.success) {
-    const instead = 'instead' in read ? read.instead : 'JSON that is not of the API';
-    const message = `The service answered ${answer.status} with ${instead} instead of an error of the API.`;
+    const instead = 'instead' in read ? read.instead : 'JSON that does not fit the API';
+    const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
     const options = { ...answerContext(answer, reading), exit: exitOfStatus(answer.status) };
     return { error: new FlywheelError('ERR_RESPONSE_INVALID', message, options), trusted: false };
   }

@@ -117,7 +117,7 @@ function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | Connectio
   if (!status.startsWith('2')) return refusedByProxy(Number(status), proxyHost, host);
   // In TLS the client speaks first: what comes before can only be the proxy's own.
   if (head.length > end + END_OF_HEAD.length)
-    return noTunnel(proxyHost, host, 'spoke in the name of the service');
+    return noTunnel(proxyHost, host, 'answered in place of the service');
   return 'open';
 }
 

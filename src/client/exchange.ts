@@ -56,7 +56,7 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
 /** A body that was not asked for in this form is not unpacked: what comes out of it may be of any size. */
 function foreignEncoding({ 'content-encoding': encoding }: Readonly<Record<string, string>>) {
   if (encoding === undefined || /^\s*(?:identity)?\s*$/i.test(encoding)) return undefined;
-  return `a body in the encoding "${encoding}", which was not asked for`;
+  return `a body with the encoding "${encoding}", which was not requested`;
 }
 
 /** Handler of one dispatched request. */
@@ -102,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) {
       this.#interimAnswers += 1;
       if (this.#interimAnswers > MAX_INTERIM_ANSWERS)
-        this.#fail(`${this.#host} sends one interim answer after the other`);
+        this.#fail(`${this.#host} sends too many interim responses`);
       return;
     }
     this.#head = { status, headers: plainHeaders(headers) };

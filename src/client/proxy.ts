@@ -19,7 +19,7 @@ export interface HttpProxy {
 /** The value is not part of the message: it may hold a password. */
 const refuse = (what: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', `HTTPS_PROXY ${what}.`, {
-    hint: 'Write it as http://host:port or https://host:port, if need be with user:password@ before the host.',
+    hint: 'Write it as http://[user:password@]host:port or https://….',
   });
 
 function authorizationOf(url: URL): Secret | undefined {
@@ -28,7 +28,7 @@ function authorizationOf(url: URL): Secret | undefined {
     const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     return new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
   } catch {
-    throw refuse('holds a user or a password that is not percent-encoded as it should be');
+    throw refuse('has a user or password with wrong percent-encoding');
   }
 }
 

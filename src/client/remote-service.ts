@@ -8,12 +8,12 @@ import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isUuid } from '../values/uuid.js';
+import type { Expected, PreparedCall } from './attempt.js';
 import { CHECKS, type Finding } from './check-answer.js';
 import { answerContext, type Reading } from './decode-response.js';
 import type { HttpAnswer } from './exchange.js';
 import { KnownBatches } from './known-batches.js';
 import { maskValue } from './mask.js';
-import type { Expected, PreparedCall } from './one-try.js';
 import { createSender, type Input, type RemoteServiceDeps, RequestWriter } from './request-writer.js';
 import { sendUntilAnswered } from './send.js';
 
@@ -40,7 +40,7 @@ function filledPath(operation: Operation, values: Readonly<Record<string, unknow
   return pathParameters(operation).reduce((path, name) => {
     const id = String(values[name]);
     if (isUuid(id)) return path.replace(`{${name}}`, id);
-    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${id.slice(0, 64)}.`);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${id.slice(0, 64)}.`);
   }, operation.path);
 }
 

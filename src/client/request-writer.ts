@@ -12,6 +12,7 @@ import { jsonText } from '../values/exact-number.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { answerBounds } from './answer-bounds.js';
+import type { PreparedCall, Sender } from './attempt.js';
 import {
   addressBelow,
   baseAddress,
@@ -22,7 +23,6 @@ import {
 import type { Warning } from './check-answer.js';
 import { createHttpLog } from './http-log.js';
 import { createMask } from './mask.js';
-import type { PreparedCall, Sender } from './one-try.js';
 import { Pacer } from './pacing.js';
 import type { ProxySettings } from './proxy.js';
 import { createTransport, type Transport } from './transport.js';

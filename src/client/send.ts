@@ -7,7 +7,6 @@
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { maskError } from './mask.js';
 import {
   type Answered,
   type Expected,
@@ -17,7 +16,8 @@ import {
   type Sender,
   termsOf,
   tryOnce,
-} from './one-try.js';
+} from './attempt.js';
+import { maskError } from './mask.js';
 import { CallBudget } from './pacing.js';
 import { backoffMs } from './retry-policy.js';
 import { isUnderWay, UnderWay } from './under-way.js';
@@ -61,14 +61,14 @@ function finalError(
   const { requestId = call.request.headers[REQUEST_ID_HEADER], status } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The request may have been carried out, but no answer says so. Last: ${error.message}`,
+    `The request may have been executed, but no answer confirms it. Last problem: ${error.message}`,
     {
       ...key,
       cause: error,
       hint:
         call.idempotencyKey === undefined
-          ? 'Look at the batch before asking again.'
-          : `Run the same command again with --idempotency-key ${call.idempotencyKey}; what was done is not done twice.`,
+          ? 'Check the batch before you try again.'
+          : `Run the same command again with --idempotency-key ${call.idempotencyKey}. Nothing is done twice.`,
       ...(requestId === undefined ? {} : { requestId }),
       ...(status === undefined ? {} : { status }),
     },
@@ -80,10 +80,10 @@ async function waitForLimit(sender: Sender, call: PreparedCall, budget: CallBudg
     if (!budget.spend(ms)) {
       throw new FlywheelError(
         'ERR_RATE_LIMIT_EXCEEDED',
-        `The rate limit leaves no request for another ${Math.ceil(ms / 1_000)} s, longer than may be waited.`,
+        `The rate limit allows the next request in ${Math.ceil(ms / 1_000)} s, longer than the allowed wait.`,
         {
           retryAfterSeconds: Math.ceil(ms / 1_000),
-          hint: 'Wait, or allow more with --max-wait and --wait.',
+          hint: 'Wait, or allow a longer wait with --max-wait and --wait.',
         },
       );
     }
@@ -95,8 +95,8 @@ async function waitForLimit(sender: Sender, call: PreparedCall, budget: CallBudg
 const gaveUp = ({ totalTimeoutMs }: Sender, error: FlywheelError): FlywheelError =>
   rewritten(
     error,
-    `${error.message} All the time that there was, ${totalTimeoutMs / 1_000} s, is over.`,
-    error.options.hint ?? 'Allow more with --wait.',
+    `${error.message} The total time limit of ${totalTimeoutMs / 1_000} s is over.`,
+    error.options.hint ?? 'Allow more time with --wait.',
   );
 
 /** Waits before the next try; false where no more waiting is allowed. @throws the error of the last one when all time is over. */
@@ -147,7 +147,7 @@ async function tryUntilAnswered<Value>(
   for (let tryNumber = 1; ; tryNumber += 1) {
     await waitForLimit(sender, call, budget);
     if (budget.leftMs <= 0)
-      throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'There is no time for a request.'));
+      throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'No time is left for a request.'));
     const result = await tryOnce(sender, call, expected, budget, tryNumber);
     if ('value' in result) return result;
     addTo(tried, result);

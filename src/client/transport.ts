@@ -47,7 +47,7 @@ const PROBE_TIMEOUT_MS = 500;
 const unreadable = (cause: unknown): FlywheelError =>
   new FlywheelError(
     'ERR_CONFIG_INVALID',
-    'The file that NODE_EXTRA_CA_CERTS names holds no certificate in PEM that can be read.',
+    'The file of NODE_EXTRA_CA_CERTS has no readable PEM certificate.',
     { cause },
   );
 

@@ -4,7 +4,7 @@
  */
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
-import type { Failed, PreparedCall, Sender } from './one-try.js';
+import type { Failed, PreparedCall, Sender } from './attempt.js';
 import type { CallBudget } from './pacing.js';
 
 /** Between two looks at the batch. */

@@ -21,8 +21,8 @@ export async function requireSameCluster(store: Store, genesisHash: string): Pro
   if (genesis === genesisHash) return;
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
-    `store.db is of ${clusterText(genesis)}, and local.json of ${clusterText(genesisHash)}.`,
-    { hint: 'Restore both from one backup; nothing was written.' },
+    `store.db belongs to ${clusterText(genesis)}, but local.json to ${clusterText(genesisHash)}.`,
+    { hint: 'Restore both from one backup. Nothing was written.' },
   );
 }
 
@@ -45,7 +45,7 @@ const mismatch = (message: string, genesisHash: string): FlywheelError =>
 export async function verifyProgram(chain: Chain, genesisHash: string): Promise<void> {
   const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
   if (program?.executable === true) return;
-  throw mismatch(`The Squads program ${SQUADS_PROGRAM} of this flywheel is not there`, genesisHash);
+  throw mismatch(`The Squads program ${SQUADS_PROGRAM} of this project does not exist`, genesisHash);
 }
 
 /** The mint is on the chain as it was registered. */
@@ -54,11 +54,11 @@ async function verifyMint(chain: Chain, token: TokenRecord, genesisHash: string)
   const [account] = await chain.getAccounts([mintAddress]);
   const mint = decodeMint(account ?? null);
   if (mint === undefined)
-    throw mismatch(`The account ${mintAddress} of this flywheel is not a mint`, genesisHash);
+    throw mismatch(`The account ${mintAddress} of this project is not a mint`, genesisHash);
   const registered = `${decimals} decimals and the program ${tokenProgramAddress(tokenProgram)}`;
   const found = `${mint.decimals} decimals and the program ${mint.tokenProgram}`;
   if (found === registered) return;
-  throw mismatch(`The mint ${mintAddress} was registered with ${registered}, and has ${found}`, genesisHash);
+  throw mismatch(`The mint ${mintAddress} was registered with ${registered}, but has ${found}`, genesisHash);
 }
 
 /** Of a data directory, whose store holds one project. */

@@ -44,7 +44,7 @@ export async function copyIntoDatabase(settings: Settings, address: DatabaseAddr
   if (!isOnCluster(config))
     throw new FlywheelError(
       'ERR_USAGE',
-      `The flywheel in ${dataDir} is on a ledger of its own, which a database does not hold.`,
+      `The project in ${dataDir} is on the embedded ledger, which cannot be copied to a database.`,
     );
   const { lock, store: path } = dataFiles(dataDir);
   return whileOpen(async (opened) => {

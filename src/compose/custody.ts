@@ -33,7 +33,7 @@ function createLateSigner(address: Address, role: Custodian, load: () => Promise
     if (keypair.address === address) return keypair;
     throw new FlywheelError(
       'ERR_KEYPAIR_INVALID',
-      `${NAMES[role].keypair} is the key of ${keypair.address}, and the ${role} of this flywheel is ${address}; nothing was signed.`,
+      `${NAMES[role].keypair} is the key of ${keypair.address}, but the ${role} of this project is ${address}. Nothing was signed.`,
     );
   };
   return {

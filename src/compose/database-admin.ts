@@ -78,11 +78,11 @@ async function checkLanded(store: Store, chain: Chain, token: TokenRecord): Prom
   const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
   const name = `landed ${token.symbol}`;
   return missing.length === 0
-    ? { name, ok: true, detail: `${burns.length} burns are on the chain` }
+    ? { name, ok: true, detail: `${burns.length} burns are on chain` }
     : {
         name,
         ok: false,
-        detail: `${missing.length} of ${burns.length} burns are not on the chain, first ${missing[0]}`,
+        detail: `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`,
       };
 }
 
@@ -94,11 +94,11 @@ async function checkKnown(store: Store, chain: Chain, token: TokenRecord): Promi
   const missing = [...(gap?.lost ?? []), ...lost];
   const name = `known ${token.symbol}`;
   const [first] = missing;
-  if (first === undefined) return { name, ok: true, detail: 'no transaction on the chain without a record' };
+  if (first === undefined) return { name, ok: true, detail: 'every on-chain transaction is in the store' };
   const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
   return {
     ...{ name, ok: false },
-    detail: `transactions on the chain without a record: ${missing.length}, burned ${burned} base units, first ${first.signature}: it is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
+    detail: `on-chain transactions that the store does not know: ${missing.length}, burned ${burned} base units, first ${first.signature}. The store is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
   };
 }
 
@@ -107,11 +107,11 @@ async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Pr
   const mint = decodeMint(account ?? null);
   const supply = mint?.supply ?? 0n;
   const name = `supply ${token.symbol}`;
-  const detail = `registered ${token.supply}, burned ${burned}, on the chain ${supply} base units`;
+  const detail = `registered ${token.supply}, burned ${burned}, on chain ${supply} base units`;
   // Who may mint makes up for what was burned.
   const isFixed = mint?.mintAuthority === null;
   const ok = !isFixed || token.supply - burned >= supply;
-  return { name, ok, detail: ok ? detail : `${detail}: less was burned than is written down` };
+  return { name, ok, detail: ok ? detail : `${detail}: less was burned than the store says` };
 }
 
 /** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
@@ -142,8 +142,8 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
   const named = (): DatabaseAddress => {
     const address = settings.database.value;
     if (address !== null) return address;
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is named.', {
-      hint: 'Set FLYWHEEL_DATABASE_URL, or name a file that holds its address with --database-url-file.',
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is set.', {
+      hint: 'Set FLYWHEEL_DATABASE_URL, or name a file with its address: --database-url-file.',
     });
   };
   return {

@@ -34,8 +34,8 @@ export async function requireGenesis(store: Store, address: DatabaseAddress): Pr
   if (genesis !== null) return genesis;
   throw new FlywheelError(
     'ERR_LOCAL_NOT_FOUND',
-    `There is no flywheel in the database ${address.shown} (${address.name}).`,
-    { hint: 'Register one: `flywheel register`. Or unset what names the database.' },
+    `No project in the database ${address.shown} (${address.name}).`,
+    { hint: 'Create one with `flywheel register`, or unset the database address.' },
   );
 }
 

@@ -5,10 +5,10 @@ import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
 import type { Ambient } from './context.js';
 import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
 import { opening } from './opened.js';
-import { waitingForOthers, withPatience } from './patience.js';
 import { findProject } from './project.js';
 import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
 import type { Settings } from './settings.js';
+import { waitingForOthers, withPatience } from './waiting.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
 export async function openEmbeddedService(

@@ -21,8 +21,8 @@ function programFile(deployed: ReadonlyBytes): Buffer {
 const otherProgram = (hash: Sha256): FlywheelError =>
   new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The Squads program of this cluster is not the one of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
-    { hint: 'Take it from mainnet: --rpc-url mainnet.' },
+    `The Squads program of this cluster differs from the one on mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+    { hint: 'Download it from mainnet: --rpc-url mainnet' },
   );
 
 /**
@@ -40,7 +40,7 @@ export async function fetchSquads(dataDir: string, chain: () => ChainReader): Pr
   const deployed = await readDeployedSquads(chain());
   if (deployed === null)
     throw new FlywheelError('ERR_CHAIN_MISMATCH', 'This cluster has no Squads program.', {
-      hint: 'Take it from mainnet: --rpc-url mainnet.',
+      hint: 'Download it from mainnet: --rpc-url mainnet',
     });
   const bytes = programFile(deployed);
   const hash = sha256(bytes);

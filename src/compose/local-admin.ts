@@ -110,9 +110,9 @@ function requireWipeable(dataDir: string): void {
   if (!isOnCluster(requireDataConfig(dataDir))) return;
   throw new FlywheelError(
     'ERR_USAGE',
-    `The flywheel in ${dataDir} is on a cluster: its keys are the operator's and the burn wallet's, and what they hold would be lost with them. Nothing was removed.`,
+    `The project in ${dataDir} is on a real cluster. Deleting its keys would lose the funds of operator and burn wallet. Nothing was deleted.`,
     {
-      hint: 'See that nothing is pending (`flywheel pending`, `flywheel batch list`), move what the keys hold, then remove the directory yourself.',
+      hint: 'Check that nothing is pending (`flywheel pending`, `flywheel batch list`), move the funds, then delete the directory yourself.',
     },
   );
 }
@@ -122,8 +122,8 @@ async function fetchFromCluster(ambient: Ambient, settings: Settings): Promise<F
     fetchSquads(settings.dataDir.value, () => {
       const rpc = openOwnRpc(ambient, settings);
       if (rpc !== null) return opened.keep(rpc).reader;
-      throw new FlywheelError('ERR_USAGE', 'No RPC node is named that the program could be taken from.', {
-        hint: 'Name one with --rpc-url mainnet, or FLYWHEEL_RPC_URL.',
+      throw new FlywheelError('ERR_USAGE', 'No RPC node is set to download the program from.', {
+        hint: 'Add --rpc-url mainnet, or set FLYWHEEL_RPC_URL.',
       });
     }),
   );

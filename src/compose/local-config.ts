@@ -91,7 +91,7 @@ export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | u
   } catch (cause) {
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
-      `${path}: it is damaged, or was written by another version of flywheel.`,
+      `${path}: the file is damaged, or was written by another version of flywheel.`,
       { cause },
     );
   }
@@ -102,10 +102,10 @@ export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig 
   const config = readDataConfig(dataDir);
   if (config !== undefined) return config;
   if (exists(dataFiles(dataDir).registration))
-    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not done.`, {
-      hint: 'Run the same `flywheel register` again: it goes on where it was.',
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not finished.`, {
+      hint: 'Run the same `flywheel register` command again to resume it.',
     });
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in ${dataDir}.`);
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in ${dataDir}.`);
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` where the flywheel is on a cluster. */
@@ -114,8 +114,8 @@ export function requireLocalConfig(dataDir: string): LocalConfig {
   if (!isOnCluster(config)) return config;
   throw new FlywheelError(
     'ERR_USAGE',
-    `The flywheel in ${dataDir} is on ${clusterName(config.cluster.genesisHash) ?? 'a cluster'}, and this is for the embedded ledger only; nothing was changed.`,
-    { hint: 'Name the data directory of a local flywheel with --data-dir.' },
+    `The project in ${dataDir} is on ${clusterName(config.cluster.genesisHash) ?? 'a cluster'}, but this command is for the embedded ledger only. Nothing was changed.`,
+    { hint: 'Name the data directory of a local project with --data-dir.' },
   );
 }
 
@@ -145,7 +145,7 @@ export function readKeypair(path: string, code: ErrorCode): Uint8Array {
     throw refuse(fileProblem(error));
   }
   const parsed = parseKeypairText(text);
-  if ('problem' in parsed) throw refuse('it is no keypair file');
+  if ('problem' in parsed) throw refuse('it is not a keypair file');
   return parsed.bytes;
 }
 

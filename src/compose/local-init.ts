@@ -54,17 +54,17 @@ export async function initLocal(
 /** @throws `ERR_LOCAL_ALREADY_EXISTS`, also where a registration on a cluster has begun; what is on a cluster cannot be wiped. */
 function requireNone(dataDir: string): void {
   const config = readDataConfig(dataDir);
-  const elsewhere = { hint: 'Give another directory with --data-dir.' };
+  const elsewhere = { hint: 'Name another directory with --data-dir.' };
   if (config !== undefined)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
-      `${dataDir} already holds a flywheel; nothing was changed.`,
+      `${dataDir} already has a project. Nothing was changed.`,
       isOnCluster(config) ? elsewhere : {},
     );
   if (exists(dataFiles(dataDir).registration))
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
-      `A registration on a cluster has begun in ${dataDir}.`,
+      `A registration on a cluster was started in ${dataDir}.`,
       elsewhere,
     );
 }
@@ -80,8 +80,8 @@ function clearUnfinished(dataDir: string): void {
     if (lost !== undefined)
       throw new FlywheelError(
         'ERR_STORE_UNAVAILABLE',
-        `${lost} is there without local.json, which says what it is of; nothing was changed.`,
-        { hint: 'Restore local.json from a backup, or give another directory with --data-dir.' },
+        `${lost} exists, but local.json, which describes it, is missing. Nothing was changed.`,
+        { hint: 'Restore local.json from a backup, or name another directory with --data-dir.' },
       );
     makePrivateDirectory(unfinished, 'ERR_STORE_UNAVAILABLE');
   }

@@ -254,6 +254,6 @@ export function readSquadsProgram(path: string): Uint8Array {
   if (hash === SQUADS_PROGRAM_SHA256) return bytes;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${path}: not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+    `${path}: this is not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
   );
 }

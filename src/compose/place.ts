@@ -33,9 +33,9 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
   if (!isOnCluster(config) && !found.isOwn) return null;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${found.name} names a database, and ${dataDir.value} holds a flywheel of its own: it cannot be told which of the two is meant.`,
+    `${found.name} names a database, but ${dataDir.value} has a project too: flywheel cannot tell which one you mean.`,
     {
-      hint: `Unset ${found.name}, or give another directory with --data-dir. \`flywheel db copy\` brings the one in the directory into the database.`,
+      hint: `Unset ${found.name}, or name another directory with --data-dir. \`flywheel db copy\` copies the directory into the database.`,
     },
   );
 }

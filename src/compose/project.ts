@@ -51,8 +51,8 @@ export async function findProject(
   if (own !== undefined && name !== null && own.flywheel.name !== name)
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `The API key is of the project ${own.flywheel.name}, and ${name} is named.`,
-      { hint: 'Name the project of the key, or none.' },
+      `The API key belongs to the project ${own.flywheel.name}, not to ${name}.`,
+      { hint: 'Name the project of the key, or leave out --project.' },
     );
   const found = own ?? (await findRegistration(tx, name));
   if (found === undefined)

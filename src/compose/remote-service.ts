@@ -110,7 +110,8 @@ async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<str
   const state = reports.find((report) => report.state !== null)?.state;
   if (state != null) return walletChain(state.genesisHash);
   throw (
-    reports[0]?.problem ?? new FlywheelError('ERR_UNAVAILABLE', 'No RPC node says which cluster it is of.')
+    reports[0]?.problem ??
+    new FlywheelError('ERR_UNAVAILABLE', 'No RPC node answered which cluster it belongs to.')
   );
 }
 

@@ -62,7 +62,7 @@ export async function openClusterParts(
     if (genesis !== ledger.genesis)
       throw new FlywheelError(
         'ERR_STORE_UNAVAILABLE',
-        'ledger.db is of another flywheel than the one that this data directory was set up with.',
+        'ledger.db belongs to another project than this data directory.',
       );
     const program = squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
     const airdrop = airdropsOf(files.keys, treasury);

@@ -114,11 +114,9 @@ export function openDataRpc(ambient: Ambient, settings: Settings, terms: RpcTerm
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const rpc = openOwnRpc(ambient, effectiveSettings(settings), terms);
   if (rpc !== null) return rpc;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    'No RPC node is named that reaches the chain of the database.',
-    { hint: 'Name nodes with FLYWHEEL_RPC_URL, --rpc-url or rpcUrl of the profile.' },
-  );
+  throw new FlywheelError('ERR_CONFIG_INVALID', 'No RPC node is set for the cluster of the database.', {
+    hint: 'Set FLYWHEEL_RPC_URL, --rpc-url or rpcUrl of the profile.',
+  });
 }
 
 /** Was it given for this run? A profile may be of another flywheel than the directory. */

@@ -154,7 +154,7 @@ async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<
     await verify();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    log('warn', `${error.message} The server starts, and is not ready until a node answers.`);
+    log('warn', `${error.message} The server starts, but is not ready until a node answers.`);
   }
 }
 
@@ -162,8 +162,8 @@ async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<
 async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
-    throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: there is no API key ${id}.`, {
-      hint: '`flywheel keys list` shows them.',
+    throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: no API key ${id}.`, {
+      hint: 'List the keys: `flywheel keys list`',
     });
   }
 }

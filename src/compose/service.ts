@@ -3,7 +3,7 @@ import type { Pins } from '../approval/pins.js';
 import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import type { Simulator } from '../chain/simulator.js';
-import type { Foresight } from '../contract/foresight.js';
+import type { Foresight } from '../contract/dry-run.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { Service } from '../contract/service.js';
 import { address } from '../values/address.js';

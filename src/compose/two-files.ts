@@ -11,7 +11,7 @@ import type { Store } from '../store/store.js';
 import { randomIds } from '../values/ids.js';
 import { isoTime } from '../values/time.js';
 
-const RESTORE = 'Restore store.db and ledger.db together from one backup; nothing was written.';
+const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
 
 const refuse = (message: string, hint = RESTORE): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint });
@@ -31,8 +31,8 @@ export async function requireTogether(
   const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
   if (count > 0)
     throw refuse(
-      `store.db is older than ledger.db, which knows ${count} transactions of this flywheel of which store.db has no record.`,
-      `${RESTORE} Or \`flywheel db accept-gap\`, which shows what is missing and goes on without it.`,
+      `store.db is older than ledger.db: it does not know ${count} transactions of this project.`,
+      `${RESTORE} Or review and accept what is missing: \`flywheel db accept-gap\``,
     );
   if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
 }
@@ -65,13 +65,13 @@ async function lostTransactions(
 ): Promise<readonly LostTransaction[]> {
   const { genesis, ledgerMark } = await store.progress();
   if (genesis !== null && genesis !== chain.genesis)
-    throw refuse('store.db and ledger.db are of different flywheels.');
+    throw refuse('store.db and ledger.db belong to different projects.');
   if (expected !== null && chain.genesis !== expected)
-    throw refuse('ledger.db is of another flywheel than the one that this data directory was set up with.');
+    throw refuse('ledger.db belongs to another project than this data directory.');
   const landed = chain.landedAfter(ledgerMark);
   if (landed === null)
     throw refuse(
-      'ledger.db lacks the newest block that store.db knows: it is older than store.db, or has gone on without it.',
+      'ledger.db does not have the newest block that store.db knows: it is older, or was used without store.db.',
     );
   if (landed.length === 0) return [];
   const { token, flywheel, known } = await store.read(async (tx) => {

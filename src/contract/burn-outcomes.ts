@@ -82,7 +82,7 @@ interface Rest {
 export function attributeOutcomes(request: readonly BurnRequest[], result: BurnBatchResult): Attribution {
   const given = result.success.length + result.errors.length;
   if (given !== request.length)
-    return { outcomes: [], problem: `it holds ${given} results for ${request.length} elements` };
+    return { outcomes: [], problem: `it has ${given} results for ${request.length} elements` };
   const successes = new Waiting<BurnResult>();
   const errors = new Waiting<BurnError>();
   for (const entry of result.success) successes.add(keyOf(entry.type, entry.hash.toLowerCase()), entry);
@@ -119,9 +119,9 @@ function restProblem({ burned, failed, open }: Rest): string | undefined {
   const types = new Set([burned, failed, open].flatMap((each) => each.entries().map(([type]) => type)));
   for (const type of types) {
     const name = JSON.stringify(type.slice(0, 100));
-    if (open.count(type) === 0) return `it holds a result of type ${name} for an element that was not sent`;
+    if (open.count(type) === 0) return `it has a result of type ${name} for an element that was not sent`;
     if (burned.count(type) + failed.count(type) !== open.count(type))
-      return `it holds no result for an element of type ${name}`;
+      return `it has no result for an element of type ${name}`;
     if (burned.count(type) > 0 && failed.count(type) > 0)
       return `it does not say which elements of type ${name} burned and which failed`;
   }

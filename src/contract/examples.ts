@@ -67,7 +67,7 @@ export const EXAMPLES: Readonly<
       success: [BURN_RESULT],
       errors: [
         {
-          message: 'The proof type "UNKNOWN" is not known.',
+          message: 'The proof type "UNKNOWN" is unknown.',
           type: 'ERR_INVALID_PROOF',
           proof: PROOF,
           proofType: 'UNKNOWN',

@@ -26,7 +26,7 @@ const header = (description: string, type = 'string', required = false): Json =>
 });
 
 const REQUEST_ID = header(
-  "The caller's request id, or a fresh one; part of every log line and error.",
+  'The request id of the client, or a new one. Part of every log line and error.',
   'string',
   true,
 );
@@ -38,13 +38,13 @@ const RATE_LIMIT_HEADERS: Json = {
     true,
   ),
   [RATE_LIMIT_HEADER]: header(
-    'What remains, and seconds until the whole quota is there again: `"burn";r=9;t=1`.',
+    'Remaining requests, and seconds until the full quota is available again: `"burn";r=9;t=1`.',
     'string',
     true,
   ),
 };
 
-const RETRY_AFTER = header('Seconds to wait before the next try.', 'integer', true);
+const RETRY_AFTER = header('Seconds to wait before a retry.', 'integer', true);
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
@@ -62,7 +62,7 @@ const keyHeader = (operation: Operation, status: number): Json =>
     ? {}
     : {
         [IDEMPOTENCY_KEY_UNUSED_HEADER]: header(
-          '`true` when nothing was done, or is under way, under the idempotency key: not by this request, nor by an earlier one.',
+          '`true` when no request with this idempotency key, this one included, did or is doing anything.',
         ),
       };
 
@@ -128,7 +128,11 @@ export function successResponse(operation: Operation, schema: unknown): Json {
       ...RATE_LIMIT_HEADERS,
       ...(operation.idempotencyKey === 'none'
         ? {}
-        : { [IDEMPOTENT_REPLAYED_HEADER]: header('`true` when this is the answer of an earlier request.') }),
+        : {
+            [IDEMPOTENT_REPLAYED_HEADER]: header(
+              '`true` when this is the stored answer of an earlier request.',
+            ),
+          }),
       ...(operation.deprecated
         ? DEPRECATION_HEADERS
         : { [BATCH_COST_HEADER]: header('Lamports so far: `fee=…;rent-paid=…;rent-reclaimed=…`.') }),

@@ -75,7 +75,7 @@ const queryParameters = (request: z.ZodType, components: Record<string, unknown>
     name,
     in: 'query',
     required: false,
-    description: (schema as { description?: string }).description ?? `Only those of this \`${name}\`.`,
+    description: (schema as { description?: string }).description ?? `Only with this \`${name}\`.`,
     schema,
   }));
 
@@ -89,7 +89,7 @@ function parameters(operation: Operation, components: Record<string, unknown>): 
   const list: Json[] = [];
   if (operation.path.includes('{batchId}')) {
     const { schema } = jsonSchemaOf(uuidSchema);
-    const description = `The batch. Anything but a UUID is refused with 400, also beyond ${MAX_PATH_PARAMETER_LENGTH} characters.`;
+    const description = `The batch id, a UUID. Anything else is refused with 400, also beyond ${MAX_PATH_PARAMETER_LENGTH} characters.`;
     list.push({ name: 'batchId', in: 'path', required: true, description, schema });
   }
   if (operation.method === 'GET' && operation.request !== null)
@@ -99,7 +99,8 @@ function parameters(operation: Operation, components: Record<string, unknown>): 
       name: IDEMPOTENCY_KEY_HEADER,
       in: 'header',
       required: operation.idempotencyKey === 'uuid',
-      description: 'A repeat of a success with the same value returns the first answer and does nothing.',
+      description:
+        'Repeating a successful request with the same value returns the stored answer and does nothing.',
       schema:
         operation.idempotencyKey === 'uuid'
           ? { type: 'string', format: 'uuid' }
@@ -115,7 +116,7 @@ function parameters(operation: Operation, components: Record<string, unknown>): 
     name: REQUEST_ID_HEADER,
     in: 'header',
     required: false,
-    description: 'Comes back as it is when it is up to 128 harmless characters.',
+    description: 'Returned unchanged if it has at most 128 plain characters.',
     schema: { type: 'string', maxLength: 128 },
   });
   return list;
@@ -128,24 +129,24 @@ function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate |
   const { points, windowSeconds } = rate ?? rateLimit;
   return [
     `The key needs the scope ${list(scopes)}.`,
-    `At most ${points} in ${windowSeconds} s per key, unless the key has a limit of its own.`,
+    `At most ${points} in ${windowSeconds} s per key, unless the key has its own limit.`,
     ...(idempotencyKey === 'none'
       ? []
-      : ['Beyond it the repeat of a success is still answered, up to ten times as often.']),
+      : ['Repeats of a successful request are answered up to ten times as often.']),
   ].join(' ');
 }
 
 function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
   return {
     required: !needsNoBody(operation),
-    description: `JSON of at most ${maxBodyBytes} bytes and ${MAX_JSON_VALUES} values, those inside others included, ${MAX_JSON_OBJECTS} of them objects; an object has at most ${MAX_OBJECT_KEYS} keys.`,
+    description: `JSON with at most ${maxBodyBytes} bytes, ${MAX_JSON_VALUES} values (nested ones included), ${MAX_JSON_OBJECTS} objects, and ${MAX_OBJECT_KEYS} keys per object.`,
     content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
   };
 }
 
 const TAGS = [
-  { name: 'Batches', description: 'Pipelines of actions, approved by their owner, executed as one batch.' },
-  { name: 'Tokenomics', description: 'What was burned and airdropped, and burns on their own.' },
+  { name: 'Batches', description: 'Batches of pipelines, approved by the owner.' },
+  { name: 'Tokenomics', description: 'Single burns, and reports.' },
 ] as const;
 
 const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywheel/') ? 0 : 1].name;
@@ -189,7 +190,7 @@ const securitySchemes = ({ apiKeyHeader, bearer = false }: OpenApiOptions) => ({
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: bearer ? 'The API key as a bearer token.' : 'Refused by this server at every operation.',
+    description: bearer ? 'The API key as a bearer token.' : 'This server refuses it.',
   },
 });
 
@@ -209,8 +210,8 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
     info: {
       title: 'Flywheel',
       version: options.version,
-      description: 'Burns and airdrops tokens on proof of what users did. Amounts are in whole tokens.',
-      contact: { name: 'Those who run this service' },
+      description: 'Burn and airdrop tokens on proof of what users did. Amounts are whole tokens.',
+      contact: { name: 'Operator of this service' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     tags: TAGS,

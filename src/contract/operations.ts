@@ -123,7 +123,7 @@ const TABLE = {
   burn: {
     ...BURN,
     path: '/v1/tokenomics/burn',
-    summary: 'Burn once on proof.',
+    summary: 'Burn tokens and record the proof.',
     word: 'burn',
     rateLimit: rate('burn'),
     request: burn.burnRequestSchema,
@@ -133,7 +133,7 @@ const TABLE = {
   burnBatch: {
     ...BURN,
     path: '/v1/tokenomics/burn-batch',
-    summary: 'Burn many times, each element on its own.',
+    summary: 'Burn tokens for each element of a list, independently.',
     word: 'burn-batch',
     idempotencyKey: 'uuid',
     rateLimit: rate('api-key-burn', 1, 10),
@@ -144,7 +144,7 @@ const TABLE = {
   listBurns: {
     ...LIST,
     path: '/v1/tokenomics/burns',
-    summary: "The burns of the key's token, newest first.",
+    summary: "List the burns of the key's token, newest first.",
     word: 'burns',
     rateLimit: rate('burn-list'),
     request: burn.listBurnsQuerySchema,
@@ -154,7 +154,7 @@ const TABLE = {
   history: {
     ...LIST,
     path: '/v1/tokenomics/history',
-    summary: 'Every burn and airdrop that landed, newest first.',
+    summary: 'List every burn and airdrop, newest first.',
     word: 'history',
     rateLimit: rate('history'),
     request: historyQuerySchema,
@@ -163,7 +163,7 @@ const TABLE = {
   report: {
     ...READ,
     path: '/v1/tokenomics/report',
-    summary: 'What was burned and airdropped, and what it cost.',
+    summary: 'Show totals of burns, airdrops and costs.',
     word: 'report',
     rateLimit: rate('report', 5, 10),
     request: reportQuerySchema,
@@ -172,7 +172,7 @@ const TABLE = {
   describeKey: {
     ...READ,
     path: '/v1/tokenomics/key',
-    summary: 'The key that asks: its id, what it may do, and its token.',
+    summary: 'Show the API key of the request: id, scopes and token.',
     word: 'key',
     rateLimit: rate('key'),
     response: keySchema,
@@ -181,7 +181,7 @@ const TABLE = {
   currentBatch: {
     ...READ,
     path: '/v1/flywheel/batch/current',
-    summary: "The current batch of the key's token, or null.",
+    summary: "Show the current batch of the key's token, or null.",
     word: 'current',
     rateLimit: rate('batch-current'),
     response: batch.currentBatchSchema,
@@ -191,7 +191,7 @@ const TABLE = {
   getBatch: {
     ...READ,
     path: '/v1/flywheel/batch/{batchId}',
-    summary: 'A batch by its id.',
+    summary: 'Show a batch.',
     word: 'status',
     rateLimit: rate('batch-status'),
     request: batch.getBatchRequestSchema,
@@ -205,7 +205,7 @@ const TABLE = {
   initBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/init',
-    summary: 'Compile pipelines into one batch and return the approval to sign.',
+    summary: 'Set up a batch from pipelines and return the approval to sign.',
     word: 'init',
     rateLimit: rate('batch-init', 10, 60),
     request: batch.initBatchRequestSchema,
@@ -224,7 +224,7 @@ const TABLE = {
   executeBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/execute',
-    summary: 'Land the approval and execute the batch.',
+    summary: 'Send the signed approval and execute the batch.',
     word: 'execute',
     rateLimit: rate('batch-execute', 10, 60),
     request: batch.executeBatchRequestSchema,
@@ -244,7 +244,7 @@ const TABLE = {
   listBatches: {
     ...LIST,
     path: '/v1/flywheel/batch',
-    summary: "The batches of the key's token, newest first.",
+    summary: "List the batches of the key's token, newest first.",
     word: 'list',
     rateLimit: rate('batch-list'),
     request: batch.listBatchesQuerySchema,
@@ -255,7 +255,7 @@ const TABLE = {
   batchPipelines: {
     ...LIST,
     path: '/v1/flywheel/batch/{batchId}/pipelines',
-    summary: 'What each pipeline of a batch was and did.',
+    summary: 'List the pipelines of a batch with their outcomes.',
     word: 'pipelines',
     rateLimit: rate('batch-pipelines'),
     request: batch.batchPipelinesQuerySchema,
@@ -266,7 +266,7 @@ const TABLE = {
   issueApproval: {
     ...ACT,
     path: '/v1/flywheel/batch/{batchId}/approval',
-    summary: 'A fresh approval of a batch that waits for its owner.',
+    summary: 'Create a fresh approval for a waiting batch.',
     word: 'approval',
     idempotencyKey: 'none',
     submits: false,
@@ -284,7 +284,7 @@ const TABLE = {
   cancelBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/{batchId}/cancel',
-    summary: 'End whatever of a batch has not been executed, and give back rent and caps.',
+    summary: 'Cancel the transactions of a batch that were not executed.',
     word: 'cancel',
     idempotencyKey: 'none',
     rateLimit: rate('batch-cancel'),

@@ -52,7 +52,7 @@ export async function authenticate(
 ): Promise<Caller> {
   const found = credential === null ? undefined : await store.findKey(apiKeyHash(credential), asked);
   if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, found.nowMs)) {
-    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or not valid.');
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or invalid.');
   }
   return found;
 }
@@ -91,13 +91,13 @@ export async function admit(
 /** @throws `ERR_TOKEN_NOT_FOUND` when the key's token is gone. */
 export function requireToken(principal: Principal): TokenRecord {
   if (principal.token !== undefined) return principal.token;
-  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The token of the API key cannot be found.');
+  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The token of the API key was not found.');
 }
 
 /** @throws `ERR_FLYWHEEL_NOT_FOUND` when the token has none. */
 export function requireFlywheel(principal: Principal): FlywheelRecord {
   if (principal.flywheel !== undefined) return principal.flywheel;
-  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The token of the API key has no registered flywheel.');
+  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The token of the API key has no registered project.');
 }
 
 /** May this key submit proofs of this type? */

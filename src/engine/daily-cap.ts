@@ -44,7 +44,7 @@ export function capExceededMessage(
   },
 ): string {
   const text = (amount: bigint): string => tokenText(amount, token);
-  return `The daily ${at.kind} cap of ${text(at.cap)} would be passed: ${text(at.used)} are used on ${at.day} (UTC), ${text(at.asked)} were asked for.`;
+  return `The request exceeds the daily ${at.kind} cap of ${text(at.cap)}: ${text(at.used)} are used on ${at.day} (UTC), ${text(at.asked)} more were requested.`;
 }
 
 /** What is asked of the caps of one day. */

@@ -1,7 +1,7 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
 import type { Call, Reply } from '../contract/call.js';
-import type { Foresight } from '../contract/foresight.js';
+import type { Foresight } from '../contract/dry-run.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Recovery, RecoveryScope } from '../contract/recovery.js';
 import { type AnswerOf, eachOperation, type Service } from '../contract/service.js';
@@ -27,7 +27,7 @@ import { listBurns } from './burns/list-burns.js';
 import { watchConfirmed } from './burns/recover.js';
 import type { EngineDeps, EngineParts } from './deps.js';
 import { describeKey } from './describe-key.js';
-import { foreseeBatch, foreseeBurns } from './foresight.js';
+import { foreseeBatch, foreseeBurns } from './dry-run.js';
 import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
 import { GapWatch, requireOneWhole } from './gaps/gap-watch.js';
 import { history } from './history.js';

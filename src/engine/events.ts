@@ -5,7 +5,7 @@
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
-import type { Unit } from './settle/fate.js';
+import type { Unit } from './settle/look-up.js';
 import type { Settled } from './settle/settle.js';
 
 export type EngineEvent = {

@@ -139,9 +139,9 @@ async function withOwnError<Result>(
   } catch (cause) {
     if (isFlywheelError(cause)) throw cause;
     if (signal?.aborted === true) {
-      const message = 'Interrupted; what was under way is stored and can be carried on.';
+      const message = 'Interrupted. Running work is stored and can be resumed.';
       throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
     }
-    throw new FlywheelError(failureOf(id), 'Something went wrong inside the service.', { cause });
+    throw new FlywheelError(failureOf(id), 'Internal error of the service.', { cause });
   }
 }

@@ -1,5 +1,5 @@
 /** Long work in small pieces: between two of them everybody else in this process has a turn. */
-import { giveTurns } from '../values/turns.js';
+import { giveTurns } from '../values/event-loop.js';
 
 /** Longest time that one piece may take; others wait no longer than a few of these. */
 const TURN_MS = 5;

@@ -28,61 +28,61 @@ interface ExitCodeRow {
 
 /** In the order in which help and documents print them. */
 export const EXIT_CODES: readonly ExitCodeRow[] = [
-  { code: EXIT.done, meaning: 'done', script: 'go on' },
+  { code: EXIT.done, meaning: 'done', script: 'continue' },
   {
     code: EXIT.internal,
     meaning: 'internal error',
-    script: 'stop and keep standard error; `flywheel pending` lists what was begun',
+    script: 'Stop and keep standard error. `flywheel pending` lists what was started',
   },
   {
     code: EXIT.usage,
-    meaning: 'usage, or the input is invalid; nothing was sent (a 400 from a service is 5)',
-    script: 'mend the command or the file; again as it is, it fails again',
+    meaning: 'wrong usage or invalid input; nothing was sent (a 400 from a service is 5)',
+    script: 'Fix the command or the file; repeating it unchanged fails again',
   },
   {
     code: EXIT.partial,
-    meaning: 'burn-batch: some elements failed',
-    script: 'mend what --failed-out wrote and send that, or the same command with --rest',
+    meaning: 'burn-batch: some burns failed',
+    script: 'Fix the file that --failed-out wrote and send it, or add --rest to the same command',
   },
   {
     code: EXIT.auth,
     meaning: 'not authenticated or not allowed (401, 403)',
-    script: 'stop; `flywheel whoami` shows which key was used',
+    script: 'Stop. `flywheel whoami` shows which key was used',
   },
   {
     code: EXIT.refused,
     meaning: 'refused by the service (other 4xx), or not found',
-    script: 'stop and read the error code; again as it is, it is refused again',
+    script: 'Stop and read the error code; repeating it unchanged is refused again',
   },
   {
     code: EXIT.unavailable,
     meaning: 'rate limited or unavailable after waiting --max-wait',
-    script: 'later `flywheel pending resume`; where nothing is pending, the same command',
+    script: 'Later, `flywheel pending resume`; if nothing is pending, the same command',
   },
   {
     code: EXIT.unknownOutcome,
     meaning:
-      'outcome unknown: sent, and no answer or one that contradicts it; the command that resumes safely is printed',
-    script: '`flywheel pending resume` until it ends otherwise; never the command with a new idempotency key',
+      'outcome unknown: sent, but there was no answer or a contradictory one; the command that resumes safely is printed',
+    script: '`flywheel pending resume` until the exit code is another one; never a new idempotency key',
   },
   {
     code: EXIT.pending,
-    meaning: 'still pending when --timeout ended',
-    script: 'later `flywheel pending resume`, as after 7',
+    meaning: 'still pending when --timeout ran out',
+    script: 'Later, `flywheel pending resume`',
   },
   {
     code: EXIT.unsafe,
     meaning: 'refused for safety (approval check failed)',
-    script: 'stop, and have somebody look: nothing was signed',
+    script: 'Stop and investigate. Nothing was signed',
   },
   {
     code: EXIT.failedOnChain,
-    meaning: 'failed on chain: the batch is FAILED, or the registration was not made',
-    script: 'stop; `flywheel batch show` says why, `flywheel batch run --rest` does the rest',
+    meaning: 'failed on chain: the batch is FAILED, or the registration failed',
+    script: 'Stop. `flywheel batch show` says why; `flywheel batch run --rest` runs what is left',
   },
   {
     code: EXIT.interrupted,
     meaning: 'interrupted or declined',
-    script: '`flywheel pending` lists what was begun before',
+    script: '`flywheel pending` lists what was started before',
   },
 ];

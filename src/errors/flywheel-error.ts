@@ -103,9 +103,13 @@ export function isFlywheelError<Code extends ErrorCode = ErrorCode>(
 /** Whatever was thrown, as an error of the house; an unknown one becomes `code` and keeps its cause. */
 export function wrapUnknown(error: unknown, code: ErrorCode = 'ERR_INTERNAL'): FlywheelError {
   if (isFlywheelError(error)) return error;
-  return new FlywheelError(code, 'Something went wrong inside; set FLYWHEEL_DEBUG=1 to see where.', {
-    cause: error,
-  });
+  return new FlywheelError(
+    code,
+    'Internal error (a bug). Run again with FLYWHEEL_DEBUG=1 and report the stack trace.',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** An error from its wire form; a code this build does not know is kept as it came. */

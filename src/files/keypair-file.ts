@@ -19,7 +19,7 @@ export function parseKeypairText(text: string): ParsedKeypair {
   try {
     list = JSON.parse(trimmed);
   } catch {
-    return { problem: 'it is not a whole JSON array' };
+    return { problem: 'its JSON array is not complete' };
   }
   const isByte = (byte: unknown): boolean =>
     Number.isInteger(byte) && Number(byte) >= 0 && Number(byte) <= 255;

@@ -29,12 +29,12 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
   EISDIR: 'it is a directory',
-  EACCES: 'it may not be read (permission denied)',
-  EPERM: 'it may not be read (permission denied)',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'the name is too long',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of this user is used up',
+  EDQUOT: 'the disk quota of this user is exceeded',
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an error',
 };
@@ -42,5 +42,5 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A file's problem in words, from the error of the file system. */
 export function fileProblem(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-  return REASONS[code] ?? `the file system says ${code}`;
+  return REASONS[code] ?? `file system error ${code}`;
 }

@@ -50,7 +50,7 @@ export async function loadSqlite(name: FileName): Promise<Connect> {
   const { default: Database } = await import('libsql').catch((cause: unknown) => {
     const what = `cannot be opened: the SQLite driver for ${platform()} ${arch()} is not installed`;
     throw fileUnavailable(name, what, {
-      hint: 'Install again without omitting optional dependencies.',
+      hint: 'Install flywheel again without --omit=optional.',
       cause,
     });
   });
@@ -100,7 +100,7 @@ export function prepareSqliteFile(name: FileName, create: boolean): void {
   const stats = statSync(name.path, { throwIfNoEntry: false });
   if (!create && !stats?.size) {
     throw fileUnavailable(name, stats === undefined ? 'is missing' : 'is empty', {
-      hint: 'Restore store.db and ledger.db together from one backup; nothing was written.',
+      hint: 'Restore store.db and ledger.db together from one backup. Nothing was written.',
     });
   }
   if (stats === undefined) closeSync(openSync(name.path, 'a', FILE_MODE));

@@ -17,7 +17,7 @@ interface Reason {
 }
 
 const DAMAGED_HINT =
-  'Stop all flywheel processes, keep a copy, and restore its directory from a backup, or begin with another one.';
+  'Stop all flywheel processes, keep a copy, and restore the directory from a backup, or start with another directory.';
 
 /** Primary result codes of SQLite that a file or its surroundings can bring about, and what the schema refuses. */
 const CODE = {
@@ -35,15 +35,15 @@ const CODE = {
 
 const LOCKED: Reason = {
   what: 'is locked by another process',
-  hint: 'Wait until the other command is done, or stop it, then run this one again.',
+  hint: 'Wait until the other command has finished, or stop it, then run this one again.',
 };
 const READ_ONLY: Reason = {
   what: 'is read-only for this user',
-  hint: 'Give the user of this process write access to the file and its directory, or give another directory.',
+  hint: 'Give this user write access to the file and its directory, or use another directory. `flywheel doctor` shows how.',
 };
 const FULL: Reason = {
   what: 'cannot grow: the disk or the quota is full',
-  hint: 'Free some space, then run the command again; what was written before is intact.',
+  hint: 'Free disk space, then run the command again. Earlier data is intact.',
 };
 const CANNOT_OPEN: Reason = {
   what: 'cannot be opened',
@@ -51,7 +51,7 @@ const CANNOT_OPEN: Reason = {
 };
 const NOT_A_DIRECTORY: Reason = {
   what: 'cannot be opened: a part of its path is not a directory',
-  hint: 'Give another directory.',
+  hint: 'Use another directory.',
 };
 
 /** By primary result code (https://sqlite.org/rescode.html). */
@@ -86,7 +86,7 @@ const SYSTEM_REASONS: Readonly<Record<string, Reason>> = {
   EDQUOT: FULL,
   ENOTDIR: NOT_A_DIRECTORY,
   EEXIST: NOT_A_DIRECTORY,
-  EISDIR: { what: 'cannot be opened: it is a directory', hint: 'Give another directory.' },
+  EISDIR: { what: 'cannot be opened: it is a directory', hint: 'Use another directory.' },
   ENOENT: CANNOT_OPEN,
   ELOOP: CANNOT_OPEN,
   EMFILE: CANNOT_OPEN,
@@ -142,8 +142,8 @@ export const fileUnavailable = (
 
 /** Somebody has removed the file, or put another in its place, while it was open. */
 export const fileReplaced = (name: FileName): FlywheelError =>
-  fileUnavailable(name, 'has been removed or replaced while it was in use; nothing more is written', {
-    hint: 'Stop all flywheel processes before a data directory is wiped or restored.',
+  fileUnavailable(name, 'was removed or replaced while in use, so nothing more is written', {
+    hint: 'Stop all flywheel processes before you delete or restore a data directory.',
   });
 
 /** Builds the error for a row that holds what this program never writes. */

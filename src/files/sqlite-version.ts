@@ -41,13 +41,13 @@ export function isEmptyFile(
   if (application === applicationId) {
     throw fileUnavailable(
       file,
-      `was written by a newer flywheel (schema ${found}, this one knows ${version})`,
+      `was written by a newer version of flywheel (schema ${found}; this version supports ${version})`,
       { hint: `Upgrade flywheel; ${unharmed}.` },
     );
   }
   if (isEmpty) return true;
   throw fileUnavailable(file, `is not ${kind}`, {
-    hint: `Move it away; nothing was written into it, and ${unharmed}.`,
+    hint: `Move it away. Nothing was written into it, and ${unharmed}.`,
   });
 }
 

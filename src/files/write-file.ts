@@ -66,7 +66,7 @@ export function makePrivateDirectory(path: string, error: ErrorCode): void {
   try {
     makeDirectory(path);
   } catch (cause) {
-    throw new FlywheelError(error, `${path}: cannot be made: ${fileProblem(cause)}.`, { cause });
+    throw new FlywheelError(error, `${path}: cannot be created: ${fileProblem(cause)}.`, { cause });
   }
 }
 
@@ -111,9 +111,7 @@ export function writeFileAtomic(
     syncDirectory(dirname(path));
   } catch (cause) {
     const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    const reason = exists
-      ? 'there is a file of that name already'
-      : `cannot be written: ${fileProblem(cause)}`;
+    const reason = exists ? 'the file already exists' : `cannot be written: ${fileProblem(cause)}`;
     throw new FlywheelError(error, `${path}: ${reason}.`, { cause });
   } finally {
     rmSync(temporary, { force: true });

@@ -37,7 +37,7 @@ function operationSection(name: string, operation: OpenApiOperation): string {
     `<h3>Parameters</h3><ul>${fields.join('')}</ul>`,
     body === undefined ? '' : `<p>${prose(requestBody?.['description'])}</p>`,
     body === undefined ? '' : json('Body', body['schema']) + json('Example', body['example']),
-    `<h3>Answers</h3><ul>${answers.join('')}</ul>${json('Example', contentOf(responses['200'])?.['example'])}</section>`,
+    `<h3>Responses</h3><ul>${answers.join('')}</ul>${json('Example', contentOf(responses['200'])?.['example'])}</section>`,
   ].join('\n');
 }
 

@@ -28,10 +28,10 @@ function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): s
   if (repeated !== undefined) return `The header ${repeated} must not be repeated.`;
   if (headers.host === undefined && httpVersion === '1.1') return 'The header host is missing.';
   if ((headers.expect ?? '100-continue').toLowerCase() !== '100-continue')
-    return 'The only expectation that is met is 100-continue.';
+    return 'The only supported expectation is 100-continue.';
   const coding = headers['transfer-encoding'];
   if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined;
-  return 'The only transfer-encoding that is understood is chunked.';
+  return 'The only supported transfer-encoding is chunked.';
 }
 
 /** @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood, or for too many lines. */

@@ -36,22 +36,26 @@ export async function createMetrics(
   const gauge = (...of: Parameters<typeof options>) => new Gauge(options(...of));
   const histogram = (...of: Parameters<typeof options>) => new Histogram(options(...of));
 
-  const requests = counter('http_requests_total', 'Requests that have ended.', ['operation', 'status']);
-  const duration = histogram('http_request_duration_seconds', 'Time to the end of the answer.', [
+  const requests = counter('http_requests_total', 'Finished requests.', ['operation', 'status']);
+  const duration = histogram('http_request_duration_seconds', 'Time until the response was sent.', [
     'operation',
   ]);
-  const running = gauge('http_requests_running', 'Calls of the service, of clients that have gone too.', []);
-  const connections = gauge('http_connections', 'Connections that are open.', []);
-  const burns = counter('burns_total', 'Burns that were reported, replays left out.', ['result']);
+  const running = gauge(
+    'http_requests_running',
+    'Running calls, including those whose client has disconnected.',
+    [],
+  );
+  const connections = gauge('http_connections', 'Open connections.', []);
+  const burns = counter('burns_total', 'Burns, without replays.', ['result']);
   const batches = gauge('batches', 'Batches by status.', ['status']);
-  const unfinished = gauge('unfinished', 'Work that has not ended, of all servers.', ['kind']);
+  const unfinished = gauge('unfinished', 'Unfinished work of all servers.', ['kind']);
   const oldest = gauge('unfinished_oldest_seconds', 'Age of the oldest unfinished work.', []);
-  const gaps = gauge('gaps', 'Projects with burns on chain that the store has no record of.', []);
+  const gaps = gauge('gaps', 'Projects with on-chain burns that the store does not know.', []);
   const lamports = gauge('wallet_lamports', 'Balances of wallets that pay fees.', ['project', 'wallet']);
-  const transaction = histogram('store_transaction_seconds', 'Time of a transaction, with its waits.', [
+  const transaction = histogram('store_transaction_seconds', 'Time of a transaction, including waits.', [
     'kind',
   ]);
-  const chain = histogram('chain_request_seconds', 'Time that the chain took to answer.', ['method']);
+  const chain = histogram('chain_request_seconds', 'Response time of the chain.', ['method']);
   gauge('build_info', 'Always 1; the version of this build.', ['version']).set({ version }, 1);
   for (const kind of ['read', 'write']) transaction.zero({ kind });
   source.attach?.((measured) => {

@@ -35,14 +35,14 @@ export function servedError(thrown: unknown, operation: OperationId | undefined)
   const { code, statusCode = 500 } = thrown as { readonly code?: string; readonly statusCode?: number };
   const as = (ours: ErrorCode, message: string) => new FlywheelError(ours, message, { cause: thrown });
   if ((error?.status ?? 500) >= 500 && comesFrom(error ?? thrown, 'ERR_STORE_UNAVAILABLE'))
-    return as('ERR_UNAVAILABLE', 'The store is out of reach.');
+    return as('ERR_UNAVAILABLE', 'The store cannot be reached.');
   if (code === 'ERR_INTERRUPTED') return as('ERR_UNAVAILABLE', 'The service is shutting down.');
   if (error?.status !== undefined) return error;
   // Refused by the framework.
   if (code === 'FST_ERR_BAD_URL') return as('ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.');
   if (error === undefined && statusCode >= 400 && statusCode < 500)
     return as('ERR_INVALID_REQUEST', 'The request is not valid HTTP.');
-  return as(failureOf(operation), 'The service failed inside.');
+  return as(failureOf(operation), 'Internal error of the service.');
 }
 
 /** Seconds to wait where nothing says more. */
@@ -54,7 +54,7 @@ function retryAfterSeconds({ options, status, code }: FlywheelError): number | u
 /** The answer to a failure; of status 500 it tells the code and the request id, and no more. */
 export function toProblem(error: FlywheelError, requestId: string): Problem {
   const status = error.status ?? 500;
-  const inside = `The service failed inside; its log knows more under request id ${requestId}.`;
+  const inside = `Internal error of the service. Its log has the details under request id ${requestId}.`;
   const seconds = retryAfterSeconds(error);
   const isUnused = status < 500 && error.options.keyUnused === true;
   return {

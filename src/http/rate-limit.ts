@@ -102,7 +102,7 @@ export async function admit(
   reply.headers(rateLimitHeaders(limit, decision));
   if (decision.allowed) return undefined;
   const { retryAfterSeconds } = decision;
-  const message = `Over the limit of ${limit.points} in ${limit.windowSeconds} s; try again in ${retryAfterSeconds} s.`;
+  const message = `Over the rate limit of ${limit.points} in ${limit.windowSeconds} s. Try again in ${retryAfterSeconds} s.`;
   const refusal = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds });
   if (!mayRepeat(operation, reply.request.raw)) throw refusal;
   // A repeat costs a look-up, and burns nothing (contract, section 1.5).

@@ -171,7 +171,7 @@ function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret |
   if (token === undefined ? isLocal && isDirect : isToken(token, headers.authorization)) return;
   const message =
     token === undefined
-      ? 'Metrics are read from this machine only.'
+      ? 'Metrics are available from this machine only.'
       : 'The metrics token is missing or wrong.';
   throw new FlywheelError('ERR_UNAUTHORIZED', message);
 }

@@ -20,10 +20,7 @@ class Words {
     } else if (character === ' ' || character === '\t') {
       this.#end();
     } else if (SHELL_CHARACTERS.includes(character)) {
-      throw refuse(
-        name,
-        `${JSON.stringify(character)} has no meaning outside of quotes, as no shell reads the command`,
-      );
+      throw refuse(name, `${JSON.stringify(character)} must be quoted, because no shell reads the command`);
     } else {
       this.#word = `${this.#word ?? ''}${character}`;
     }
@@ -42,8 +39,8 @@ class Words {
 }
 
 const refuse = (name: string, reason: string): FlywheelError =>
-  new FlywheelError('ERR_CONFIG_INVALID', `${name} is no command: ${reason}.`, {
-    hint: 'Name a program and its arguments, with \'…\' or "…" around one that has spaces; put anything else into a script.',
+  new FlywheelError('ERR_CONFIG_INVALID', `${name} is not a valid command: ${reason}.`, {
+    hint: 'Name a program with its arguments. Quote arguments with spaces. Put anything else into a script.',
   });
 
 /**

@@ -131,13 +131,13 @@ class Program {
     const { role, address } = this.#options;
     const what =
       signature === undefined
-        ? `something that is no signature (${line.length} characters)`
-        : `a signature that is not that of ${address} over the message`;
+        ? `something that is not a signature (${line.length} characters)`
+        : `a signature that is not ${address}'s for this message`;
     throw new FlywheelError(
       'ERR_SIGNATURE_WRONG',
-      `The program that signs for the ${role} answered with ${what}; nothing was sent.`,
+      `The signing program of the ${role} answered with ${what}. Nothing was sent.`,
       {
-        hint: 'It has to sign the bytes of the message as they are, with Ed25519 and the key of that address.',
+        hint: 'The program must sign the bytes of the message unchanged, with Ed25519 and the key of that address.',
       },
     );
   }
@@ -146,7 +146,7 @@ class Program {
     const { role, address } = this.#options;
     return new FlywheelError(
       'ERR_SIGNER_FAILED',
-      `The program that signs for the ${role} ${address} gave no signature: ${reason}${said === '' ? '' : `, and said “${said}”`}; nothing was sent.`,
+      `The signing program of the ${role} ${address} returned no signature: ${reason}${said === '' ? '' : `, and printed “${said}”`}. Nothing was sent.`,
     );
   }
 }

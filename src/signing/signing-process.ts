@@ -69,7 +69,7 @@ export class SigningProcess {
     return new Promise((resolve) => {
       this.#settle = resolve;
       this.#timer = setTimeout(
-        () => this.#fail(`it gave no answer within ${this.#timeoutMs / 1_000} s`),
+        () => this.#fail(`it did not answer within ${this.#timeoutMs / 1_000} s`),
         this.#timeoutMs,
       );
       this.#child.stdin.write(`${line}\n`);
@@ -132,7 +132,7 @@ export class SigningProcess {
     const line = this.#read.slice(0, end).trim();
     this.#read = this.#read.slice(end + 1).trimStart();
     if (this.#settle === undefined || this.#read !== '') {
-      this.#fail('it answered more than it was asked');
+      this.#fail('it answered more than once');
       return;
     }
     this.#answers += 1;

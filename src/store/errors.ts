@@ -10,20 +10,20 @@ export const storeUnavailable = (
 
 /** The write lock was not to be had in time. */
 export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
-  storeUnavailable(place, `is locked by ${by}; gave up after ${(waitedMs / 1_000).toLocaleString('en')} s`, {
-    hint: 'Wait until the other work on it is done, or stop it, then run again.',
+  storeUnavailable(place, `is locked by ${by} (waited ${(waitedMs / 1_000).toLocaleString('en')} s)`, {
+    hint: 'Wait until the other process has finished, or stop it, then run the command again.',
     cause,
   });
 
 export const storeClosed = (place: string): FlywheelError =>
-  storeUnavailable(place, 'is closed', { hint: 'Run again; the process was shutting down.' });
+  storeUnavailable(place, 'is closed', { hint: 'The process was shutting down. Run the command again.' });
 
 /** The statement is at fault, or the record: nothing of the database or the way to it. */
 export const statementFailed = (isRefusedRow: boolean, cause: unknown): FlywheelError =>
   new FlywheelError(
     'ERR_INTERNAL',
     isRefusedRow
-      ? 'The store refused a record that breaks one of its rules.'
+      ? 'The store refused a record that violates one of its rules.'
       : 'The store could not run a statement.',
     { cause },
   );

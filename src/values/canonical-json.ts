@@ -28,7 +28,7 @@ function quote(text: string): string {
   if (LONE_SURROGATE.test(text)) {
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
-      'Text holds half of a surrogate pair, which no UTF-8 text can carry.',
+      'The text contains half of a surrogate pair, which is not valid Unicode.',
     );
   }
   return JSON.stringify(text);
@@ -50,7 +50,7 @@ function numberText(value: number | InexactNumber): string {
 const inexact = (text: string): FlywheelError =>
   new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The number ${text.slice(0, 40)} is not kept exactly by JSON readers; write it as text.`,
+    `The number ${text.slice(0, 40)} would be rounded by JSON readers; write it as text.`,
   );
 
 /**

@@ -39,8 +39,8 @@ export class DatabaseAddress {
     if (databasePlace(url) !== null) return url;
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `${this.name} must hold the address of a PostgreSQL database, postgres://user@host:port/name.`,
-      { hint: 'Characters of a password that are special in a URL are written as %XX.' },
+      `${this.name} must be the address of a PostgreSQL database, postgres://user@host:port/name.`,
+      { hint: 'Write special characters of the password as %XX.' },
     );
   }
 }

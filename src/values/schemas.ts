@@ -25,7 +25,7 @@ export const amountSchema = z
   .number({
     error: ({ input }) =>
       input instanceof InexactNumber
-        ? `${input.text.slice(0, 40)} is not kept exactly by a JSON number`
+        ? `${input.text.slice(0, 40)} would be rounded as a JSON number`
         : 'expected a positive number',
   })
   .positive('expected a positive number')
@@ -60,7 +60,7 @@ export const hashesSchema = z
   .string()
   .max(MAX_HASHES_ASKED * 65 - 1, `expected at most ${MAX_HASHES_ASKED} hashes`)
   .meta({
-    description: `SHA-256, lowercase hex; up to ${MAX_HASHES_ASKED} of them, with commas between them.`,
+    description: `SHA-256, lowercase hex; up to ${MAX_HASHES_ASKED}, separated by commas.`,
   });
 
 export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });

@@ -34,10 +34,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /** The refusal of a text that holds too many of something. */
 export const tooMany = (most: number, what: string): FlywheelError =>
-  new FlywheelError(
-    'ERR_PAYLOAD_TOO_LARGE',
-    `The JSON holds more than ${most.toLocaleString('en')} ${what}.`,
-  );
+  new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The JSON has more than ${most.toLocaleString('en')} ${what}.`);
 
 /**
  * Parses one JSON value that fills the whole text.

@@ -6,7 +6,7 @@ export function wholeText(text: string): string {
   if (text.isWellFormed()) return text;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    'Text holds half of a surrogate pair, which no UTF-8 text can carry.',
+    'The text contains half of a surrogate pair, which is not valid Unicode.',
   );
 }
 

@@ -35,17 +35,17 @@ button:disabled { opacity: .5; cursor: default; }
 const BODY = `
 <main>
 <h1 id="title">Approve a batch</h1>
-<p class="quiet">Served by the command line on this computer; it ends when you have signed or declined.</p>
+<p class="quiet">This page is served by flywheel on this computer. It closes after you sign or decline.</p>
 <div id="facts" hidden>
 <div id="warnings" role="alert"></div>
 <section id="content" aria-label="What the batch will do"></section>
 <dl><dt>digest</dt><dd id="digest"></dd><dt>signed and paid by</dt><dd id="owner"></dd><dt>chain</dt><dd id="chain"></dd></dl>
 <div id="wallets" role="group" aria-label="Wallets"></div>
-<p id="no-wallet" class="quiet">No wallet is here. Open this page in the browser that has yours, or unlock it.</p>
+<p id="no-wallet" class="quiet">No wallet found. Unlock your wallet, or run the command again and open its link in the browser that has your wallet.</p>
 <button id="decline" type="button">Decline</button>
 </div>
 <p id="status" role="status" aria-live="polite">Opening …</p>
-<noscript><p>This page needs scripts: it asks your wallet to sign.</p></noscript>
+<noscript><p>This page needs JavaScript to ask your wallet to sign.</p></noscript>
 </main>`;
 
 /** The page; only what carries the nonce runs. */

@@ -100,8 +100,7 @@ export function runPage(page: PageWindow): void {
       cache: 'no-store',
     };
     const answer = await page.fetch(path, options);
-    if (!answer.ok)
-      throw new PageProblem('The command line no longer answers this page. Run the command again.');
+    if (!answer.ok) throw new PageProblem('The command no longer answers. Run it again.');
     return (await answer.json()) as Answer;
   };
 
@@ -115,7 +114,7 @@ export function runPage(page: PageWindow): void {
   const problemOf = ({ chains, features }: Wallet, chain: string): string | undefined => {
     const signing = features['solana:signTransaction'];
     if (features['standard:connect'] === undefined || signing === undefined) return 'cannot sign';
-    if (!signing.supportedTransactionVersions.includes(0)) return 'signs no transactions of version 0';
+    if (!signing.supportedTransactionVersions.includes(0)) return 'does not support version 0 transactions';
     return chains.includes(chain) ? undefined : `does not know ${chain}`;
   };
 
@@ -169,11 +168,11 @@ export function runPage(page: PageWindow): void {
       {},
     );
     if (transaction === undefined) throw new PageProblem(problem);
-    say(`Waiting for ${wallet.name} to sign. Look at what it shows before you agree …`);
+    say(`Waiting for ${wallet.name} to sign. Check what it shows before you confirm …`);
     const input = { account, transaction: bytesOf(transaction), chain };
     const outputs = await wallet.features['solana:signTransaction']?.signTransaction(input);
     const signed = outputs?.[0]?.signedTransaction;
-    if (signed === undefined) throw new PageProblem('nothing came back');
+    if (signed === undefined) throw new PageProblem('it returned nothing');
     return signed;
   };
 
@@ -184,7 +183,7 @@ export function runPage(page: PageWindow): void {
     try {
       const signed = await signedBy(wallet, facts);
       if (signed !== undefined) {
-        say('Signed. Checking and sending it …');
+        say('Signed. Checking and sending …');
         const { state, text } = await post<{ state: string; text: string }>('/signed', {
           transaction: textOf(signed),
         });
@@ -202,7 +201,7 @@ export function runPage(page: PageWindow): void {
     if (isBusy || isOver) return;
     isBusy = true;
     await post('/decline', {}).catch(() => undefined);
-    end('Declined; nothing was signed.', 'bad');
+    end('Declined. Nothing was signed.', 'bad');
     show();
   };
 
@@ -218,7 +217,7 @@ export function runPage(page: PageWindow): void {
     element('owner').textContent = facts.owner;
     element('chain').textContent = facts.chain;
     element('facts').hidden = false;
-    say('Compare the digest with that on the terminal, then sign with the wallet of the owner.');
+    say("Compare the digest with the one in the terminal, then sign with the owner's wallet.");
     show();
   };
 

@@ -15,7 +15,7 @@ const MAX_BODY_BYTES = 4_096;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TOKEN_BYTES = 32;
 /** For who opens the page once more. */
-const GONE = 'There is nothing here. The page can be opened once; run the command again to have another.\n';
+const GONE = 'This link works once. Run the command again for a new one.\n';
 const TOKEN_HEADER = 'x-flywheel-token';
 
 /** What came of a signed transaction: the end of the page, or another try. */
@@ -87,7 +87,7 @@ function transactionIn(body: unknown): Uint8Array | undefined {
 }
 
 const declined = (): FlywheelError =>
-  new FlywheelError('ERR_DECLINED', 'Declined on the page; nothing was signed.');
+  new FlywheelError('ERR_DECLINED', 'Declined on the page. Nothing was signed.');
 
 class PageServer<Result> {
   readonly #page: WalletPage<Result>;
@@ -123,7 +123,7 @@ class PageServer<Result> {
     const { port } = this.#server.address() as { readonly port: number };
     this.#origin = `http://${HOST}:${port}`;
     const interrupt = (): void =>
-      this.#fail(new FlywheelError('ERR_INTERRUPTED', 'Interrupted; nothing was signed.'));
+      this.#fail(new FlywheelError('ERR_INTERRUPTED', 'Interrupted. Nothing was signed.'));
     signal.addEventListener('abort', interrupt, { once: true });
     this.#startTimer();
     try {
@@ -234,7 +234,7 @@ class PageServer<Result> {
       this.#startTimer();
     } catch (thrown) {
       const error = wrapUnknown(thrown);
-      const text = isFlywheelError(thrown) ? thrown.message : 'It failed; the terminal says why.';
+      const text = isFlywheelError(thrown) ? thrown.message : 'Failed. The terminal says why.';
       await this.#send(response, { state: 'refused', text });
       this.#reject(error);
     }

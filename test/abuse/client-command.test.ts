@@ -148,7 +148,7 @@ describe('flywheel', () => {
     ] as const) {
       const spawned = await timed(remote(url), ...words, '--wait', '0.5');
       expect([spawned.exit, errorOf(spawned)['error']]).toEqual([exit, code]);
-      expect(errorOf(spawned)['message']).toContain('All the time that there was, 0.5 s, is over.');
+      expect(errorOf(spawned)['message']).toContain('The total time limit of 0.5 s is over.');
       expect(spawned.elapsedMs).toBeLessThan(500 + START_MS);
     }
     const { exit, stderr } = await flywheel(remote(url), ...CURRENT, '--wait', 'soon');

@@ -81,7 +81,7 @@ describe.concurrent('an operation whose journal cannot be written once it has la
     expect(told(broken)).toMatchObject({
       error: 'ERR_OUTCOME_UNKNOWN',
       message: expect.stringMatching(/journal/),
-      hint: expect.stringContaining('This resumes safely: flywheel pending resume'),
+      hint: expect.stringContaining('Resume it: flywheel pending resume'),
     });
     expect(again.stdout).toBe(`${JSON.stringify(EXAMPLES.burnBatch.response)}\n`);
   });

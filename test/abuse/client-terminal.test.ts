@@ -225,7 +225,7 @@ describe('a command that resumes', () => {
     const { stderr, exit } = await cli.run(...BURN, '--local', '--data-dir', dataDir, '--yes');
     expect(exit).toBe(7);
     expect(stderr).not.toContain('\ufe0f');
-    const line = /This resumes safely:\s+(flywheel .*)/.exec(stderr)?.[1] ?? '';
+    const line = /Resume it:\s+(flywheel .*)/.exec(stderr)?.[1] ?? '';
     const { spawnSync } = await import('node:child_process');
     const words = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
       encoding: 'utf8',

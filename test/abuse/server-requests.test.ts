@@ -213,7 +213,7 @@ describe('a request that could be read in two ways', () => {
         expect([response.status, response.headers.get('retry-after'), await response.json()]).toEqual([
           503,
           '1',
-          { error: 'ERR_UNAVAILABLE', message: 'The store is out of reach.' },
+          { error: 'ERR_UNAVAILABLE', message: 'The store cannot be reached.' },
         ]);
         expect(server.logLines.join('')).toContain(reason);
         expect(server.logLines.join('')).toContain('"code":"ERR_STORE_UNAVAILABLE"');

@@ -19,6 +19,24 @@ describe('files', () => {
   });
 });
 
+describe('words that the glossary avoids', () => {
+  const glossary = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8');
+  const [, code = ''] = glossary.split('## Words for code');
+  const avoided = [...code.matchAll(/`([a-z-]+)`/g)].map(([, word = '']) => word);
+
+  it('are in no name of a file or folder', () => {
+    expect(avoided.length).toBeGreaterThan(10);
+    const parts = sources.map(({ path }) => path.replace(/\.ts$/, '').split('/'));
+    expect(parts.flat().filter((part) => avoided.includes(part))).toEqual([]);
+  });
+
+  it('stand behind terms that each say what to avoid', () => {
+    const terms = glossary.split('## Words for code')[0]?.match(/^\*\*[^*]+\*\*: [\s\S]*?(?=\n\n)/gm) ?? [];
+    expect(terms.length).toBeGreaterThan(20);
+    expect(terms.filter((term) => !term.includes('\n*Avoid:* '))).toEqual([]);
+  });
+});
+
 describe('the edge of the process', () => {
   it('is src/start.ts and src/main.ts, and nothing else', () => {
     const touching = sources.filter(

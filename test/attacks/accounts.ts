@@ -113,7 +113,7 @@ const BATCH: readonly Attack[] = [
   batch('of more transactions than there are', ['VaultBatchTransaction', 'exist'], { size: 4 }),
   batch('of 1,000 transactions', ['VaultBatchTransaction', 'exist'], { size: 1_000 }),
   ...[1_001, 4_294_967_295].map((size) => batch(`of ${size}`, [String(size), '1000'], { size })),
-  batch('that has begun to run', ['1 transaction', 'run'], { executedTransactionIndex: 1 }),
+  batch('that has begun to run', ['1 transaction', 'executed'], { executedTransactionIndex: 1 }),
   proposal('of another multisig', ['number 7', stranger], { multisig: stranger }),
   proposal('of another number', ['number 8', multisig], { transactionIndex: 8 }),
   proposal('of another bump', ['number 7', multisig], { bump: 1 }),

@@ -118,17 +118,17 @@ describe('a program that does not sign', () => {
   };
 
   it.each([
-    ['garbage', 'for await (const line of lines) console.log("hello");', /no signature \(5 characters\)/],
-    ['the message', 'for await (const line of lines) console.log(line);', /no signature/],
+    ['garbage', 'for await (const line of lines) console.log("hello");', /not a signature \(5 characters\)/],
+    ['the message', 'for await (const line of lines) console.log(line);', /not a signature/],
     [
       'a signature over another message',
       'for await (const line of lines) console.log(sign("AAAA"));',
-      /not that of/,
+      /signature that is not/,
     ],
     [
       'a key',
       'for await (const line of lines) console.log(seed.toString("base64"));',
-      /no signature \(44 characters\)/,
+      /not a signature \(44 characters\)/,
     ],
   ])('answers %s: nothing of it is used, or shown', async (_, code, message_) => {
     const { failure } = failing(code);
@@ -150,7 +150,7 @@ describe('a program that does not sign', () => {
     [
       'answers twice',
       'for await (const line of lines) console.log(sign(line) + "\\n" + sign(line));',
-      /more than it was asked/,
+      /answered more than once/,
     ],
   ])('%s', async (_, code, reason) => {
     const { failure } = failing(code);
@@ -172,7 +172,7 @@ describe('a program that does not sign', () => {
     const code =
       'console.error("denied for " + seed.toString("base64")); setTimeout(() => process.exit(1), 20);';
     expect(await failing(code).failure).toMatchObject({
-      message: expect.stringContaining('status 1, and said “denied for ***”; nothing was sent.'),
+      message: expect.stringContaining('status 1, and printed “denied for ***”. Nothing was sent.'),
     });
   });
 
@@ -182,7 +182,7 @@ describe('a program that does not sign', () => {
     const { program, failure } = failing(code, { timeoutMs: 400 });
     expect(await failure).toMatchObject({
       code: 'ERR_SIGNER_FAILED',
-      message: expect.stringContaining('no answer within 0.4 s'),
+      message: expect.stringContaining('did not answer within 0.4 s'),
     });
     await goneAll(program.pids());
   });

@@ -128,5 +128,5 @@ it('shows in fish what each word means', () => {
     env: { HOME: home, PATH: `${bin}:/usr/bin:/bin` },
     encoding: 'utf8',
   });
-  expect(stdout).toContain("approve\tCheck a batch's approval, then sign it as the owner.");
+  expect(stdout).toContain('approve\tCheck a batch, then sign its approval as the owner.');
 });

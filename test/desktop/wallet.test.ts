@@ -192,7 +192,7 @@ describe('batch approve --wallet', () => {
     const { page } = await visiting(url, aWallet(remade({ after: [ASSERTION] })));
     await click(page, 'Sign with Testwallet');
     const first = await ended;
-    expect(first.stderr).toContain('The wallet added AssertAccountInfo of Lighthouse.');
+    expect(first.stderr).toContain('The wallet added Lighthouse assertions: AssertAccountInfo.');
     expect([first.exit, problemOf(first).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
     expect(await operator.pending()).toEqual(PENDING);
   });
@@ -248,7 +248,7 @@ describe('batch approve --wallet', () => {
     expect(isAsked).toBe(true);
     expect(await page.getByRole('button', { name: 'Sign with Testwallet' }).isEnabled()).toBe(true);
     await click(page, 'Decline');
-    await statusOf(page, 'Declined; nothing was signed.');
+    await statusOf(page, 'Declined. Nothing was signed.');
     const spawned = await ended;
     expect([spawned.exit, problemOf(spawned).error]).toEqual([130, 'ERR_DECLINED']);
     expect(await operator.pending()).toEqual(PENDING);

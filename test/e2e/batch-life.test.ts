@@ -50,7 +50,7 @@ describe('a batch that failed', () => {
     const same = await run(operator, 'ten.json');
     expect([same.exit, JSON.parse(same.stdout).batch.id]).toEqual([10, failed]);
     const again = await run(operator, 'ten.json', '--again');
-    expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('was done in part')]);
+    expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('has landed in part')]);
     await fund(operator, '3');
     const rest = await run(operator, 'ten.json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout).result.total]).toEqual([0, 2]);
@@ -72,7 +72,7 @@ describe('a batch that failed', () => {
     const refused = await run(operator, 'left.json');
     expect([refused.exit, problemOf(refused).message]).toEqual([
       2,
-      '2 of 2 pipelines are part of an operation that is not over. Nothing was sent.',
+      '2 of 2 pipelines belong to an unfinished operation. Nothing was sent.',
     ]);
     const { hint = '' } = problemOf(refused);
     const line = hint.slice(hint.indexOf('flywheel batch cancel'));
@@ -157,7 +157,7 @@ describe('a batch that failed', () => {
 describe('a batch that waits', () => {
   const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
   const DECLINED =
-    /stays set up and waits for an approval\. \(ERR_DECLINED\)\s+hint: To go on: `([^`]+)`\. To end it: `([^`]+)`/;
+    /stays set up and waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   /** A person runs three pipelines, sees what they do, and says no. */
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {

@@ -178,7 +178,7 @@ describe('burn-batch', () => {
     ]);
     const { exit, stderr } = await run('burn-batch', 'fine.json');
     expect(exit).toBe(2);
-    expect(JSON.parse(stderr).message).toContain('fine.json: 1 problem; nothing was sent: [1].burnAmount: ');
+    expect(JSON.parse(stderr).message).toContain('fine.json: 1 problem, nothing was sent: [1].burnAmount: ');
     expect(await json('local', 'status')).toEqual(before);
   });
 });

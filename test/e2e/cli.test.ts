@@ -79,7 +79,7 @@ describe('flywheel', () => {
     const home = emptyDirectory();
     const human = await onTerminal(home, command('local init'));
     expect(human.status).toBe(0);
-    expect(human.text).toContain('\u001b[32mThe flywheel is set up.\u001b[39m');
+    expect(human.text).toContain('\u001b[32mThe project is ready.\u001b[39m');
     const plain = await onTerminal(home, command('local status --quiet'), { NO_COLOR: '1' });
     expect(plain.text).toContain('\nburn wallet  1,000,000   10\n');
     expect(plain.text).not.toContain('\u001b');
@@ -93,7 +93,7 @@ describe('flywheel', () => {
     const declined = await onTerminal(home, command('local reset'), {}, '');
     expect(declined.status).toBe(130);
     expect(declined.text).toContain('[y/N]');
-    expect(declined.text).toContain('Declined; nothing was done.');
+    expect(declined.text).toContain('Declined. Nothing was sent.');
     expect((await onTerminal(home, command('local status'))).status).toBe(0);
     expect((await onTerminal(home, command('local reset'), {}, 'y')).status).toBe(0);
     expect((await onTerminal(home, command('local status'))).status).toBe(2);

@@ -38,7 +38,7 @@ describeLong('batch run', () => {
     const refused = await runFile(operator, 'first');
     expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
     expect(problemOf(refused).message).toContain(
-      'The limit of the profile main is 2.5 tokens a batch, and this one takes 3',
+      'The batch has 3 tokens, over the limit of 2.5 per batch in the profile main',
     );
     expect(await operator.happened()).toMatchObject({ burned: '0', batches: [] });
     expect(await operator.pending()).toEqual([]);
@@ -49,7 +49,9 @@ describeLong('batch run', () => {
     expect((await runFile(operator, 'first')).exit).toBe(0);
     const refused = await runFile(operator, 'second');
     expect(refused.exit).toBe(REFUSED);
-    expect(problemOf(refused).message).toMatch(/5 tokens a day; this batch takes 3, and 3 of .* are used/);
+    expect(problemOf(refused).message).toMatch(
+      /has 3 tokens, over the limit of 5 per day in .*: 3 of .* are used/,
+    );
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
     expect((await operator.run('profile', 'add', 'main', '--update', '--day-tokens', 'none')).exit).toBe(0);
     expect((await runFile(operator, 'second')).exit).toBe(0);
@@ -86,7 +88,7 @@ describeLong('what is typed before the question', () => {
   ] as const;
   it.each(sampleOf(AHEAD, 1))('does not answer it: %s', async (_name, ahead, answer) => {
     const { status, text } = await approve(ahead, answer);
-    expect([status, text]).toEqual([DECLINED, expect.stringContaining('Declined; nothing was signed.')]);
+    expect([status, text]).toEqual([DECLINED, expect.stringContaining('Declined. Nothing was signed.')]);
     expect(text).not.toContain('Signed the approval');
   });
 

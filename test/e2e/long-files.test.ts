@@ -45,7 +45,7 @@ describe('burn-batch of a long file', () => {
     input.destroy();
     expect(JSON.parse(stderr)).toMatchObject({
       error: 'ERR_INTERRUPTED',
-      message: 'Interrupted while reading; nothing was sent.',
+      message: 'Interrupted while reading. Nothing was sent.',
     });
     expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
   });

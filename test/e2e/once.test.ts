@@ -94,7 +94,7 @@ describe('a finished command', () => {
       const first = await operator.run(...words);
       const again = await operator.run(...words);
       expect([again.exit, JSON.parse(again.stdout)]).toEqual([first.exit, JSON.parse(first.stdout)]);
-      expect(notices(again)).toMatch(/Done before, on 20\d\d-/);
+      expect(notices(again)).toMatch(/Already done on 20\d\d-/);
       expect(await burned(operator)).toBe('3');
     },
   );
@@ -239,7 +239,7 @@ describe('the journal', () => {
     const moved = join(operator.directory, 'moved');
     renameSync(operator.dataDir, moved);
     const again = await operator.run('burn-batch', file, '--data-dir', moved);
-    expect([again.exit, notices(again)]).toEqual([0, expect.stringMatching('Done before')]);
+    expect([again.exit, notices(again)]).toEqual([0, expect.stringMatching('Already done')]);
     const status = await operator.run('local', 'status', '--data-dir', moved, '--json');
     expect(JSON.parse(status.stdout).burned).toBe('3');
   });
@@ -254,7 +254,7 @@ describe('the journal', () => {
     await operator.paste(`flywheel ${once.map((word) => `'${word}'`).join(' ')} > /dev/full`);
     for (const words of [['burn-batch', file], once]) {
       const then = await operator.runWith(jumped, ...words, '--json');
-      expect([days, then.exit, notices(then)]).toEqual([days, 0, expect.stringMatching('Done before')]);
+      expect([days, then.exit, notices(then)]).toEqual([days, 0, expect.stringMatching('Already done')]);
     }
     expect(await burned(operator)).toBe('6');
   });
@@ -330,7 +330,7 @@ describe('a service', () => {
     ];
     for (const address of sampleOf(addresses, 2)) {
       const again = await operator.run('burn-batch', 'place.json', '--api-url', address);
-      const isDone = again.exit === 0 && /Done before/.test(again.stderr);
+      const isDone = again.exit === 0 && /Already done/.test(again.stderr);
       expect([address, isDone || again.exit]).toEqual([address, /[?#]/.test(address) ? 2 : true]);
     }
     expect(Number(await burned(operator)) - before).toBe(3);

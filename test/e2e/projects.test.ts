@@ -150,7 +150,7 @@ describe('two projects of a database', () => {
     expect(await failed({ FLYWHEEL_API_KEY: shop.apiKey.key }, 'history', '--project', 'game')).toMatchObject(
       {
         error: 'ERR_CONFIG_INVALID',
-        message: expect.stringContaining('of the project shop'),
+        message: expect.stringContaining('belongs to the project shop'),
       },
     );
   }, 60_000);
@@ -162,7 +162,7 @@ describe('two projects of a database', () => {
       expect(all.ok).toBe(true);
       expect(all.checks).toContainEqual({
         ...{ name: 'projects', ok: true },
-        detail: '2 (game, shop); API key and service of one are looked at with --project NAME',
+        detail: '2 (game, shop); add --project NAME to check one',
       });
       const one = await run('doctor', '--project', 'shop');
       expect(one.checks).toEqual(

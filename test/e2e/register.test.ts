@@ -321,7 +321,7 @@ describe('flywheel register', () => {
     const [taken, { registration }] = [await lamports(SQUADS_TREASURY), shop.done];
     const more = ['--multisig', registration.multisig, '--vault-index', '3'];
     const done = await register(...more, '--burn-wallet', project.files.burnWallet);
-    expect(done.stderr).toContain('a spending limit');
+    expect(done.stderr).toContain('A spending limit');
     const second = JSON.parse(done.stdout) as Registered;
     expect(second.registration).toMatchObject({
       multisig: registration.multisig,
@@ -346,7 +346,7 @@ describe('flywheel register', () => {
         `${project.burnWallet.address} is not a member; ${project.owner.address} is a member, beside`,
         ['--multisig', registration.multisig, '--owner', project.burnWallet.address],
       ],
-      ['ERR_CHAIN_MISMATCH', 'expected was devnet', ['--cluster', 'devnet', '--rpc-url', node.url]],
+      ['ERR_CHAIN_MISMATCH', 'expected devnet', ['--cluster', 'devnet', '--rpc-url', node.url]],
     ];
     for (const [code, text, more] of sampleOf(wrong, 2)) {
       const refused = failure(await register(...more));
@@ -470,7 +470,7 @@ describe('flywheel register', () => {
       expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
         error: 'ERR_LOCAL_ALREADY_EXISTS',
         message: expect.stringContaining('differs in dailyBurn'),
-        hint: 'Run the command that began it, to its end.',
+        hint: 'Finish it first, with its original command.',
       });
       node.faults.set([]);
       const planned = JSON.parse((await run(...words('--dry-run'))).stdout);

@@ -106,7 +106,7 @@ describe('an approval', () => {
       expect([refused.exit, refused.stdout]).toEqual([9, '']);
       expect(problemOf(refused)).toMatchObject({
         error: 'ERR_CHAIN_MISMATCH',
-        message: expect.stringMatching(/do not agree about the account \S+: its data\.$/),
+        message: expect.stringMatching(/disagree about the account \S+: its data\.$/),
       });
       expect(refused.stderr).not.toContain('secret-key');
     }
@@ -116,7 +116,7 @@ describe('an approval', () => {
     const node = await honest();
     const refused = await approve([node], '--quorum', '2');
     expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_USAGE']);
-    expect(problemOf(refused).message).toBe('2 RPC nodes have to agree, but only 1 is given.');
+    expect(problemOf(refused).message).toBe('2 RPC nodes must agree, but only 1 is given.');
     expect(node.calls).toEqual([]);
   });
 
@@ -201,7 +201,7 @@ describeLong('doctor', () => {
       {
         ok: true,
         detail: expect.stringMatching(
-          /^http:\/\/127\S+\/\*\*\* \(flag\), a cluster of its own, genesis \w+, slot \d+, version 2\.2\.0, the Squads program is there, \d+ ms$/,
+          /^http:\/\/127\S+\/\*\*\* \(flag\), another cluster, genesis \w+, slot \d+, version 2\.2\.0, Squads program found, \d+ ms$/,
         ),
         rpc: {
           source: 'flag',

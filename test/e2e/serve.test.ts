@@ -176,7 +176,7 @@ describe('flywheel serve', () => {
       2,
       expect.objectContaining({
         error: 'ERR_CONFIG_INVALID',
-        message: `--rate: there is no API key ${id}.`,
+        message: `--rate: no API key ${id}.`,
       }),
     ]);
   });

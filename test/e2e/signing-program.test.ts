@@ -157,7 +157,7 @@ describeLong('a keypair in the environment', () => {
     expect(await operator.happened()).toMatchObject({ burned: '0' });
   });
 
-  it('and a program exclude each other', async () => {
+  it('and a program cannot be combined', async () => {
     const operator = await anOperator('embedded', template);
     const env = { FLYWHEEL_BURN_KEYPAIR: 'a.json', FLYWHEEL_BURN_SIGNER: 'sign' };
     expect(problemOf(await burnWith(operator, env))).toMatchObject({ error: 'ERR_CONFIG_INVALID' });

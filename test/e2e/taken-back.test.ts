@@ -53,7 +53,7 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   let pending = await run('pending');
   while (pending.stdout.trim() === '[]') pending = await run('pending');
   expect(JSON.parse(pending.stdout)).toMatchObject([{ operation: 'service burn', outcome: 'unknown' }]);
-  expect(pending.stderr).toContain('The chain has taken back 1 that had landed');
+  expect(pending.stderr).toContain('A fork of the chain has undone 1 that had landed');
 
   expect((await run('pending', 'resume')).exit).toBe(0);
   expect(before - (await supply())).toBe(3_000_000n);

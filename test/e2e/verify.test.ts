@@ -59,7 +59,7 @@ describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was ex
     expect(inspected).toMatchObject({
       ...{ state: 'executed', closed: true, executed: 2, batchIndex },
       ...{ totals: { burn: '1.5', airdrop: '0' }, executedTotals: { burn: '1.5', airdrop: '0' } },
-      problem: expect.stringContaining('is over'),
+      problem: expect.stringContaining('is finished'),
       pipelines: [{ type: 'WATCH_AD' }, { type: 'WATCH_AD' }],
     });
     const verified = await operator.run('batch', 'verify', id, '--expect', 'good.json', '--json');

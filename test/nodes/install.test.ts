@@ -215,7 +215,7 @@ describe('where a native package is missing', () => {
       const refused = await flywheel(root, BURN);
       expect(refused.status).toBe(6);
       expect(refused.stderr).toContain('the SQLite driver for linux x64 is not installed');
-      expect(refused.stderr).toContain('Install again without omitting optional dependencies.');
+      expect(refused.stderr).toContain('Install flywheel again without --omit=optional.');
     });
   });
 });

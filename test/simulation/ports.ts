@@ -30,7 +30,7 @@ export const failure = (code: ConstructorParameters<typeof FlywheelError>[0], me
 export const isFailure = isFlywheelError;
 
 const locked = (): Error =>
-  failure('ERR_STORE_UNAVAILABLE', 'The store is locked by another process; gave up after 5 s.');
+  failure('ERR_STORE_UNAVAILABLE', 'The store is locked by another process (waited 5 s).');
 const unreachable = (): Error => failure('ERR_UNAVAILABLE', 'The chain is out of reach.');
 
 /** Who hears of what a process does on chain. */

@@ -322,6 +322,4 @@ export function problemOf({ stderr }: Spawned): { error?: string; message?: stri
 
 /** The command that an error says to go on with. */
 export const resumeLineOf = (spawned: Spawned): string =>
-  /(?:This resumes safely: |To go on: `)(flywheel pending resume [^`]*)/.exec(
-    problemOf(spawned).hint ?? '',
-  )?.[1] ?? '';
+  /Resume it: `?(flywheel pending resume [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';

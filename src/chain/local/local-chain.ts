@@ -2,7 +2,7 @@
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import { giveTurns } from '../../values/turns.js';
+import { giveTurns } from '../../values/event-loop.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   type Chain,

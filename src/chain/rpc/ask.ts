@@ -21,7 +21,7 @@ import {
   unbelievable,
   unreachable,
   withoutResult,
-} from './troubles.js';
+} from './rpc-errors.js';
 
 /** Through what a question is put; each carries one. */
 export interface Line {

@@ -46,8 +46,8 @@ class Examiner {
     if (value[0]?.executable === true) return;
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `The RPC node ${host} is of a cluster without the Squads program ${SQUADS_PROGRAM}.`,
-      { hint: 'Give a node of the cluster that the flywheel is on with --rpc-url.' },
+      `The cluster of the RPC node ${host} has no Squads program ${SQUADS_PROGRAM}.`,
+      { hint: "Use a node of the project's cluster: --rpc-url." },
     );
   }
 }
@@ -100,8 +100,8 @@ function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeR
       ? null
       : new FlywheelError(
           'ERR_CONFIG_INVALID',
-          `The RPC node ${address.host} is of another cluster than ${first.address.host}.`,
-          { hint: 'Give nodes of one cluster with --rpc-url.' },
+          `The RPC nodes ${address.host} and ${first.address.host} belong to different clusters.`,
+          { hint: 'Use nodes of one cluster: --rpc-url.' },
         );
   const late =
     slotsBehind <= MAX_SLOTS_BEHIND
@@ -109,7 +109,7 @@ function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeR
       : new FlywheelError(
           'ERR_UNAVAILABLE',
           `The RPC node ${address.host} is behind ${states.length === 2 ? 'the other one' : 'the others'} by ${slotsBehind} slots.`,
-          { hint: 'It may catch up; or give another node with --rpc-url.' },
+          { hint: 'Wait until it catches up, or use another node: --rpc-url.' },
         );
   return { address, state: { ...state, slotsBehind }, problem: problem ?? strange ?? late };
 }

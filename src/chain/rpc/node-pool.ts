@@ -10,7 +10,7 @@ import { clusterName } from '../node-address.js';
 import { askOnce, loadWeb3, type Question } from './ask.js';
 import type { RpcNode } from './exchange.js';
 import { GENESIS_QUESTION } from './questions.js';
-import type { Trouble } from './troubles.js';
+import type { Trouble } from './rpc-errors.js';
 
 /** The nodes, and the time that asking them may take. */
 export interface NodePoolOptions {
@@ -65,10 +65,10 @@ const OPTIONAL_TRY_MS = 1_000;
 const OPTIONAL_REST_MS = 10_000;
 
 const interrupted = (cause?: unknown): FlywheelError =>
-  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while the chain was read.', { cause });
+  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading the chain.', { cause });
 
 /** Which public cluster a genesis is of, for people. */
-const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'a cluster of its own';
+const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another cluster';
 
 interface Failure {
   readonly node: RpcNode;
@@ -303,8 +303,8 @@ const ofUnexpectedCluster = (node: RpcNode, genesis: string, expected: string): 
   kind: 'not Solana',
   error: new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The RPC node ${node.address.host} is of ${clusterOf(genesis)} (genesis ${genesis}), expected was ${clusterOf(expected)} (genesis ${expected}).`,
-    { hint: 'Give nodes of that cluster with --rpc-url; nothing was sent.' },
+    `The RPC node ${node.address.host} belongs to ${clusterOf(genesis)} (genesis ${genesis}), expected ${clusterOf(expected)} (genesis ${expected}).`,
+    { hint: 'Nothing was sent. Use nodes of that cluster: --rpc-url.' },
   ),
   retryable: false,
 });
@@ -317,8 +317,8 @@ const ofAnotherCluster = (
   kind: 'not Solana',
   error: new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The RPC nodes are of different clusters: ${first.address.host} is of ${clusterOf(firstGenesis)}, ${node.address.host} of ${clusterOf(genesis)}.`,
-    { hint: 'Give nodes of one cluster with --rpc-url.' },
+    `The RPC nodes belong to different clusters: ${first.address.host} to ${clusterOf(firstGenesis)}, ${node.address.host} to ${clusterOf(genesis)}.`,
+    { hint: 'Use nodes of one cluster: --rpc-url.' },
   ),
   retryable: false,
 });

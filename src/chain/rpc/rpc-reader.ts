@@ -243,5 +243,5 @@ export class RpcReader implements ChainReader, History {
 const mismatch = (left: Voice<unknown>, right: Voice<unknown>, what: string): FlywheelError =>
   new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The RPC nodes ${left.node.address.host} and ${right.node.address.host} do not agree about ${what}.`,
+    `The RPC nodes ${left.node.address.host} and ${right.node.address.host} disagree about ${what}.`,
   );

@@ -99,7 +99,7 @@ function requireSameReading(sdk: Sdk, address: Address, { owner, data }: Account
   throw new FlywheelError(
     'ERR_APPROVAL_REFUSED',
     `The ${name} account ${address} is read in one way here and in another by the SDK of Squads.`,
-    { hint: 'Do not approve it; report the address.' },
+    { hint: 'Do not approve it. Report the address.' },
   );
 }
 

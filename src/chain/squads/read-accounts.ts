@@ -56,7 +56,7 @@ function held<Value>(
   if (account == null) return `The ${name} account ${address} does not exist`;
   if (account.owner !== SQUADS_PROGRAM)
     return `The ${name} account ${address} belongs to ${account.owner}, not to the Squads program`;
-  return decodeAccount(layout, account.data) ?? `The account ${address} does not hold a ${name} of Squads`;
+  return decodeAccount(layout, account.data) ?? `The account ${address} does not hold a Squads ${name}`;
 }
 
 function foundAt<Value extends object>(

@@ -34,7 +34,7 @@ export interface HeldApproval {
 const TYPED_DIGEST_LENGTH = 8;
 
 /** Completes a question that is answered with them. */
-export const TYPE_DIGEST = `It is a large one: type the first ${TYPED_DIGEST_LENGTH} characters of its digest, those after "sha256:"`;
+export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
 
 /** What is worth a look before an answer. */
 export interface Remarks {
@@ -98,8 +98,8 @@ export async function holdApproval(
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(
-          `The service says that batch ${batchId} is number ${batchIndex} of the multisig; when it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
-          `Do not go on before this is cleared up: both may be executed. \`flywheel batch inspect\` and a block explorer show them.`,
+          `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
+          `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
         );
       for (const limits of settings.limits)
         requireWithinDay(limits.value, asked, used, whose(limits, settings));
@@ -125,10 +125,10 @@ export async function holdApproval(
 }
 
 const lookAlikeText = ({ recipient, like }: LookAlike): string =>
-  `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like.address}, which is ${like.as}, and is another address.`;
+  `LOOK-ALIKE: the recipient ${recipient} resembles ${like.address} (${like.as}) but is a different address.`;
 
 const twinText = ({ batchId, batchIndex, date }: EarlierApproval): string =>
-  `TWICE: exactly these pipelines were approved on ${date} as batch ${batchId} (number ${batchIndex}); this is another batch.`;
+  `TWICE: an identical batch was approved on ${date}: batch ${batchId} (number ${batchIndex}). Approving this one pays twice.`;
 
 /** Recipients that one remark names; more are counted. */
 const MAX_NAMED = 20;
@@ -147,7 +147,7 @@ function remarksOn(
   const { multisig, owner, operator, mint } = pins;
   const known = [
     ...as('allowed as a recipient', allowed),
-    ...as('an address of the flywheel', [multisig, owner, operator, mint, vault, vaultTokenAccount]),
+    ...as('an address of the project', [multisig, owner, operator, mint, vault, vaultTokenAccount]),
     ...as('a recipient of earlier batches', alike),
     ...as('another recipient of this batch', recipients),
   ];
@@ -161,13 +161,13 @@ function remarksOn(
     ],
     news:
       count === 0
-        ? ['Nothing has been approved here for this flywheel before, so its recipients are not known.']
+        ? ['First approval of this project on this machine: all recipients are new.']
         : [
             ...(strangers.length === 0 ? [] : [newRecipients(strangers)]),
             ...(largest === null || total <= largest
               ? []
               : [
-                  `It takes ${formatTokenAmount(total, decimals)} tokens, more than any batch approved before; the largest took ${formatTokenAmount(largest, decimals)}.`,
+                  `This is the largest batch so far: ${formatTokenAmount(total, decimals)} tokens. The largest before had ${formatTokenAmount(largest, decimals)}.`,
                 ]),
           ],
   };
@@ -176,5 +176,5 @@ function remarksOn(
 function newRecipients(strangers: readonly string[]): string {
   const more = strangers.length - MAX_NAMED;
   const named = strangers.slice(0, MAX_NAMED).join(', ');
-  return `Not a recipient of any batch approved before: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
+  return `New recipients: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }

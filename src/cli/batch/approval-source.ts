@@ -42,13 +42,16 @@ const MAX_BATCH_INDEX = 2n ** 64n - 1n;
 function indexOf(text: string): bigint {
   const index = BigInt(text);
   if (index >= 1n && index <= MAX_BATCH_INDEX) return index;
-  throw refuse(`No batch can have the index ${text}: they go from 1 to ${MAX_BATCH_INDEX}.`);
+  throw refuse(`Expected a batch index from 1 to ${MAX_BATCH_INDEX}, got ${text}.`);
 }
 
 /** A batch of the service as a name. @throws `ERR_RESPONSE_INVALID` */
 export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
   if (!/^[0-9]{1,20}$/.test(batch.batchIndex))
-    throw new FlywheelError('ERR_RESPONSE_INVALID', `The batch ${batch.id} has no batch index yet.`);
+    throw new FlywheelError(
+      'ERR_RESPONSE_INVALID',
+      `Batch ${batch.id} has no index yet: its set-up is not finished.`,
+    );
   return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: indexOf(batch.batchIndex) };
 }
 
@@ -94,7 +97,7 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   const { value } = inInput(name, () => parseStrictJson(text));
   const batch = isJsonObject(value) ? value['batch'] : undefined;
   if (!isJsonObject(value) || !isJsonObject(batch))
-    throw inputError(name, 'expected the file that `batch init --out` writes');
+    throw inputError(name, 'expected a file from `batch init --out`');
   const { id, multisig, batchIndex } = batch;
   const approval = value['proposalApproveTx'];
   if (typeof id !== 'string' || !isUuid(id)) throw inputError(name, 'batch.id: expected a UUID');
@@ -114,7 +117,7 @@ async function currentBatchName(session: Session): Promise<BatchName> {
   const opened = await session.service();
   const { value } = await opened.service.currentBatch(callWith(session, opened));
   if (value !== null) return batchName(value);
-  throw new FlywheelError('ERR_INPUT_INVALID', 'No batch is waiting for an approval.', {
-    hint: 'Give the file that `batch init --out` wrote, which names its batch.',
+  throw new FlywheelError('ERR_INPUT_INVALID', 'No batch is waiting for approval.', {
+    hint: 'Name the file from `batch init --out`; it contains the batch.',
   });
 }

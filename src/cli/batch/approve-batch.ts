@@ -84,7 +84,7 @@ async function requireAgreed(
   { owner }: Pins,
   { typed }: HeldApproval,
 ): Promise<void> {
-  const declined = 'Declined; nothing was signed.';
+  const declined = 'Declined. Nothing was signed.';
   const question = `Sign the approval of batch ${batchId} as ${owner}?`;
   if (typed === null) return requireConsent(session, question, { declined });
   await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed });
@@ -113,8 +113,8 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
   throw new FlywheelError(
     'ERR_USAGE',
     canAsk(session)
-      ? 'With --yes an approval needs --expect; nothing was signed.'
-      : `Without a terminal an approval needs ${missing}; nothing was signed.`,
+      ? 'With --yes an approval needs --expect. Nothing was signed.'
+      : `Without a terminal an approval needs ${missing}. Nothing was signed.`,
     expectation === null ? { hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .' } : {},
   );
 }
@@ -142,8 +142,8 @@ function show(
   );
   output.show(
     expectation === null
-      ? 'The batch was not compared with a pipelines file; --expect does that.'
-      : 'The batch is exactly what was expected, compared with what stands on chain.',
+      ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
+      : 'The on-chain batch matches what --expect names.',
   );
 }
 

@@ -48,7 +48,7 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     }
     throw new FlywheelError(
       'ERR_NOT_FOUND',
-      'This service executes only by a signed approval that it is sent, not by one that stands on chain.',
+      'This service needs the signed approval in the request. It does not accept an approval that is already on chain.',
       {
         hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
       },

@@ -28,7 +28,7 @@ export function failedBatch(
   return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED${executed}${reason}.`, {
     hint:
       dateCancelled === undefined
-        ? `What was executed stays, and the rest could still be executed by a member. ${rest} ends this batch and does the rest in a new one; ${cancel} only ends it.`
-        : `What was executed stays, and no more of it will. ${rest} does the rest in a new batch.`,
+        ? `Executed transactions stay executed. A member of the multisig can still execute the others. To cancel this batch and run the rest in a new one: ${rest}. To cancel only: ${cancel}.`
+        : `Executed transactions stay executed; no more will follow. To run the rest in a new batch: ${rest}`,
   });
 }

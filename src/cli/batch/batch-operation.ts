@@ -65,6 +65,6 @@ function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): vo
   if (equal === undefined) return;
   const [first, second] = equal.first;
   output.warn(
-    `${equal.count} of ${countText(pipelines.length, 'pipeline')} equal one before them, [${second}] the one at [${first}]; each is executed.`,
+    `${equal.count} of ${countText(pipelines.length, 'pipeline')} duplicate an earlier one (first: [${second}] equals [${first}]). All of them will be executed.`,
   );
 }

@@ -43,7 +43,7 @@ export async function failedOutOf(
   if (pipelines !== null || isFinal(await getBatch(session, batchId))) return { file, pipelines };
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `--failed-out: the pipelines of batch ${batchId} are not known here. Nothing was sent.`,
-    { hint: 'Name their file: --expect pipelines.json' },
+    `--failed-out: this machine does not know the pipelines of batch ${batchId}. Nothing was sent.`,
+    { hint: 'Add --expect pipelines.json.' },
   );
 }

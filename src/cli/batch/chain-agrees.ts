@@ -73,12 +73,12 @@ export async function requireChainAgrees(
   if (!wasSetUp) return;
   const found = await readProgress(chain, pins.multisig, BigInt(batch.batchIndex));
   const isCancelled = batch.dateCancelled !== undefined;
-  const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and no more will be' : ''}`;
+  const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and that it is cancelled' : ''}`;
   if (found !== null) {
     if (found.executed === landed && !(isCancelled && found.isOpen)) return;
     throw contradiction(
       batch.id,
-      `${said}; on chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
+      `${said}. On chain it is ${found.executed}, and the proposal is ${found.proposal}.`,
     );
   }
   if (landed === total && total > 0 && !isCancelled) return;
@@ -96,5 +96,5 @@ const executedOf = (past: PastBatch | null): number | null =>
 
 const contradiction = (batchId: string, message: string): FlywheelError =>
   new FlywheelError('ERR_OUTCOME_UNKNOWN', message, {
-    hint: `Do not do it again before this is cleared up: \`flywheel batch status ${batchId}\`, and a block explorer.`,
+    hint: `Do not run it again before you know which is right: \`flywheel batch status ${batchId}\`, and a block explorer.`,
   });

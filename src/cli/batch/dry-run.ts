@@ -1,8 +1,8 @@
 /** What a file of pipelines would do, without doing it. */
-import type { BatchForesight } from '../../contract/foresight.js';
+import type { BatchForesight } from '../../contract/dry-run.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
-import { outlookOf } from '../foresight.js';
+import { outlookOf } from '../dry-run.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
 import { takenByDryRun } from '../operation/known.js';
 import type { HowOften } from '../options/once.js';

@@ -48,7 +48,7 @@ export async function cancelBatch(
     return ended;
   });
   session.output.result(batch, (style) => [
-    style.good(`Batch ${batch.id} is cancelled: nothing more of it can be executed.`),
+    style.good(`Batch ${batch.id} is cancelled. Nothing more of it can be executed.`),
     ...viewBatch(batch, style),
   ]);
 }
@@ -82,7 +82,7 @@ export async function endBatch(
   }
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
-    `The service has asked for more than ${MAX_VOTES} votes of the owner on batch ${batchId}.`,
+    `The service asked for more than ${MAX_VOTES} owner votes on batch ${batchId}.`,
   );
 }
 
@@ -105,8 +105,8 @@ async function noteCancelled(
 
 function notOffered(error: unknown): never {
   if (!isNotOffered(error)) throw error;
-  throw new FlywheelError('ERR_NOT_FOUND', 'This service does not offer to cancel a batch.', {
-    hint: "Until its members vote it down with the multisig's own tools, what is left of it can still be executed.",
+  throw new FlywheelError('ERR_NOT_FOUND', 'This service cannot cancel batches.', {
+    hint: "Cancel it with the multisig's own tools. Until then the rest of it can still be executed.",
   });
 }
 
@@ -131,12 +131,12 @@ async function signVote(
 async function agree(session: Session, opened: OpenedService, { id, batchIndex }: Batch): Promise<void> {
   const { chain, pins } = opened;
   if (chain === null || pins === null)
-    session.output.warn(`What is left of batch ${id} was not looked at: it was not read from a chain.`);
+    session.output.warn(`The rest of batch ${id} was not checked, because no chain can be read.`);
   else await show(session, opened, chain, pins, BigInt(batchIndex));
   await requireConsent(
     session,
-    `Cancel batch ${id}? Its transactions that were not executed will never be executed.`,
-    { declined: `Declined; nothing was signed, and batch ${id} is as it was.` },
+    `Cancel batch ${id}? Transactions that were not executed will never be executed.`,
+    { declined: `Declined. Nothing was signed, and batch ${id} is unchanged.` },
   );
 }
 
@@ -174,7 +174,7 @@ async function tokenWithDoubts(
     const token = await readTokenOnChain(chain, pins);
     const facts = { ...multisigFacts(multisigAccount), ...token.facts };
     for (const { fact, before, now } of pins.facts === null ? [] : driftOf(pins.facts, facts))
-      output.warn(`The flywheel is not as it was pinned: ${fact} was ${before} and is ${now}.`);
+      output.warn(`The project differs from its pins: ${fact} was ${before} and is ${now}.`);
     return token;
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;

@@ -118,7 +118,7 @@ async function signNow(
   if (signed === null) return null;
   if (String(signed.batchIndex) !== batch.batchIndex)
     throw refuse(
-      `The service says that batch ${batch.id} is number ${batch.batchIndex}, and asks for an approval of number ${signed.batchIndex}. Nothing was sent.`,
+      `The service says that batch ${batch.id} is number ${batch.batchIndex}, but the approval is for number ${signed.batchIndex}. Nothing was sent.`,
     );
   keep(signed);
   return signed;
@@ -164,7 +164,9 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
 async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<Executed> {
   const before = await upToDate(session, await getBatch(session, batchId));
   if (isFinal(before) && before.executeResult !== undefined) {
-    session.output.tell(`Done before: batch ${batchId} is ${before.status} since ${before.dateUpdated}.`);
+    session.output.tell(
+      `Batch ${batchId} is ${before.status} since ${before.dateUpdated}. Nothing was sent.`,
+    );
     // Without a keypair it may have been asked for what was approved elsewhere.
     return conclude(session, before, before.executeResult, terms, terms.sign === null);
   }
@@ -209,5 +211,8 @@ async function conclude(
 
 function writeLeft(session: Session, { file, pipelines }: FailedOut, left: readonly number[]): void {
   if (pipelines !== null) writeRest(session, file, pipelines, left);
-  else session.output.warn(`${file.path} was not written: the pipelines of the batch are not known here.`);
+  else
+    session.output.warn(
+      `${file.path} was not written: this machine does not know the pipelines of the batch.`,
+    );
 }

@@ -40,12 +40,12 @@ async function difference(
   if (refusal !== null) return refusal.message.replace(/\.$/, '');
   return content.digest === digest
     ? null
-    : `its digest is ${content.digest === null ? 'none' : digestText(content.digest)}, approved was ${digestText(digest)}`;
+    : `its digest is ${content.digest === null ? 'none' : digestText(content.digest)}, but ${digestText(digest)} was approved`;
 }
 
 const contradiction = (code: ErrorCode, { id }: NamedBatch, message: string): FlywheelError =>
   new FlywheelError(code, message, {
-    hint: `Do not go on before this is cleared up: \`flywheel batch inspect ${id}\`, another RPC node, and a block explorer.`,
+    hint: `Stop and investigate: \`flywheel batch inspect ${id}\`, another RPC node, and a block explorer.`,
   });
 
 /** Why what was approved cannot be held against the chain, or what it is to be held against. */
@@ -54,7 +54,7 @@ async function groundOf(
 ): Promise<{ readonly chain: ChainReader; readonly flywheel: Flywheel } | string> {
   const { chain, pins } = opened;
   if (chain === null) return 'no chain can be read';
-  if (pins === null) return 'nothing is pinned for this flywheel';
+  if (pins === null) return 'no project is pinned';
   const flywheel = await opened.trusted();
   return flywheel === null ? `the account ${pins.mint} is not a mint` : { chain, flywheel };
 }
@@ -72,12 +72,12 @@ export async function requireWillRun(
 ): Promise<void> {
   if (digest === null) return;
   const code = wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED';
-  const ending = wasSent ? '' : ' It was not executed.';
+  const ending = wasSent ? '' : ' Nothing was executed.';
   const ground = await groundOf(opened);
   if (typeof ground === 'string')
     throw new FlywheelError(
       code,
-      `What batch ${batch.id} will do cannot be compared with what was approved: ${ground}.${ending}`,
+      `Batch ${batch.id} cannot be compared with what was approved: ${ground}.${ending}`,
       { hint: HOW_TO_HOLD },
     );
   const { chain, flywheel } = ground;
@@ -87,15 +87,11 @@ export async function requireWillRun(
   if (reviewed?.digest === digest && (await isAsDescribed(chain, reviewed))) return;
   const found = await difference(await readBatch(chain, ref), flywheel, digest);
   if (found === null) return;
-  throw contradiction(
-    code,
-    batch,
-    `Batch ${batch.id} as it would run is not the one that was approved: ${found}.${ending}`,
-  );
+  throw contradiction(code, batch, `Batch ${batch.id} differs from what was approved: ${found}.${ending}`);
 }
 
 const HOW_TO_HOLD =
-  'Set FLYWHEEL_RPC_URL to an RPC of your own and pin the flywheel (`flywheel profile pin`, or --pins FILE).';
+  'Set FLYWHEEL_RPC_URL to your own RPC node and pin the project (`flywheel profile pin`, or --pins FILE).';
 
 /** How an execution is asked for. */
 export interface Sending {
@@ -148,22 +144,22 @@ export async function requireRanAsApproved(
   throw contradiction(
     'ERR_OUTCOME_UNKNOWN',
     batch,
-    `Batch ${batch.id} as it ran on chain is not the one that was approved: ${what}`,
+    `Batch ${batch.id} ran on chain and differs from what was approved: ${what}`,
   );
 }
 
 /** @param ground - why nothing could be looked at, or what could. */
 function notHeld({ id }: NamedBatch, ground: object | string): string {
-  const why = typeof ground === 'string' ? ground : `the RPC node does not know the past of batch ${id}`;
-  return `What ran of batch ${id} was not held against what was approved: ${why}. \`flywheel batch verify\` does that.`;
+  const why = typeof ground === 'string' ? ground : `the RPC node does not have the history of batch ${id}`;
+  return `Batch ${id} was not compared with what was approved: ${why}. Compare it with \`flywheel batch verify\`.`;
 }
 
 /** What ran was approved by others, and nothing was done here that could have an outcome. */
 const unexpected = ({ id }: NamedBatch, what: string): FlywheelError =>
   new FlywheelError(
     'ERR_APPROVAL_REFUSED',
-    `Batch ${id} is over, and what ran of it is not what was expected: ${what} This command approved nothing.`,
-    { hint: `See what it was: \`flywheel batch inspect ${id}\`.` },
+    `Batch ${id} is finished and differs from what was expected: ${what} This command approved nothing.`,
+    { hint: `See what it did: \`flywheel batch inspect ${id}\`` },
   );
 
 /** A node that does not answer knows nothing either. */
@@ -174,5 +170,5 @@ function forgotten(error: unknown): null {
 
 function miscount({ executions }: PastDescription, said: number): string | null {
   const ran = executions.filter((execution) => execution !== null).length;
-  return ran === said ? null : `${ran} of its transactions were executed, the service says ${said}`;
+  return ran === said ? null : `${ran} of its transactions were executed, but the service says ${said}`;
 }

@@ -66,7 +66,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   present(result: InitBatchResult): undefined {
     const { output, settings } = this.#session;
     const path = writeApproval(settings, result, this.#options.out);
-    output.tell(`The approval file is ${path}.`);
+    output.tell(`Approval file: ${path}`);
     const { failedOut } = this.#options;
     if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, this.#left);
     const next = agreedLine(settings, 'batch', 'approve', result.batch.id);
@@ -74,7 +74,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   }
 
   summary({ batch }: InitBatchResult): string {
-    return `Batch ${batch.id} is set up and waits for the owner's approval.`;
+    return `Batch ${batch.id} is set up and waiting for the owner's approval.`;
   }
 }
 
@@ -82,9 +82,9 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
 function refuseOpenRest({ settings }: Session, batchId: string): Promise<void> {
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `What is left of batch ${batchId} could still be executed by a member. Nothing was sent.`,
+    `A member of the multisig can still execute the rest of batch ${batchId}. Nothing was sent.`,
     {
-      hint: `End it first: \`${commandLine(settings, 'batch', 'cancel', batchId)} --keypair FILE\`. \`batch run --rest\` does both.`,
+      hint: `Cancel it first: \`${commandLine(settings, 'batch', 'cancel', batchId)} --keypair FILE\`. \`batch run --rest\` does both.`,
     },
   );
 }

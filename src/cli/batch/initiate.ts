@@ -138,10 +138,10 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
     if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
     throw new FlywheelError(
       'ERR_OUTCOME_UNKNOWN',
-      `The service knows nothing of batch ${batchId}, which was set up here.`,
+      `The service does not know batch ${batchId}, which was set up from this machine.`,
       {
         cause: error,
-        hint: `The service may have been restored to an earlier state. See what the chain knows: ${commandLine(session.settings, 'vault')}. --again sets up a new batch.`,
+        hint: `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
       },
     );
   }
@@ -160,7 +160,7 @@ export const isThere = (session: Session, batchId: string): Promise<'there' | 'l
 const ofAnother = (batchId: string): FlywheelError =>
   new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The service answered with batch ${batchId}, which belongs to an earlier operation.`,
+    `The service answered with batch ${batchId}, which belongs to another operation.`,
   );
 
 /** The answer of init with an approval that has not expired; as it was, where the service does not give out another. */

@@ -85,8 +85,8 @@ async function inspectOpen(
     view: (style) => [
       ...viewLook(look, unit, style),
       problem === null
-        ? style.good(look.isApproved ? 'The owner has approved it.' : 'Everything in it is allowed.')
-        : style.bad(`Not to be approved: ${safeLine(problem)}`),
+        ? style.good(look.isApproved ? 'The owner has approved it.' : 'All checks passed.')
+        : style.bad(`Do not approve: ${safeLine(problem)}`),
     ],
   };
 }
@@ -106,15 +106,15 @@ async function inspectPast(
     requireOwnMultisig({ ...trusted, facts: null }, batch);
     checkBatchContent(past, trusted);
   });
-  const problem = refusal?.message ?? `The batch ${ref.batchIndex} is over: there is nothing to approve.`;
+  const problem = refusal?.message ?? `Batch ${ref.batchIndex} is finished. There is nothing to approve.`;
   const unit = unitOf({ symbol, trusted }, { description: past, token: null });
   return {
     value: pastJson(batch, past, unit, problem),
     view: (style) => [
       ...viewPastBatch(past, unit, style),
       refusal === null
-        ? 'It is over: there is nothing to approve.'
-        : style.bad(`It was not as it should be: ${safeLine(refusal.message)}`),
+        ? 'This batch is finished. There is nothing to approve.'
+        : style.bad(`It would have been refused: ${safeLine(refusal.message)}`),
     ],
   };
 }
@@ -123,8 +123,8 @@ async function inspectPast(
 export const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_NOT_FOUND',
-    `The batch ${batchIndex} of the multisig ${multisig} has no accounts on chain, and what it was cannot be told: the node does not know all of its past.`,
-    { hint: 'Ask an RPC node that keeps the whole past of the chain: --rpc-url.' },
+    `Batch ${batchIndex} of the multisig ${multisig} is closed, and the RPC node does not have its full history.`,
+    { hint: 'Use an RPC node with full history: --rpc-url.' },
   );
 
 /** What both kinds have in common. */

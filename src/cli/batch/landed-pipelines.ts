@@ -36,7 +36,7 @@ export async function landedPipelines(
       'ERR_OUTCOME_UNKNOWN',
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${executed.length === 0 ? 'none' : executed.join(', ')}.`,
       {
-        hint: `Do not do it again before this is cleared up: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\`.`,
+        hint: `Do not run it again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
       },
     );
   await requireChainCatchesUp(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });

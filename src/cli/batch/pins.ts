@@ -17,21 +17,23 @@ export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
 
 const HOW_TO_PIN =
-  'Pin it: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`, then `flywheel profile pin`.';
+  'Pin the project: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`, then `flywheel profile pin`.';
 
 /** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are known. */
 export function requirePins(pins: Pins | null): Pins {
   if (pins !== null) return pins;
-  throw refuse('Nothing is pinned for this flywheel, so its votes cannot be told from others.', HOW_TO_PIN);
+  throw refuse(
+    'No project is pinned, so flywheel cannot check that this vote is for your multisig.',
+    HOW_TO_PIN,
+  );
 }
 
 /** Without its facts a change of the flywheel would not be noticed. */
 export function unpinned(pins: Pins | null): FlywheelError {
-  const what =
-    pins === null ? 'Nothing is pinned for this flywheel' : 'Only the addresses of this flywheel are pinned';
+  const what = pins === null ? 'No project is pinned' : 'Only the addresses of this project are pinned';
   return refuse(
-    `${what}, so nobody would notice a change of its members, rules or token.`,
-    pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or give --pins FILE.',
+    `${what}, so a change of its members, rules or token would go unnoticed.`,
+    pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or add --pins FILE.',
   );
 }
 
@@ -39,15 +41,15 @@ export function unpinned(pins: Pins | null): FlywheelError {
 export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainReader {
   if (chain !== null) return chain;
   throw refuse(
-    'No chain can be read, so what the batch does cannot be checked.',
-    'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+    'No chain can be read, so the batch cannot be checked.',
+    'Set FLYWHEEL_RPC_URL to your own RPC node.',
   );
 }
 
 /** @throws `ERR_APPROVAL_REFUSED` where somebody else's key is given. */
 export function requireOwner(pins: Pins, signer: Address): void {
   if (signer === pins.owner) return;
-  throw refuse(`The keypair is that of ${signer}; the owner of the flywheel is ${pins.owner}.`);
+  throw refuse(`The keypair belongs to ${signer}, but the owner of the project is ${pins.owner}.`);
 }
 
 /** Everything that is worth pinning, as it is on chain now. */
@@ -80,12 +82,12 @@ export async function pinsForApproval(
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
   output.show(viewPins(pinnedText(pins), output.noticeStyle).join('\n'));
-  await requireConsent(session, 'Is this your flywheel, as it should be?', {
-    declined: 'Declined; nothing was pinned or signed.',
+  await requireConsent(session, 'Is this your project, and is everything correct?', {
+    declined: 'Declined. Nothing was pinned or signed.',
   });
   const name = settings.profile.value;
   if (name === null) {
-    output.tell('Without a profile it is pinned for this command only.');
+    output.tell('Without a profile the pins last for this command only.');
     return;
   }
   await keepPins(session, name, pins);
@@ -116,10 +118,7 @@ async function proposedAddresses(
   const [owner, ...others] = members.filter((key) => key !== operator);
   const mint = mintOf(description);
   if (operator === undefined || owner === undefined || others.length > 0 || mint === undefined)
-    throw refuse(
-      'Nothing is pinned for this flywheel, and what it is does not follow from the batch.',
-      HOW_TO_PIN,
-    );
+    throw refuse('No project is pinned, and the batch does not say which one it belongs to.', HOW_TO_PIN);
   return { multisig, owner, operator, vaultIndex: description.batch.vaultIndex, mint };
 }
 

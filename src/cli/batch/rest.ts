@@ -57,9 +57,13 @@ export async function beginRest(
   const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
   await requireUnchanged(session, entry, all, left, { noun: 'pipeline', allowChanged });
   if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded)) {
-    throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
-      hint: 'Run the command again.',
-    });
+    throw new FlywheelError(
+      'ERR_TIMEOUT',
+      'Another process has just started to send the rest. Nothing was sent.',
+      {
+        hint: 'Run the command again.',
+      },
+    );
   }
   return true;
 }

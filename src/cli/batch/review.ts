@@ -62,7 +62,7 @@ export function checkApproval({ wire, batch }: IssuedApproval, pins: Pins): Chec
 /** @throws `ERR_APPROVAL_REFUSED` for a batch of somebody else. */
 export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'multisig'>): void {
   if (multisig !== pins.multisig)
-    throw refuse(`The batch is of the multisig ${multisig}; the flywheel's is ${pins.multisig}.`);
+    throw refuse(`The batch belongs to the multisig ${multisig}, but the project's is ${pins.multisig}.`);
 }
 
 /** Takes one step after the other until one refuses. */
@@ -178,8 +178,8 @@ async function machineFor(
     if (!isFlywheelError(error, 'ERR_INTERNAL')) throw error;
     if (expectation !== null) return null;
     throw refuse(
-      'This computer cannot run the Solana virtual machine, so the batch cannot be tried out.',
-      'Add --expect pipelines.json: the batch is then compared with the file.',
+      'This computer cannot run the Solana virtual machine, so the batch cannot be simulated.',
+      'Add --expect pipelines.json to compare the batch with the file instead.',
     );
   }
 }

@@ -107,7 +107,7 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
-    this.#session.output.notice(`Batch ${batch.id} is set up; checking what it will do.`);
+    this.#session.output.notice(`Batch ${batch.id} is set up. Checking it.`);
     const result = await this.#execute(entry, initiated);
     return this.#conclude(entry, await getBatch(this.#session, batch.id), result);
   }
@@ -213,10 +213,10 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
     return new FlywheelError(
       error.code,
-      `${error.message} Batch ${batchId} stays set up and waits for an approval.`,
+      `${error.message} Batch ${batchId} stays set up and waits for approval.`,
       {
         ...error.options,
-        hint: `To go on: \`${resumeLine(this.#session, entry)}\`. To end it: \`${cancel}\`.`,
+        hint: `Resume it: \`${resumeLine(this.#session, entry)}\`. Cancel it: \`${cancel}\``,
         cause: error,
       },
     );

@@ -100,12 +100,12 @@ async function contentDifferences(
 ): Promise<readonly string[]> {
   const refusal = await refusalOf(() => checkBatchContent(past, flywheel));
   if (refusal !== null || past.pipelines === null)
-    return [(refusal?.message ?? 'The batch held no pipelines.').replace(/\.$/, '')];
+    return [(refusal?.message ?? 'The batch had no pipelines.').replace(/\.$/, '')];
   const expected = expectedDigest(expectation);
   if (past.digest === expected) return [];
   return 'pipelines' in expectation
     ? pipelinesDifferences(past.pipelines, expectation.pipelines, flywheel)
-    : ['the digest is another'];
+    : ['the digest differs'];
 }
 
 const ran = ({ transactions, executions }: PastDescription): PastDescription['transactions'] =>
@@ -132,9 +132,9 @@ const transactionsOf = (
   }));
 
 const BALANCES: Readonly<Record<Balances, string>> = {
-  agree: 'The balances that the chain has kept agree.',
-  differ: 'The balances that the chain has kept differ.',
-  'not kept': 'Not all balances of the past have been kept: what ran is told from the instructions.',
+  agree: 'Historical balances agree.',
+  differ: 'Historical balances differ.',
+  'not kept': 'Historical balances are unavailable. The result comes from the instructions alone.',
 };
 
 function viewVerified(value: Verified, past: PastDescription, unit: Unit, style: Style): readonly string[] {
@@ -142,7 +142,7 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
     ...viewPastBatch(past, unit, style),
     BALANCES[value.balances],
     ...(value.verified
-      ? [style.good('Verified: all of the file stands on chain, and was executed.')]
+      ? [style.good('Verified: every pipeline of the file was executed on chain.')]
       : [style.bad(reasonOf(value))]),
   ];
 }

@@ -48,7 +48,7 @@ const PAGE_COLUMNS = 100;
 export async function approveWithWallet(session: Session, source: string, options: Options): Promise<void> {
   for (const name of ['keypair', 'out'] as const)
     if (options[name] !== undefined)
-      throw new FlywheelError('ERR_USAGE', `--wallet and --${name} exclude each other.`);
+      throw new FlywheelError('ERR_USAGE', `--wallet and --${name} cannot be combined.`);
   const { expect } = options;
   const expectation = expect === undefined ? null : await readExpectation(session, expect);
   // The approval that was issued is not needed: the wallet signs one of its own.
@@ -59,7 +59,7 @@ export async function approveWithWallet(session: Session, source: string, option
   session.output.result(result, (style) => [
     'signature' in result
       ? style.good(`Approved batch ${batchId}: ${result.signature}`)
-      : `Batch ${batchId} is approved already; nothing was signed.`,
+      : `Batch ${batchId} is already approved. Nothing was signed.`,
     `Next: ${commandLine(session.settings, 'batch', 'execute', batchId)}`,
   ]);
 }
@@ -98,8 +98,8 @@ async function requireFee(chain: ChainReader, owner: Address): Promise<void> {
   if ((account?.lamports ?? 0n) >= LAMPORTS_PER_SIGNATURE) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The owner ${owner} pays for an approval that a wallet signs, and has ${account?.lamports ?? 0n} lamports; ${LAMPORTS_PER_SIGNATURE} are needed.`,
-    { hint: 'Send it a little SOL, and run the command again.' },
+    `With --wallet the owner pays the fee. ${owner} has ${account?.lamports ?? 0n} lamports and needs ${LAMPORTS_PER_SIGNATURE}.`,
+    { hint: 'Send SOL to the owner, then run the command again.' },
   );
 }
 
@@ -117,7 +117,7 @@ const factsOf = (
     ...remarks.alarms,
     ...remarks.news,
     ...(expectation === null
-      ? ['The batch was not compared with a pipelines file; --expect does that.']
+      ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
       : []),
   ],
   lines: viewLook(review, unitOf({ symbol, trusted: null }, review), plainStyle(PAGE_COLUMNS)),
@@ -134,9 +134,9 @@ async function requireDigest(
 ): Promise<void> {
   if (typed === null) return;
   if (session.settings.yes && expectation === null)
-    throw refuse('The batch is a large one, and --yes names nothing; add --expect.');
+    throw refuse('This is a large batch, so --yes needs --expect. Nothing was signed.');
   await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
-    ...{ typed, declined: 'Declined; nothing was signed.' },
+    ...{ typed, declined: 'Declined. Nothing was signed.' },
   });
 }
 
@@ -157,7 +157,7 @@ async function serve(
   const opened = await session.service();
   const { sender, walletChain } = opened;
   const chain = requireChain(opened);
-  if (sender === null) throw refuse('No transaction can be sent to this chain from here.');
+  if (sender === null) throw refuse('flywheel cannot send transactions to this chain. Nothing was signed.');
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
   let recent: RecentBlockhash | undefined;
@@ -175,7 +175,7 @@ async function serve(
       return send(session, sender, batchId, vote, lastValidBlockHeight);
     },
     onListening: (url) => {
-      output.show(`Open this in the browser that has your wallet; it can be opened once:\n${url}`);
+      output.show(`Open this link in the browser that has your wallet. The link works once:\n${url}`);
       output.progress.show('waiting for the wallet …');
     },
     signal: context.signal,
@@ -193,18 +193,18 @@ async function send(
 ): Promise<Taken<WalletApproved>> {
   if (priorityFeeLamports > 0n)
     output.tell(`The wallet added a priority fee of at most ${priorityFeeLamports} lamports.`);
-  if (assertions.length > 0) output.tell(`The wallet added ${assertions.join(', ')} of Lighthouse.`);
+  if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
   if (outcome.kind === 'unknown')
     throw new FlywheelError(
       'ERR_OUTCOME_UNKNOWN',
-      `What became of the approval ${signature} is not known: ${outcome.problem?.message ?? 'the chain has not said.'} ${refusalText(outcome)}`.trim(),
+      `The outcome of the approval ${signature} is unknown: ${outcome.problem?.message ?? 'the chain has no answer yet.'} ${refusalText(outcome)}`.trim(),
     );
   if (outcome.kind === 'expired')
     return {
       state: 'again',
-      text: `${refusalText(outcome)}It has expired before it landed. Nothing was approved; sign once more.`,
+      text: `${refusalText(outcome)}The approval expired before it landed. Nothing was approved. Run the command again to sign a new one.`,
     };
   if (outcome.kind === 'failed')
     throw new FlywheelError(

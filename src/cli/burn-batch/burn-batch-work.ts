@@ -173,7 +173,7 @@ export class BurnBatchWork implements Work<Outcomes> {
 
   summary(outcomes: Outcomes): string {
     const burned = outcomes.filter(({ status }) => status === 'success').length;
-    return `Burned ${grouped(burned)} of ${countText(outcomes.length, 'element')}.`;
+    return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;
   }
 
   /** All of the file that has landed, by whichever operation. */
@@ -205,9 +205,13 @@ export class BurnBatchWork implements Work<Outcomes> {
     const stages = stagesOf(entry.notes);
     const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };
     if (!entry.reopen(left, next)) {
-      throw new FlywheelError('ERR_TIMEOUT', 'Another process has just taken up the rest.', {
-        hint: 'Run the command again.',
-      });
+      throw new FlywheelError(
+        'ERR_TIMEOUT',
+        'Another process has just started to send the rest. Nothing was sent.',
+        {
+          hint: 'Run the command again.',
+        },
+      );
     }
     return true;
   }
@@ -219,7 +223,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (equal !== undefined) {
       const [first, second] = equal.first;
       this.#session.output.warn(
-        `${equal.count} of ${countText(burns.length, 'element')} equal one before them, [${second}] the one at [${first}]; each is burned.`,
+        `${equal.count} of ${countText(burns.length, 'burn')} duplicate an earlier one (first: [${second}] equals [${first}]). All of them will be burned.`,
       );
     }
     const indexes = stagesOf(entry.notes)[0]?.indexes ?? null;
@@ -254,7 +258,10 @@ export class BurnBatchWork implements Work<Outcomes> {
     }
     const { context } = this.#session;
     if (context.signal.aborted)
-      throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted between two requests.');
+      throw new FlywheelError(
+        'ERR_INTERRUPTED',
+        'Interrupted between two requests. Run the command again to resume.',
+      );
     const opened = await this.#session.service();
     const burns = pick(this.#body.burns, part.indexes);
     const outcomes: ElementOutcome[] = [];
@@ -284,7 +291,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (heard() < burns.length) {
       throw new FlywheelError(
         'ERR_RESPONSE_INVALID',
-        'The service did not answer for every element of the request.',
+        'The service did not answer for every burn of the request.',
       );
     }
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
@@ -298,7 +305,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (this.#signatures.has(outcome.txHash))
       throw new FlywheelError(
         'ERR_OUTCOME_UNKNOWN',
-        `The service answered with transaction ${outcome.txHash}, which burned another element.`,
+        `The service answered with transaction ${outcome.txHash}, which belongs to another burn.`,
       );
     this.#signatures.add(outcome.txHash);
   }
@@ -343,16 +350,16 @@ class Progress {
     const parts = [
       `${grouped(this.#done - this.#failed)} burned`,
       `${grouped(this.#failed)} failed`,
-      `${grouped(unknown)} not known`,
+      `${grouped(unknown)} unknown`,
       `${grouped(this.#total - this.#done - unknown)} not attempted`,
     ];
     this.#session.output.warn(
-      `Of ${countText(this.#total, 'element')}: ${parts.join(', ')}; the same command goes on from there.`,
+      `Of ${countText(this.#total, 'burn')}: ${parts.join(', ')}. Run the same command again to resume.`,
     );
   }
 
   readonly #look = () => ({
-    ...{ noun: 'element', done: this.#done, failed: this.#failed, total: this.#total },
+    ...{ noun: 'burn', done: this.#done, failed: this.#failed, total: this.#total },
   });
 }
 
@@ -375,10 +382,10 @@ async function trying<Value>(entry: Entry, request: string, send: () => Promise<
 }
 
 function partial(failed: number, total: number, failedOut: string | null): FlywheelError {
-  return new FlywheelError('ERR_PARTIAL', `${failed} of ${countText(total, 'element')} failed.`, {
+  return new FlywheelError('ERR_PARTIAL', `${failed} of ${countText(total, 'burn')} failed.`, {
     hint:
       failedOut === null
-        ? 'The same command with --rest sends these once more; --failed-out FILE writes them to correct.'
-        : `${failedOut} holds the failed elements: correct what is wrong and send that. Or send them as they are: --rest.`,
+        ? 'Add --rest to send the failed ones again, or --failed-out FILE to write them to a file that you can correct.'
+        : `Correct the failed entries in ${failedOut} and send that file, or add --rest to send them unchanged.`,
   });
 }

@@ -1,9 +1,9 @@
 /** What a list of burns would do, without doing it. */
-import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnsForesight } from '../../contract/dry-run.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { outlookOf } from '../foresight.js';
+import { outlookOf } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';
 import { viewBurnBatchPlan } from '../views/burn-batch.js';
@@ -40,7 +40,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
   if (failed === 0) return;
   throw new FlywheelError(
     'ERR_PARTIAL',
-    `${failed} of ${countText(burns.length, 'element')} would fail; nothing was sent.`,
+    `${failed} of ${countText(burns.length, 'burn')} would fail. Nothing was sent.`,
   );
 }
 
@@ -68,7 +68,7 @@ export async function requireAllPossible(
 ): Promise<void> {
   const outlook = await outlookOf(session);
   if (outlook.foresight === null) {
-    session.output.warn(`Scopes, types, caps and balances could not be checked first: ${outlook.reason}.`);
+    session.output.warn(`Scopes, types, caps and balances could not be checked: ${outlook.reason}.`);
     return;
   }
   const { failures } = await outlook.foresight.burns(burns, outlook.credential);

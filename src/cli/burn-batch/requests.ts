@@ -125,5 +125,5 @@ export function giveUpBurns(entry: Entry, burns: readonly BurnRequest[]): void {
 
 const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome => ({
   ...{ index, status: 'error', type: 'ERR_OUTCOME_UNKNOWN', proof, proofType: type },
-  message: 'Given up before its outcome was known.',
+  message: 'Dropped before its outcome was known.',
 });

@@ -1,11 +1,11 @@
 /** What a burn would do, without doing it. */
-import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnsForesight } from '../../contract/dry-run.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import { outlookOf } from '../foresight.js';
+import { outlookOf } from '../dry-run.js';
 import { viewBurnPlan } from '../views/burn.js';
 
 /** The plan of `burn --dry-run`. */

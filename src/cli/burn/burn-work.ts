@@ -1,6 +1,6 @@
 /** One burn as an operation. */
 
-import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnsForesight } from '../../contract/dry-run.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';

@@ -35,6 +35,6 @@ function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelErr
   const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The service says that the burn failed, and transaction ${signature} on chain carries its proof${when}.`,
+    `The service says that the burn failed, but transaction ${signature} on chain has its proof${when}.`,
   );
 }

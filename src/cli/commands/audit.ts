@@ -22,9 +22,9 @@ const cells = (act: AuditAct) => [
 
 const configure = (command: Command) =>
   command
-    .option('--since <time>', 'only what was done at this time or later: 24h, yesterday, ISO 8601')
-    .option('--until <time>', 'only what was done before this time')
-    .option('--limit <n>', `at most so many (default: ${DEFAULT_LIMIT})`);
+    .option('--since <time>', 'only entries at this time or later: 24h, yesterday, ISO 8601')
+    .option('--until <time>', 'only entries before this time')
+    .option('--limit <n>', `most entries to print (default: ${DEFAULT_LIMIT})`);
 
 async function run(session: Session, _args: [], options: OptionsOf<typeof configure>): Promise<undefined> {
   const times = timesQuery(session, options);
@@ -40,7 +40,7 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Every registration, change of a key, import, migration and accepted gap is written down in the transaction that makes it. The database refuses to change or remove an entry. Nothing in it is secret.',
+    'Registrations, key changes, copies, migrations and accepted gaps are logged in the same transaction. The database refuses to change or delete an entry. The log holds no secrets.',
   ],
   output: ['[ { "date", "actor", "action", "project", "subject", "detail" } ]'],
   csv: COLUMNS,

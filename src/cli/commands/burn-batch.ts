@@ -1,6 +1,7 @@
 /** `flywheel burn-batch`: burns for every element of a file, in as many requests as it takes. */
 
 import type { Command } from '@commander-js/extra-typings';
+import { DEPRECATED, tellDeprecated } from '../burn/deprecation.js';
 import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { openInput } from '../input/open-input.js';
@@ -13,16 +14,16 @@ import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<file>', 'burns: a JSON array, NDJSON or CSV; - for standard input')
+    .argument('<file>', 'burns file (JSON, NDJSON or CSV); - for standard input')
     .addOption(FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(IDEMPOTENCY_UUID_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
-    .option('--dry-run', 'check the whole file, add it up, and say what would fail; send nothing')
-    .option('--strict', 'make the same checks first, and send nothing if any element would fail')
-    .option('--failed-out <file>', 'write the elements that failed, as a file that can be sent again')
+    .option('--dry-run', 'check the file and show what would fail; send nothing')
+    .option('--strict', 'send nothing if any entry would fail')
+    .option('--failed-out <file>', 'write the failed entries to a file that can be sent again')
     .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -31,6 +32,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { rest, ...how } = howOften(options, 'uuid');
   const failedOut = failedOutFile(session, options);
   const input = await openInput(session.context, file, options);
+  tellDeprecated(session);
   const { dryRun = false, strict = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
@@ -66,15 +68,15 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
-    'Each element is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
-    'The whole file is checked before anything is sent; more than 1,000 elements go out as several requests.',
-    'The same file is the same request: run again, it prints what came of it and burns nothing.',
+    DEPRECATED,
+    'Each entry is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
+    'The whole file is checked before anything is sent. More than 1,000 entries are sent as several requests.',
+    'Run again with the same file, it prints the stored result and burns nothing.',
   ],
   output: [
     '{ "success": [ { "result", "hash", "txHash", "type", "dateBurned" } ],',
     '  "errors": [ { "message", "type": code, "proof", "proofType" } ] }',
-    'ndjson: one { "index": n, "status": "success"|"error", … } an element, as it lands',
+    'ndjson: one { "index": n, "status": "success"|"error", … } per entry, as it lands',
     '--dry-run: { "dryRun": true, "elements", "requests", "totalAmount", "types",',
     '  "foreseen": { "failures": [ { "index", "type": code, "message" } ], "burnWallet", "supply", "usedToday" }|null }',
   ],

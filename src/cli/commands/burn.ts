@@ -1,9 +1,11 @@
 /** `flywheel burn`: one burn from options. */
+
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
+import { DEPRECATED, tellDeprecated } from '../burn/deprecation.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readAmountText } from '../input/amount.js';
 import { checkDecimals } from '../input/decimals.js';
@@ -16,14 +18,14 @@ import { AGAIN_OPTION } from '../options/once.js';
 
 const configure = (command: Command) =>
   command
-    .requiredOption('--type <type>', 'proof type, one of the flywheel')
-    .requiredOption('--proof <json>', 'the proof, a JSON object: text, @file or - for standard input')
+    .requiredOption('--type <type>', 'proof type configured for the project')
+    .requiredOption('--proof <json>', 'proof, a JSON object: text, @file or - for standard input')
     .requiredOption('--amount <n>', 'whole tokens to burn, such as 12.5')
-    .option('--base-units', 'the amount is in base units of the mint, such as 12500000')
+    .option('--base-units', 'the amount is in base units, such as 12500000')
     .option('--persist-onchain', 'record the hash of the proof on chain')
-    .option('--once', 'burn the same type, proof and amount once, however often it is asked for')
+    .option('--once', 'do not burn the same type, proof and amount a second time')
     .addOption(AGAIN_OPTION)
-    .option('--dry-run', 'say what it would come to; send nothing')
+    .option('--dry-run', 'show the effects; send nothing')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -40,7 +42,7 @@ async function parse(options: Options, { context }: Session): Promise<Omit<BurnR
 /** @param decimals - of the mint; `null` where nobody says. */
 function amountOf({ amount, baseUnits }: Options, decimals: number | null): number {
   if (baseUnits === true && decimals === null)
-    throw inputError('--base-units', 'nobody here says how many decimals the mint has; name its RPC node');
+    throw inputError('--base-units', "--base-units needs the mint's decimals; set --rpc-url");
   const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
   const read = readAmountText(text);
   const problem =
@@ -65,9 +67,9 @@ function keyOrigin(options: Options): KeyOrigin {
   const key = parseIdempotencyKey(options.idempotencyKey);
   const once = options.once === true;
   if (key !== undefined && once)
-    throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once exclude each other.');
+    throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once cannot be combined.');
   if (options.again === true && !once)
-    throw new FlywheelError('ERR_USAGE', '--again goes with --once; without it every burn is a new one.');
+    throw new FlywheelError('ERR_USAGE', '--again needs --once. Without --once every burn is a new one.');
   if (key !== undefined) return { from: 'user', key };
   return { from: once ? 'content' : 'chance' };
 }
@@ -76,6 +78,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const origin = keyOrigin(options);
   checkAmount(options);
   const { type, proof, persistOnchain } = await parse(options, session);
+  tellDeprecated(session);
   const { dryRun = false } = options;
   const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
   const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
@@ -112,10 +115,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
 export const command = defineCommand({
   configure,
   run,
-  details: [
-    'Deprecated by the service, for v1 tokens only; new work uses `flywheel batch run`.',
-    'Each call is a burn of its own, unless --once says that the same type, proof and amount are burned once.',
-  ],
+  details: [DEPRECATED, 'Each call burns again, unless --once is given.'],
   output: [
     '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
     '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',

@@ -16,7 +16,7 @@ async function names({ settings }: Session, kind: Names): Promise<readonly Candi
   const directory = settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value;
   const { pendingOperations, recentBatches } = await import('../journal/names.js');
   const named = await (kind === 'batches' ? recentBatches(directory) : pendingOperations(directory));
-  return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, begun ${date}`)]);
+  return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, started ${date}`)]);
 }
 
 export const command = defineCommand({
@@ -26,6 +26,6 @@ export const command = defineCommand({
       session.output.text(`${line}\n`);
     return undefined;
   },
-  output: ['a word and its description a line'],
+  output: ['one word with its description per line'],
   examples: [],
 });

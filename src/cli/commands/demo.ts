@@ -37,7 +37,7 @@ async function run(session: Session): Promise<undefined> {
   };
   const { folder, dataDir } = places(session);
   let step = 0;
-  const where = `Everything happens on this machine, in ${folder}. No network, no account.`;
+  const where = `Everything runs on this machine, in ${folder}. No network, no account.`;
   for (const line of wrapText(where, width)) tell(line);
   const report = await runDemo({
     session,
@@ -57,7 +57,7 @@ async function run(session: Session): Promise<undefined> {
   tell('');
   const end = [
     `Burned ${grouped(before.burned)} before, ${tokensText(after.burned, SYMBOL)} after; vault ${grouped(before.vault)} before, ${tokensText(after.vault, SYMBOL)} after.`,
-    `The batch ${report.batch.id} is ${report.batch.status}. The files are in ${folder}; the commands above work on.`,
+    `The batch ${report.batch.id} is ${report.batch.status}. The files are in ${folder}. You can run the commands above again.`,
   ];
   for (const line of end.flatMap((text) => wrapText(text, width))) tell(line);
   if (!isHuman) output.result(report, () => []);
@@ -68,11 +68,11 @@ export const command = defineCommand({
   configure: (command) => command,
   run,
   details: [
-    'It works in a temporary directory, or in --data-dir DIR with its files in DIR-files, and leaves everything there.',
+    'Uses a temporary directory, or --data-dir DIR with its files in DIR-files, and leaves everything there.',
   ],
   uses: [],
   output: [
-    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; what happens is on stderr then',
+    '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; progress is on standard error',
   ],
   examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
 });

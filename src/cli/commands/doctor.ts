@@ -13,7 +13,7 @@ const marked = (mark: string, text: string, width: number): readonly string[] =>
   );
 
 export const command = defineCommand({
-  configure: (command) => command.option('--repair', 'take files and directories of yours from others'),
+  configure: (command) => command.option('--repair', 'make your files and directories private'),
   run: async (session, _args, options) => {
     const { repairFiles, runChecks } = await import('../doctor/checks.js');
     const repaired = options.repair === true ? repairFiles(session) : [];
@@ -29,9 +29,9 @@ export const command = defineCommand({
     return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
   },
   details: [
-    'In remote use each RPC node is looked at by itself: reachable, Solana, which cluster, how far behind, the Squads program.',
-    'Files that others can use, that belong to others or that are links are named one by one; --repair mends modes of what is yours, and follows no link.',
-    'Exits with the number of the first thing that is not in order, else 0. Without --repair nothing is changed.',
+    'With a remote API it checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
+    'It lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
+    'Exits with the code of the first problem, else 0. Changes nothing without --repair.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

@@ -5,8 +5,7 @@ import { defineCommand } from '../command.js';
 const MAX_WIDTH = 100;
 
 export const command = defineCommand({
-  configure: (command) =>
-    command.argument('[words...]', 'settings, exit-codes, files, output, or the words of a command'),
+  configure: (command) => command.argument('[words...]', 'settings, exit-codes, files, output, or a command'),
   run: async (session, [words]) => {
     const { topicText } = await import('../help/topics.js');
     const { columns, isTTY } = session.context.io.stdout;

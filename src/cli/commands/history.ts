@@ -41,14 +41,11 @@ const cells = (row: HistoryRow) => [
 const configure = (command: Command) =>
   pageOptions(
     pipelineFilters(command, MOVES)
-      .option('--batch <id>', 'only those of this batch')
-      .option('--since <time>', 'only those at this time or later: 24h, yesterday, ISO 8601')
-      .option('--until <time>', 'only those before this time')
+      .option('--batch <id>', 'only of this batch')
+      .option('--since <time>', 'only at this time or later: 24h, yesterday, ISO 8601')
+      .option('--until <time>', 'only before this time')
       .addOption(
-        new Option('--status <status>', 'burns alone that failed, or whose outcome is unknown').choices([
-          'PENDING',
-          'FAILED',
-        ]),
+        new Option('--status <status>', 'only single burns with this status').choices(['PENDING', 'FAILED']),
       ),
     String(DEFAULT_LIMIT),
   );
@@ -58,7 +55,7 @@ type Options = OptionsOf<typeof configure>;
 /** Only burns alone have another outcome here; of a batch it is its own. */
 function requireBurnsAlone({ action, recipient, batch }: Options): void {
   if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
-  throw new FlywheelError('ERR_USAGE', '--status is of burns alone; leave out the other filter.', {
+  throw new FlywheelError('ERR_USAGE', '--status works for single burns only. Leave out the other filters.', {
     hint: 'What became of pipelines: `flywheel batch list`, `flywheel batch show ID`.',
   });
 }
@@ -92,7 +89,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
 export const command = defineCommand({
   configure,
   run,
-  details: ['A burn counts once it is confirmed, an airdrop once its batch is known to have sent it.'],
+  details: ['A burn is listed once it is confirmed, an airdrop once its batch is executed.'],
   output: [
     '[ { "action": "BURN"|"AIRDROP", "date", "amount", "toAddress"?, "type", "hash", "txHash"?, "batchId"?, "status" } ]',
   ],

@@ -10,9 +10,9 @@ import { type Entry, isOver, type Journal, type OperationSummary } from '../jour
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { safeLine } from '../output/safe-text.js';
+import { shownWords } from '../redact.js';
 import { callWith, isNotOffered, soon } from '../send.js';
 import { shellLine } from '../shell-line.js';
-import { shownWords } from '../shown-words.js';
 import { type PendingRow, type ServiceRow, viewPending, type WaitingRow } from '../views/pending.js';
 
 /** What was typed; an older journal may have kept it with a key in it. */
@@ -20,8 +20,8 @@ const typed = (words: readonly string[]): string => shellLine(['flywheel', ...sh
 
 const configure = (command: Command) =>
   command
-    .addArgument(new Argument('[action]', 'what to do (default: list)').choices(['list', 'resume', 'forget']))
-    .argument('[id]', 'which operation; resume takes all without it')
+    .addArgument(new Argument('[action]', 'action (default: list)').choices(['list', 'resume', 'forget']))
+    .argument('[id]', 'operation id; without it, resume takes all')
     .addOption(KEYPAIR_OPTION);
 
 /** What the list says of one; its key is what a support request would need. */
@@ -68,8 +68,7 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>): Pro
   session.output.progress.clear();
   session.context.signal.throwIfAborted();
   if ('code' in items) {
-    if (!isNotOffered(items))
-      session.output.warn(`Batches that wait for approval are not listed. ${items.message}`);
+    if (!isNotOffered(items)) session.output.warn(`Waiting batches could not be listed. ${items.message}`);
     return [];
   }
   return items
@@ -119,7 +118,7 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   const { recovery } = await session.service();
   const before = await freeOfService(session, journal);
   if (recovery === null || before.length === 0) return 0;
-  session.output.progress.show('finishing what the service has left …');
+  session.output.progress.show('finishing the unfinished work of the service …');
   await recovery.finish({
     signal: session.context.signal,
     onProblem: (what, error) => {
@@ -130,9 +129,7 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   session.output.progress.clear();
   const left = new Set((await recovery.unfinished()).map(({ id }) => id));
   const done = before.filter(({ id }) => !left.has(id)).length;
-  session.output.tell(
-    `Of what the service had left unfinished, ${done} of ${before.length} have come to an end.`,
-  );
+  session.output.tell(`The service finished ${done} of ${before.length} unfinished requests.`);
   return before.length;
 }
 
@@ -158,7 +155,7 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
     if (!journal.pending().some((operation) => operation.id === id)) continue;
     try {
       if ((await resumeOperation(session, journal, id, keypair)) !== 'resumed')
-        session.output.tell(`Another process has brought operation ${id} to its end, and told its outcome.`);
+        session.output.tell(`Another process finished operation ${id} and printed its outcome.`);
     } catch (error) {
       if (ids.length === 1) throw error;
       failure ??= error;
@@ -173,13 +170,13 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
 const MAX_SHOWN = 40;
 
 const notThere = ({ settings }: Session, id: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `There is no operation ${safeLine(id.slice(0, MAX_SHOWN))}.`, {
-    hint: `See those that are pending: \`${commandLine(settings, 'pending')}\``,
+  new FlywheelError('ERR_INPUT_INVALID', `No operation ${safeLine(id.slice(0, MAX_SHOWN))}.`, {
+    hint: `List pending operations: \`${commandLine(settings, 'pending')}\``,
   });
 
 const toldBefore = (id: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is over and done.`, {
-    hint: 'The command itself prints what came of it.',
+  new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
+    hint: 'Run the original command again to see its stored result.',
   });
 
 async function forget(session: Session, journal: Journal, id: string): Promise<undefined> {
@@ -189,15 +186,15 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
       'ERR_INPUT_INVALID',
       `No operation ${JSON.stringify(id.slice(0, 40))} is pending.`,
       {
-        hint: `See those that are pending: \`${commandLine(session.settings, 'pending')}\``,
+        hint: `List pending operations: \`${commandLine(session.settings, 'pending')}\``,
       },
     );
   }
   const line = typed(found.command);
   await requireConsent(
     session,
-    `Forget \`${line}\`, begun ${found.dateBegun}? It may have happened: asking for it again may do it twice.`,
-    { declined: 'Declined; nothing was forgotten.' },
+    `Forget \`${line}\`, started ${found.dateBegun}? It may have been sent. Running it again may do it twice.`,
+    { declined: 'Declined. Nothing was forgotten.' },
   );
   const { takeOperation } = await import('../operation/run-operation.js');
   const entry = await takeOperation(session, journal, id);
@@ -206,7 +203,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
   else if (await giveUp(entry)) {
     entry.markPrinted();
     session.output.tell(
-      'What has no answer counts as failed. The same command with --rest looks it up and does it.',
+      'Requests without an answer count as failed. Add --rest to the same command: it looks them up and sends the others.',
     );
   } else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
@@ -232,8 +229,8 @@ async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
   entry.release();
   return new FlywheelError(
     'ERR_INPUT_INVALID',
-    `Some of operation ${entry.id} has landed, and its batch is set up: it is not forgotten.`,
-    { hint: `This resumes safely: ${resumeLine(session, entry)}` },
+    `Part of operation ${entry.id} has landed and its batch is set up, so it cannot be forgotten.`,
+    { hint: `Resume it: ${resumeLine(session, entry)}` },
   );
 }
 
@@ -250,7 +247,7 @@ async function run(
   if (action === 'resume') {
     const finished = await finishForService(session, journal);
     const resumed = await resumeAll(session, journal, keypair);
-    if (finished + resumed === 0) session.output.tell('Nothing is pending.');
+    if (finished + resumed === 0) session.output.tell('No pending operations.');
     return undefined;
   }
   if (action === 'forget') {
@@ -265,11 +262,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'An operation is pending from before its first request until its outcome is known and printed.',
-    'Resuming does nothing twice: it learns what came of it, and does what is left.',
-    'Forgetting gives up what has no answer; what was answered is kept, and the same command with --rest does the others.',
-    'Batches that wait for approval are listed below, each with its amounts and the command that approves and executes it.',
-    'On the embedded engine what its service has left is listed too, and `resume` without an id finishes it; what no node remembers any more stays.',
+    'An operation is pending until its outcome is known and printed.',
+    'Resuming does nothing twice: it looks up what was sent and sends only the rest.',
+    '`forget` drops requests without an answer. Answered ones are kept; the same command with --rest sends the others.',
+    'Batches that wait for approval are listed too, with their amounts and the command that approves and executes them.',
+    'With the embedded engine, unfinished requests of the service are listed too, and `resume` without an id finishes them.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [
@@ -277,7 +274,7 @@ export const command = defineCommand({
     '    "dateBegun", "dateChanged", "resume": command } ]',
     'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
     'of a batch: { "id", "operation": "batch", "outcome": "waits for approval", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "dateBegun", "resume" }',
-    'resume: what the command itself prints; forget: { "id", "forgotten": true }',
+    'resume: the output of the command itself; forget: { "id", "forgotten": true }',
   ],
   examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
 });

@@ -18,38 +18,35 @@ const WORD = 'register';
 const configure = (command: Command) =>
   command
     .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
-    .requiredOption('--mint <address>', 'the token, of SPL Token or Token-2022')
-    .requiredOption('--owner <address>', 'who approves every batch; the key stays where it is')
-    .option('--operator-keypair <file>', 'pays, sets up and executes; copied into the data directory')
-    .option('--operator <address>', 'the same, where --operator-signer or the environment keeps its key')
-    .option('--multisig <address>', 'a multisig of Squads v4 that is there (default: a new one)')
+    .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
+    .requiredOption('--owner <address>', 'owner, who approves every batch; no key needed')
+    .option('--operator-keypair <file>', "operator's keypair; copied into the data directory")
+    .option('--operator <address>', 'operator whose key --operator-signer or the environment has')
+    .option('--multisig <address>', 'existing Squads v4 multisig (default: a new one)')
     .option(
       '--burn-wallet <file|address>',
-      'the wallet to burn from: a keypair, copied too, or an address whose key --burn-signer or the environment keeps (default: a new one)',
+      'burn wallet: a keypair file, copied too, or an address with --burn-signer (default: a new one)',
     )
-    .option('--vault-index <n>', 'vault of the multisig (default: 0)')
+    .option('--vault-index <n>', 'index of the vault (default: 0)')
     .option('--name <text>', 'name of the token (default: its symbol)')
     .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
     .addOption(
-      new Option('--token-generation <name>', 'v1 has the burn operations (default: v1)').choices([
+      new Option('--token-generation <name>', 'only v1 has the burn operations (default: v1)').choices([
         'v1',
         'v2',
       ]),
     )
     .option(
       '--proof-type <type>',
-      `a proof type; repeat for several (default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+      `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
       collect,
     )
     .addOption(SCOPE_OPTION)
-    .option('--daily-burn-cap <n>', 'tokens that may be burned in a UTC day (default: no cap)')
-    .option('--daily-airdrop-cap <n>', 'tokens that may be airdropped in a UTC day (default: no cap)')
-    .option(
-      '--min-operator-sol <n>',
-      'SOL that `batch init` leaves the operator with at least (default: 0.1)',
-    )
-    .option('--max-batch-rent <n>', 'SOL of rent that all waiting batches may take together (default: 5)')
-    .option('--dry-run', 'show the plan and its costs; write and send nothing');
+    .option('--daily-burn-cap <n>', 'most tokens to burn per UTC day (default: no cap)')
+    .option('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)')
+    .option('--min-operator-sol <n>', 'least SOL that `batch init` leaves the operator (default: 0.1)')
+    .option('--max-batch-rent <n>', 'most rent in SOL of all waiting batches (default: 5)')
+    .option('--dry-run', 'show the plan and its costs; send nothing');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -100,15 +97,15 @@ async function operatorOption(session: Session, options: Options): Promise<Given
   if ((operator === undefined) === (file === undefined))
     throw new FlywheelError(
       'ERR_USAGE',
-      'Give --operator-keypair, or --operator for a key that is kept elsewhere.',
+      'Add --operator-keypair, or --operator for a key that is kept elsewhere.',
     );
   if (operator === undefined) {
     if (session.settings.signers.operator.source === 'flag')
-      throw new FlywheelError('ERR_USAGE', '--operator-keypair and --operator-signer exclude each other.');
+      throw new FlywheelError('ERR_USAGE', '--operator-keypair and --operator-signer cannot be combined.');
     return keypairOption(session, '--operator-keypair', file ?? '');
   }
   if (isKept) return addressOption('--operator', operator);
-  throw new FlywheelError('ERR_USAGE', '--operator: nobody is named who signs for it.', {
+  throw new FlywheelError('ERR_USAGE', '--operator: no program or key signs for it.', {
     hint: 'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
   });
 }
@@ -117,8 +114,8 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
   if (given === undefined) return null;
   if (!isAddress(given)) return keypairOption(session, '--burn-wallet', given);
   if (session.settings.signers.burnWallet.value !== null) return given;
-  throw new FlywheelError('ERR_USAGE', '--burn-wallet: nobody is named who signs for this address.', {
-    hint: 'Add --burn-signer, or set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR; or give the file of a keypair.',
+  throw new FlywheelError('ERR_USAGE', '--burn-wallet: no program or key signs for this address.', {
+    hint: 'Add --burn-signer, set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR, or name a keypair file.',
   });
 }
 
@@ -145,7 +142,7 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
       return undefined;
     }
     await agree(session, plan);
-    output.progress.show('Waiting until the registration is final on chain');
+    output.progress.show('Waiting for the registration to be finalized');
     const registered = await registrar.perform();
     output.linkTo(registered.cluster.name);
     output.result(registered, (style) => viewRegistered(registered, settings, style));
@@ -159,10 +156,10 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Shows every cost, every address that is known and what cannot be taken back, and asks; with --yes it only shows. What it makes has its address once it is registered: every run makes new keys. Then it makes the multisig of owner and operator, or holds an existing one to the rules, and opens the token accounts of vault and burn wallet, all in one transaction that the operator pays.',
-    'Whatever cuts it off, the same command goes on, and nothing is paid twice. One project of a database is registered at a time: another that would have the same mint, name or vault is refused, before it pays if the first is stored or at work. In a directory that is registered it looks at everything once more, and pins what has changed.',
-    'From then on commands in this data directory, and serve, work on that cluster, through the nodes of --rpc-url, or the public one. The keys of operator and burn wallet are kept in the data directory, for this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are kept with it.',
-    'With a database nothing of that is kept: nodes, fees, commitment and programs that sign are settings of each machine (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
+    'Shows costs, known addresses and what cannot be undone, then asks (not with --yes). Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration: every run makes new keys.',
+    'After an interruption, run the same command again: it resumes, and nothing is paid twice. A database registers one project at a time, and refuses one with the mint, name or vault of another. In a registered directory the command checks everything again and pins what has changed.',
+    'From then on, commands with this data directory use that cluster, through --rpc-url or a public node. The keys of operator and burn wallet are stored in the data directory, readable by this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are stored too.',
+    'With a database these are settings of each machine, and are not stored (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
   ],
   output: [
     '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',

@@ -45,11 +45,11 @@ const configure = (command: Command) =>
   command
     .option(
       '--by <what>',
-      `a row for each: ${REPORT_PERIODS.join(', ')}; with ",type", of each type (default: day)`,
+      `one row per ${REPORT_PERIODS.join(', ')}; add ",type" for one per proof type (default: day)`,
     )
-    .option('--since <time>', 'only what came to its end at this time or later: 24h, yesterday, ISO 8601')
-    .option('--until <time>', 'only what came to its end before this time')
-    .option('--html <file>', 'write it as a page with charts, too')
+    .option('--since <time>', 'only what finished at this time or later: 24h, yesterday, ISO 8601')
+    .option('--until <time>', 'only what finished before this time')
+    .option('--html <file>', 'also write an HTML page with charts')
     .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -62,7 +62,7 @@ function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 
   if (periods.length + (isType ? 1 : 0) !== words.length || periods.length > 1)
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `--by: expected ${REPORT_PERIODS.join(', ')}, and ",type" behind it, got ${JSON.stringify(by.slice(0, 60))}.`,
+      `--by: expected ${REPORT_PERIODS.join(', ')}, optionally with ",type", got ${JSON.stringify(by.slice(0, 60))}.`,
     );
   return { period: periods[0] ?? 'all', ...(isType ? { byType: 'true' as const } : {}) };
 }

@@ -13,9 +13,9 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'It is JSON Schema 2020-12, for editors and for programs that write such files.',
-    'A pipelines file may name it in "$schema"; a burns file is an array, which has no place for that. CSV has no schema.',
-    'What it cannot say is checked when the file is read: addresses, decimals of the mint, the JSON in a text.',
+    'JSON Schema 2020-12, for editors and for programs that write such files.',
+    'A pipelines file may name it in "$schema"; a burns file is an array and cannot. CSV has no schema.',
+    'Addresses, decimals and JSON inside text are checked when the file is read, not by the schema.',
   ],
   uses: [],
   output: ['{ "$schema": "https://json-schema.org/draft/2020-12/schema", "title", … }'],

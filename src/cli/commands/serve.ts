@@ -25,25 +25,25 @@ const DEFAULT_GRACE_SECONDS = 30;
 const configure = (command: Command) =>
   command
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <n>', `port; 0 takes a free one (default: ${DEFAULT_PORT})`)
+    .option('--port <n>', `port; 0 for a free one (default: ${DEFAULT_PORT})`)
     .addOption(
-      new Option('--log-level <level>', 'what is logged on stderr (default: info)').choices(LOG_LEVELS),
+      new Option('--log-level <level>', 'log level on standard error (default: info)').choices(LOG_LEVELS),
     )
     .option('--max-body <bytes>', `largest request body (default: ${MAX_BODY_BYTES})`)
     .option(
       '--rate <operation=n/unit>',
-      `rate limit of an operation per API key, or with @ID of the one key with this id; repeatable (default: ${DEFAULT_RATES})`,
+      `rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: ${DEFAULT_RATES})`,
       collect,
     )
     .option(
       '--cors-origin <origin>',
-      'let pages of this origin read the answers in a browser; repeatable (default: none)',
+      'allow browser pages of this origin (repeatable; default: none)',
       collect,
     )
-    .option('--bearer', 'take the API key from "authorization: Bearer …" as well')
+    .option('--bearer', 'also accept the API key as "authorization: Bearer …"')
     .option(
       '--shutdown-grace <seconds>',
-      `how long what runs may go on after a stop was asked for (default: ${DEFAULT_GRACE_SECONDS})`,
+      `time that running requests get at shutdown (default: ${DEFAULT_GRACE_SECONDS})`,
     );
 
 type Options = OptionsOf<typeof configure>;
@@ -77,10 +77,10 @@ async function run(session: Session, _args: [], typed: Options): Promise<undefin
   const server = await session.context.startServer(session.settings, options);
   if (!isLoopbackHost(options.host))
     session.output.warn(
-      `The server listens on ${options.host} without TLS; put a proxy with TLS in front of it.`,
+      `The server listens on ${options.host} without TLS. Put a proxy with TLS in front of it.`,
     );
   session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
-  await untilStopped(session, server, 'Stopping; what runs is finished first.');
+  await untilStopped(session, server, 'Shutting down; finishing open requests.');
   return undefined;
 }
 
@@ -88,10 +88,10 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Serves the engine of the data directory. SIGTERM or Ctrl-C stops it: what was received is answered first, what is late after the grace is answered 503 and stays safe under its idempotency key; a second signal ends it at once.',
-    'FLYWHEEL_METRICS_TOKEN opens /metrics to others than this machine, with that bearer token.',
+    'Serves the embedded engine or the database. SIGTERM or Ctrl-C stops it: received requests are answered first; after the grace period the rest gets 503 and can be repeated safely with its idempotency key. A second signal stops it at once.',
+    'FLYWHEEL_METRICS_TOKEN allows /metrics from other machines, with that bearer token.',
   ],
-  output: ['{ "url": address }, once it listens; logs are JSON lines on stderr'],
+  output: ['{ "url": address }, once it listens; logs are JSON lines on standard error'],
   examples: [
     'flywheel serve',
     'flywheel serve --port 0 --log-level warn',

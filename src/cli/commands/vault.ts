@@ -11,7 +11,7 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'Works on the flywheel of the data directory, on its own ledger or on a cluster. A pipeline is counted as one burn: its rent comes back when the batch is closed, its fees do not; what `batch init` leaves the operator with is not counted.',
+    'Reads the project of the data directory. For "pipelines" it assumes one burn per pipeline: rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
   ],
   output: [
     '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',

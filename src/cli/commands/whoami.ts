@@ -90,7 +90,7 @@ const chainText = (chain: DataChain | null): string => {
   if (chain === null) return 'not known';
   const { kind, name, genesisHash } = chain;
   const where = kind === 'ledger' ? 'the embedded ledger' : (name ?? 'a cluster of its own');
-  return `${where}, genesis ${genesisHash ?? 'not made yet'}`;
+  return `${where}, genesis ${genesisHash ?? 'not created yet'}`;
 };
 
 /** The pins that hold: those of the data directory, where it is used and none were given for this command. */
@@ -126,7 +126,7 @@ async function askForKey(session: Session): Promise<KeyDescription | null> {
 }
 
 function keyText(key: KeyDescription | null): string {
-  if (key === null) return 'this service does not say';
+  if (key === null) return 'unknown: this service does not say';
   const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
   return `${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
 }
@@ -161,14 +161,14 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
 }
 
 const configure = (command: Command) =>
-  command.option('--check', 'ask the service which key it is, with its scopes');
+  command.option('--check', 'ask the service for the id and scopes of the API key');
 
 export const command = defineCommand({
   configure,
   run,
   details: [
-    'The API key itself is never shown. Nothing is asked over the network without --check.',
-    'The keypair is the one that a command would take, with its address.',
+    'Never shows the API key itself. Makes no network requests unless you pass --check.',
+    'Shows the keypair that a command would use, with its address.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

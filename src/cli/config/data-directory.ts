@@ -18,7 +18,7 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   const isTyped = (isProfile ? profile.source : apiUrl.source) === 'flag';
   if (!READS_DIRECTORY.test(path) && !(isTyped && LOCAL.test(path))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
-  throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory; ${remote} is a remote API.`, {
-    hint: 'Add --local to work on the data directory of this machine.',
+  throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory, but ${remote} is a remote API.`, {
+    hint: 'Add --local to use the data directory of this machine.',
   });
 }

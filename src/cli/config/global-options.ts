@@ -37,8 +37,8 @@ export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
 export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
   for (const option of program.options) {
     if (hasEffect(option, uses) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
-    throw new FlywheelError('ERR_USAGE', `\`${path}\` has no use for ${option.long}.`, {
-      hint: '`flywheel help settings` says what each option is for.',
+    throw new FlywheelError('ERR_USAGE', `\`${path}\` does not take ${option.long}.`, {
+      hint: 'See `flywheel help settings`.',
     });
   }
 }

@@ -57,7 +57,7 @@ const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
 const refuse = (file: string, reason: string, cause?: unknown): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', `${file}: ${reason}.`, {
-    hint: `Correct or remove the file.`,
+    hint: `Fix or remove the file.`,
     ...(cause === undefined ? {} : { cause }),
   });
 };
@@ -92,7 +92,7 @@ const isAddress = (value: unknown): boolean => typeof value === 'string' && isAd
 
 function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
   if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
-    return refuse(file, `${where} is not a pinned flywheel`);
+    return refuse(file, `${where} is not a set of pins`);
   for (const field of PINNED_FIELDS)
     if (!isAddress(value[field])) refuse(file, `${where}.${field} must be an address`);
   const { facts } = value;
@@ -187,7 +187,7 @@ export function readProfileKey(configDir: string, profile: string, platform: str
   const key = Object.hasOwn(keys, profile) ? keys[profile] : undefined;
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys and others can read it.`, {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys, and other users can read it.`, {
       hint: `Run: ${shellLine(['chmod', '600', file])}`,
     });
   }

@@ -55,9 +55,9 @@ function requireSameService(configDir: string, name: string, before: Profile, af
   if (old === undefined || now === undefined || old === now || !hasKey(configDir, name)) return;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The API key of profile ${JSON.stringify(name)} was given for ${old} and would be sent to ${now}. Nothing was changed.`,
+    `The API key of profile ${JSON.stringify(name)} belongs to ${old} and would be sent to ${now}. Nothing was changed.`,
     {
-      hint: 'Give the key for the new address with it: `flywheel profile add NAME --api-url URL --api-key-stdin`.',
+      hint: 'Set the key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
     },
   );
 }
@@ -70,9 +70,9 @@ function requireSamePlace(name: string, pending: number, before: Profile, after:
   if (pending === 0 || placeOf(before) === placeOf(after)) return;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The profile ${name} has ${pending} operations whose outcome is not known or not printed, or whose batch waits; its API address was not changed.`,
+    `The profile ${name} has ${pending} pending operations or waiting batches. Its API address was not changed.`,
     {
-      hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel batches that wait.`,
+      hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
     },
   );
 }
@@ -106,8 +106,8 @@ export async function saveProfile(
     if (key !== null) checkKeys(configDir);
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
-      throw new FlywheelError('ERR_CONFIG_INVALID', `There is a profile ${name} already.`, {
-        hint: 'Add --update to change it; what is not named stays.',
+      throw new FlywheelError('ERR_CONFIG_INVALID', `The profile ${name} already exists.`, {
+        hint: 'Add --update to change it. Other values stay.',
       });
     const before = (isThere ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...changes(before) };
@@ -149,9 +149,9 @@ function requireProfile(configDir: string, name: string): ProfileFile {
   if (Object.hasOwn(file.profiles, name)) return file;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `There is no profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
+    `No profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
     {
-      hint: '`flywheel profile list` shows those there are.',
+      hint: 'List profiles: `flywheel profile list`',
     },
   );
 }

@@ -29,8 +29,8 @@ export function profileView(session: Session, name: string | null): ProfileView 
   if (profile !== undefined) return profile;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    name === null ? 'No profile is in use.' : `There is no profile ${JSON.stringify(name)}.`,
-    { hint: '`flywheel profile list` shows those there are.' },
+    name === null ? 'No profile is in use.' : `No profile ${JSON.stringify(name)}.`,
+    { hint: 'List profiles: `flywheel profile list`' },
   );
 }
 

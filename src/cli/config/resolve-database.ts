@@ -31,7 +31,7 @@ function readSecretFile(path: string, name: string, platform: string): string {
   if (text === undefined) throw refuse('there is no such file');
   if (platform !== 'win32' && (statSync(path).mode & WORLD) !== 0)
     throw refuse(
-      'it holds the password of the database and everybody can read it',
+      'it holds the database password, and every user can read it',
       `Run: ${shellLine(['chmod', 'o=', path])}`,
     );
   return text;

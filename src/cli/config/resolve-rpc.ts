@@ -25,7 +25,7 @@ function addresses(
   read: (text: string) => NodeAddress,
 ): Setting<readonly NodeAddress[]> {
   if (texts.length <= MAX_NODES) return { value: texts.map(read), source };
-  throw new FlywheelError('ERR_CONFIG_INVALID', `At most ${MAX_NODES} RPC nodes can be given.`);
+  throw new FlywheelError('ERR_CONFIG_INVALID', `At most ${MAX_NODES} RPC nodes are allowed.`);
 }
 
 /** The address that the Solana CLI uses, as the last resort. @throws `ERR_CONFIG_INVALID` */

@@ -34,7 +34,7 @@ function resolveOne(context: CliContext, places: Places, names: SignerNames): Se
   if (found?.source !== 'flag' && keypair !== undefined && keypair !== '') {
     if (found?.source !== 'environment')
       return { value: { load: () => loadKey(context, keypair, names.keypair) }, source: 'environment' };
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${names.keypair} exclude each other.`);
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${names.keypair} cannot be combined.`);
   }
   return found === undefined
     ? { value: null, source: 'default' }

@@ -78,9 +78,9 @@ function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): Cho
     const message =
       chosen.source === 'environment'
         ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
-        : `There is no profile ${JSON.stringify(chosen.value)}.`;
+        : `No profile ${JSON.stringify(chosen.value)}.`;
     throw new FlywheelError('ERR_CONFIG_INVALID', message, {
-      hint: '`flywheel profile list` shows those there are.',
+      hint: 'List profiles: `flywheel profile list`',
     });
   }
   return { ...chosen, profile };
@@ -90,7 +90,7 @@ function resolveApiUrl(places: Places): Setting<string | null> {
   const { flags } = places;
   if (flags.local === true) {
     if (flags.apiUrl !== undefined)
-      throw new FlywheelError('ERR_USAGE', '--local and --api-url exclude each other.');
+      throw new FlywheelError('ERR_USAGE', '--local and --api-url cannot be combined.');
     return { value: null, source: 'flag' };
   }
   // Who names a data directory means the flywheel in it; a burn must not go to another one because of a setting kept elsewhere.

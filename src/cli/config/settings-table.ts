@@ -82,23 +82,23 @@ export interface SettingRow {
 
 /** Every setting by its name, in the order in which help lists them (contract, section 2.2). */
 export const SETTINGS_TABLE = {
-  json: { use: 'output', flags: '--json', help: 'print JSON, also what is said on standard error' },
+  json: { use: 'output', flags: '--json', help: 'print JSON, on standard error too' },
   output: {
     ...{ use: 'output', flags: '--output <mode>', choices: OUTPUT_MODES },
-    help: 'what to print: human on a terminal, else json',
+    help: 'output format (default: human on a terminal, else json)',
   },
   quiet: {
     ...{ use: 'output', flags: '-q, --quiet' },
     help: 'no notices and no progress on standard error',
   },
-  verbose: { use: 'output', flags: '-v, --verbose', help: 'say more on standard error' },
-  color: { use: 'output', flags: '--no-color', variables: ['NO_COLOR'], help: 'no colour' },
+  verbose: { use: 'output', flags: '-v, --verbose', help: 'verbose output on standard error' },
+  color: { use: 'output', flags: '--no-color', variables: ['NO_COLOR'], help: 'do not use colour' },
   forceColor: {
     ...{ use: 'output', variables: ['FORCE_COLOR', 'CLICOLOR_FORCE'] },
-    help: 'colour although it is not a terminal',
+    help: 'use colour without a terminal',
   },
-  input: { use: 'output', flags: '--no-input', help: 'never ask' },
-  yes: { use: 'output', flags: '--yes', help: 'answer every question with yes' },
+  input: { use: 'output', flags: '--no-input', help: 'do not prompt' },
+  yes: { use: 'output', flags: '--yes', help: 'assume yes for every question' },
   debug: { use: 'output', variables: ['FLYWHEEL_DEBUG'], help: '1 prints stack traces with errors' },
   profile: {
     ...{ use: 'service', flags: '-p, --profile <name>', variables: ['FLYWHEEL_PROFILE'] },
@@ -114,94 +114,94 @@ export const SETTINGS_TABLE = {
   },
   apiKeyHeader: {
     ...{ use: 'service', flags: '--api-key-header <name>', profile: 'apiKeyHeader' },
-    help: 'header that carries the API key',
+    help: 'HTTP header for the API key',
   },
   apiKey: {
     ...{ use: 'service', variables: ['FLYWHEEL_API_KEY'] },
-    help: 'the API key; wins over the one of the profile and of the data directory',
+    help: 'API key; overrides the profile and the data directory',
   },
   configDir: {
     ...{ use: 'service', variables: ['FLYWHEEL_CONFIG_DIR'] },
-    help: 'where profiles and their keys are kept',
+    help: 'directory of profiles and their keys',
   },
   dataDir: {
     ...{ use: 'service', flags: '--data-dir <dir>', variables: ['FLYWHEEL_DATA_DIR'], profile: 'dataDir' },
-    help: 'where the embedded engine keeps its state',
+    help: 'directory of the embedded engine',
   },
   databaseUrlFile: {
     ...{ use: 'service', flags: '--database-url-file <file>', profile: 'databaseUrlFile' },
     variables: ['FLYWHEEL_DATABASE_URL_FILE'],
-    help: 'file with the address of the PostgreSQL database that holds the flywheels',
+    help: 'file with the PostgreSQL address',
   },
   databaseUrl: {
     ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL'], profile: 'databaseUrl' },
-    help: 'that address itself: postgres://user:password@host/name',
+    help: 'PostgreSQL address: postgres://user:password@host/name',
   },
   databasePool: {
     ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
-    help: 'connections to it that a process takes at most, 4 or more',
+    help: 'most connections per process, 4 or more',
     reading: POOL,
   },
   project: {
     ...{ use: 'service', flags: '--project <name>', variables: ['FLYWHEEL_PROJECT'], profile: 'project' },
-    help: 'which flywheel of the database',
+    help: 'project to use',
     reading: PROJECT,
   },
   metricsToken: {
     ...{ use: 'service', variables: ['FLYWHEEL_METRICS_TOKEN'] },
-    help: 'bearer token that opens /metrics of `serve` to others than this machine',
+    help: 'bearer token for /metrics from other machines',
   },
   timeoutSeconds: {
     ...{ use: 'request', flags: '--timeout <seconds>' },
-    help: 'longest time for a request, or to wait with --watch',
+    help: 'time limit of one try, or of --watch',
     reading: seconds(null),
   },
   waitSeconds: {
     ...{ use: 'request', flags: '--wait <seconds>' },
-    help: 'longest time for all tries and waits of a request',
+    help: 'total time limit of a request, retries included',
     reading: seconds(DEFAULT_WAIT_SECONDS),
   },
   maxWaitSeconds: {
     ...{ use: 'request', flags: '--max-wait <seconds>' },
-    help: 'longest time to wait before further tries',
+    help: 'longest wait before a retry',
     reading: seconds(DEFAULT_MAX_WAIT_SECONDS),
   },
   proxy: {
     ...{ use: 'request', variables: ['HTTPS_PROXY', 'NO_PROXY'] },
-    help: 'proxy for the remote API: http://[user:password@]host:port, and hosts that need none',
+    help: 'proxy for https: http://[user:password@]host:port, and hosts without it',
   },
   authorities: {
     ...{ use: 'request', variables: ['NODE_EXTRA_CA_CERTS'] },
-    help: 'file of authorities (PEM) that are trusted besides the built-in ones',
+    help: 'PEM file of additional trusted certificate authorities',
   },
   rpcUrl: {
     ...{ use: 'chain', flags: '--rpc-url <url>', variables: ['FLYWHEEL_RPC_URL'], profile: 'rpcUrl' },
     isList: true,
-    help: 'RPC node of your own, or mainnet, devnet, testnet, localhost; repeat it for several',
+    help: 'RPC node: a URL, mainnet, devnet, testnet or localhost (repeatable)',
   },
   rpcQuorum: {
     ...{ use: 'chain', flags: '--quorum <n>', variables: ['FLYWHEEL_RPC_QUORUM'], profile: 'rpcQuorum' },
-    help: 'how many of the RPC nodes have to agree',
+    help: 'number of RPC nodes that must agree',
     reading: wholeNumber('a number of nodes', 1, MAX_NODES, 1),
   },
   operatorSigner: {
     ...{ use: 'chain', flags: '--operator-signer <command>', profile: 'operatorSigner' },
     variables: ['FLYWHEEL_OPERATOR_SIGNER'],
-    help: 'program that signs for the operator, of the embedded engine',
+    help: 'program that signs for the operator (embedded engine)',
   },
   burnSigner: {
     ...{ use: 'chain', flags: '--burn-signer <command>', profile: 'burnSigner' },
     variables: ['FLYWHEEL_BURN_SIGNER'],
-    help: 'program that signs for the burn wallet, of the embedded engine',
+    help: 'program that signs for the burn wallet (embedded engine)',
   },
   signerKeypairs: {
     ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
-    help: 'their keypairs in place of programs: a file, or the key itself',
+    help: 'keypairs instead of signing programs: a file, or the key itself',
   },
   maxPriorityFee: {
     ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
     variables: ['FLYWHEEL_MAX_PRIORITY_FEE'],
-    help: 'most that a transaction on a cluster pays beyond its signatures',
+    help: 'highest priority fee of a transaction in lamports',
     reading: wholeNumber(
       'lamports a transaction',
       0,
@@ -212,16 +212,16 @@ export const SETTINGS_TABLE = {
   commitment: {
     ...{ use: 'chain', flags: '--commitment <level>', profile: 'commitment' },
     variables: ['FLYWHEEL_COMMITMENT'],
-    help: 'when it counts as landed: confirmed or finalized',
+    help: 'commitment level: confirmed or finalized',
     reading: COMMITMENT,
   },
   pins: {
     ...{ use: 'approval', flags: '--pins <file>' },
-    help: 'hold approvals against this flywheel (from `profile pin --out`)',
+    help: 'check approvals against these pins (from `profile pin --out`)',
   },
   keypair: {
     ...{ use: 'approval', variables: ['FLYWHEEL_KEYPAIR'], profile: 'keypair' },
-    help: "the owner's keypair: a file, or in the environment the key itself; --keypair of a command wins",
+    help: "the owner's keypair: a file, or in the environment the key itself; --keypair overrides it",
   },
 } as const satisfies Readonly<Record<string, SettingRow>>;
 

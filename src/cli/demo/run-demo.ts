@@ -73,25 +73,21 @@ export async function runDemo(stage: Stage): Promise<DemoReport> {
     ...['local', 'init', '--name', 'Demo Token', '--symbol', SYMBOL],
   );
   say(`mint ${local.mintAddress}, multisig ${local.multisig}`, 'detail');
-  const before = balancesOf(await run('Look at the balances.', 'local', 'status'));
+  const before = balancesOf(await run('Show the balances.', 'local', 'status'));
   sayBalances(stage, before);
   const burn = await run<BurnResult>(
-    'A customer bought something: burn tokens, and keep the hash of the proof on chain.',
+    'A customer bought something: burn tokens and record the proof on chain.',
     ...['burn', '--type', 'PRODUCT_BUY', '--proof', `@${files.proof}`],
     ...['--amount', String(files.singleBurn), '--persist-onchain'],
   );
   say(`transaction ${burn.txHash}`, 'detail');
-  const batchBurn = await run<BurnBatchResult>(
-    'Burn for every element of a file.',
-    'burn-batch',
-    files.burns,
-  );
+  const batchBurn = await run<BurnBatchResult>('Burn for each entry of a file.', 'burn-batch', files.burns);
   say(
-    `${countText(batchBurn.success.length, 'element')} burned, ${batchBurn.errors.length} failed`,
+    `${countText(batchBurn.success.length, 'burn')} succeeded, ${batchBurn.errors.length} failed`,
     'detail',
   );
   const { batch, result } = await runPipelines(stage, local, run);
-  const after = balancesOf(await run('Look at the balances again.', 'local', 'status'));
+  const after = balancesOf(await run('Show the balances again.', 'local', 'status'));
   sayBalances(stage, after);
   checkStory(stage, local.decimals, { before, after, batch, result });
   return { folder, dataDir, commands, before, after, batch, result };
@@ -103,22 +99,22 @@ async function runPipelines(
   run: <Value>(step: string, ...words: readonly string[]) => Promise<Value>,
 ): Promise<{ batch: Batch; result: ExecuteResult }> {
   const { batch } = await run<InitBatchResult>(
-    `Compile ${files.pipelineCount} pipelines of burns, airdrops and memos into a batch of the multisig.`,
+    `Set up a batch with ${files.pipelineCount} pipelines of burns, airdrops and memos.`,
     ...['batch', 'init', files.pipelines, '--out', files.approval],
   );
   say(`batch ${batch.id} is ${batch.status}`, 'detail');
   await run(
-    'Approve as the owner. The batch is read back from chain and must equal the file before anything is signed.',
+    'Approve as the owner. The batch is read back from the chain and must equal the file.',
     ...['batch', 'approve', files.approval, '--keypair', local.owner.keypair],
     ...['--expect', files.pipelines, '--yes', '--out', files.signed],
   );
   const { result } = await run<ExecuteBatchResult>(
-    'Execute: the operator approves too, and every pipeline runs as one transaction.',
+    'Execute. The operator approves too, and each pipeline runs as one transaction.',
     ...['batch', 'execute', batch.id, '--signed-tx', `@${files.signed}`],
   );
   for (const { txHashes } of result.successfulExecutions)
     for (const hash of txHashes) say(`transaction ${hash}`, 'detail');
-  const final = await run<Batch>('See that it is done.', 'batch', 'status', batch.id);
+  const final = await run<Batch>('Show the batch.', 'batch', 'status', batch.id);
   say(
     `batch ${final.id} is ${final.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')}`,
     'detail',

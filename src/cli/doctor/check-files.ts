@@ -43,22 +43,22 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
   if (stats.isSymbolicLink())
     return {
       ...{ path, what: 'is a symbolic link, which may lead to a file of others', mode: null },
-      hint: `Put the file itself in its place, or remove the link: ${shellLine(['ls', '-l', path])}`,
+      hint: `Replace the link with the file, or remove it: ${shellLine(['ls', '-l', path])}`,
     };
   if (stats.uid !== uid)
     return {
       ...{ path, what: `belongs to another user (uid ${stats.uid})`, mode: null },
-      hint: `Have its owner or root give it to you: ${shellLine(['sudo', 'chown', String(uid), path])}`,
+      hint: `Take ownership: ${shellLine(['sudo', 'chown', String(uid), path])}`,
     };
   if ((stats.mode & OTHERS) === 0) return undefined;
   const mode = rightMode(stats);
   if (hasOtherNames(stats))
     return {
-      ...{ path, what: 'can be used by others, and has a second name elsewhere (a hard link)', mode: null },
-      hint: `Put a copy in its place, or remove it: ${shellLine(['ls', '-li', path])}`,
+      ...{ path, what: 'is accessible to other users and has a hard link elsewhere', mode: null },
+      hint: `Replace it with a copy, or remove it: ${shellLine(['ls', '-li', path])}`,
     };
   return {
-    ...{ path, what: `can be used by others (mode ${(stats.mode & PERMISSIONS).toString(8)})`, mode },
+    ...{ path, what: `is accessible to other users (mode ${(stats.mode & PERMISSIONS).toString(8)})`, mode },
     hint: `Run: ${shellLine(['chmod', mode.toString(8), path])}, or flywheel doctor --repair`,
   };
 }
@@ -93,7 +93,7 @@ export function checkFiles(name: string, directory: string, platform: string): r
     const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
     if (odd.length === 0)
       return [
-        { name, ok: true, detail: `${entries.length} in ${directory}, all yours alone`, exit: EXIT.done },
+        { name, ok: true, detail: `${entries.length} in ${directory}, private to you`, exit: EXIT.done },
       ];
     const shown = odd
       .slice(0, MAX_NAMED)
@@ -101,7 +101,7 @@ export function checkFiles(name: string, directory: string, platform: string): r
         failed(name, new FlywheelError('ERR_CONFIG_INVALID', `${path} ${what}.`, { hint })),
       );
     const more = odd.length - shown.length;
-    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not yours alone.`;
+    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
     const hint = 'Run: flywheel doctor --repair';
     return more === 0
       ? shown

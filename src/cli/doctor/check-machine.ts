@@ -23,7 +23,7 @@ function freeSpace(directory: string): string {
   const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
   if (free >= LEAST_FREE) return text;
   throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
-    hint: 'Make room: what cannot be written down is not done.',
+    hint: 'Free disk space. flywheel does not send what it cannot store first.',
   });
 }
 
@@ -43,10 +43,10 @@ function lockHolders(lock: string): readonly string[] | null {
 /** Who holds the lock of a data directory, in words. */
 export function lockText(dataDir: string): string {
   const holders = lockHolders(join(dataDir, 'lock'));
-  if (holders === null) return 'who works in the data directory is not told on this system';
+  if (holders === null) return 'this system does not show who uses the data directory';
   return holders.length === 0
-    ? 'nobody works in the data directory'
-    : `held by process ${holders.join(', ')}`;
+    ? 'the data directory is not in use'
+    : `in use by process ${holders.join(', ')}`;
 }
 
 function certificates(file: string): string {
@@ -56,7 +56,7 @@ function certificates(file: string): string {
   } catch (cause) {
     throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${file}: ${fileProblem(cause)}.`, {
       cause,
-      hint: 'Name a file of certificates in PEM that you can read, or unset NODE_EXTRA_CA_CERTS.',
+      hint: 'Set NODE_EXTRA_CA_CERTS to a readable PEM file, or unset it.',
     });
   }
 }
@@ -69,15 +69,15 @@ function nodeText({ nodeVersion, platform }: Session['context']): string {
   if (major > 20 || (major === 20 && minor >= 18)) return `${nodeVersion} on ${platform}`;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `This is node ${nodeVersion}; flywheel needs ${LEAST_NODE} or later.`,
-    { hint: `Install node ${LEAST_NODE} or later: https://nodejs.org/` },
+    `This is Node ${nodeVersion}, but Node ${LEAST_NODE} or later is needed.`,
+    { hint: `Install Node ${LEAST_NODE} or later: https://nodejs.org/` },
   );
 }
 
 function locale(env: Session['context']['env']): Finding {
   const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
   const isUnicode = /utf-?8/i.test(named);
-  const detail = isUnicode ? named : `${named}: not UTF-8; a terminal may show signs for what is not ASCII`;
+  const detail = isUnicode ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
   return { name: 'locale', ok: true, detail, exit: EXIT.done };
 }
 

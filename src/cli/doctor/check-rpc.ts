@@ -21,7 +21,7 @@ function describe({ address, state }: NodeReport, source: string): string {
     cluster ?? `a cluster of its own, genesis ${genesisHash}`,
     `slot ${slot}${behind}`,
     `version ${version}`,
-    'the Squads program is there',
+    'Squads program found',
     `${latencyMs} ms`,
   ].join(', ');
 }
@@ -38,11 +38,15 @@ function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadM
   if (Math.abs(clockAheadMs) <= MAX_CLOCK_SKEW_MS) return `agrees with the chain (${seconds} s ahead)`;
   // Somebody's own cluster may make blocks only when there is something to put into them.
   if (cluster === null && seconds > 0)
-    return `${seconds} s ahead of the last block, as of a cluster that stands still`;
+    return `${seconds} s ahead of the last block: the cluster produces no blocks`;
   const apart = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
-  throw new FlywheelError('ERR_CONFIG_INVALID', `This clock is ${apart} the time of the chain.`, {
-    hint: 'Set the clock of this machine, best by NTP: `timedatectl set-ntp true`. If it is right, the cluster stands still.',
-  });
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The clock of this machine is ${apart} the time of the chain.`,
+    {
+      hint: 'Synchronize the clock: `timedatectl set-ntp true`. If the clock is right, the cluster produces no blocks.',
+    },
+  );
 }
 
 /** This clock beside that of the chain, as the node knows it that is furthest; nothing where none tells. */
@@ -77,7 +81,7 @@ export async function checkRpc(session: Session): Promise<readonly Finding[]> {
       : [
           await check('rpc quorum', () => {
             requireQuorum(rpcUrl.value, rpcQuorum);
-            return `${rpcQuorum.value} of ${rpcUrl.value.length} have to agree`;
+            return `${rpcQuorum.value} of ${rpcUrl.value.length} must agree`;
           }),
         ];
   const reports = await context.checkRpc(settings);

@@ -24,7 +24,7 @@ function checkDirectory(path: string, platform: string): string {
   try {
     const { mode } = statSync(path);
     if (platform !== 'win32' && (mode & OTHERS) !== 0) {
-      throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: others can use this directory.`, {
+      throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: other users can access this directory.`, {
         hint: `Run: ${shellLine(['chmod', '700', path])}`,
       });
     }
@@ -32,13 +32,13 @@ function checkDirectory(path: string, platform: string): string {
     return path;
   } catch (error) {
     if (error instanceof FlywheelError) throw error;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not made yet)`;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not created yet)`;
     throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(error)}.`, { cause: error });
   }
 }
 
 function checkKey(opened: OpenedService, session: Session): string {
-  if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'There is no API key.');
+  if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
   const { source } = session.settings.apiKey;
   if (source !== 'default') return `from the ${source}`;
   return opened.isOnThisMachine ? 'the one that `local init` made' : 'the one that this machine keeps';
@@ -51,7 +51,7 @@ async function checkService(session: Session, opened: OpenedService): Promise<re
     const reply = await opened.service.currentBatch(callWith(session, opened));
     serverTimeMs = reply.meta.serverTimeMs;
     return reply.value === null
-      ? 'answers; no batch is waiting'
+      ? 'answers; no batch in progress'
       : `answers; batch ${reply.value.id} is ${reply.value.status}`;
   });
   const { value: apiUrl } = session.settings.apiUrl;
@@ -64,7 +64,7 @@ async function checkService(session: Session, opened: OpenedService): Promise<re
     if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `This clock differs from the service's by ${Math.round(skewMs / 1_000)} s.`,
+      `The clock of this machine differs from the service's by ${Math.round(skewMs / 1_000)} s.`,
       {
         hint: 'Set the clock of this machine.',
       },
@@ -75,7 +75,7 @@ async function checkService(session: Session, opened: OpenedService): Promise<re
 
 /** The client speaks plain http to this machine only, and answers nobody whose certificate does not hold. */
 const tlsOf = (apiUrl: string): string =>
-  apiUrl.startsWith('https:') ? 'the certificate holds' : 'none; the address is of this machine';
+  apiUrl.startsWith('https:') ? 'the certificate is valid' : 'not needed on this machine';
 
 /** Runs all checks that apply to the settings. */
 export async function runChecks(session: Session): Promise<readonly Finding[]> {
@@ -112,8 +112,7 @@ const checkNone = ({ count, first }: DatabaseStatus['projects']): Promise<Findin
   const names = first.map(({ name, symbol }) => name ?? symbol).join(', ');
   return check(
     'projects',
-    () =>
-      `${count} (${names}${count > first.length ? ', …' : ''}); API key and service of one are looked at with --project NAME`,
+    () => `${count} (${names}${count > first.length ? ', …' : ''}); add --project NAME to check one`,
   );
 };
 
@@ -131,7 +130,7 @@ async function checkDatabase({ context, settings }: Session): Promise<{
     await check('database', async () => {
       const { database } = await context.effectiveSettings(settings);
       if (database.value === null)
-        return `not used: ${settings.dataDir.value} holds a flywheel on a ledger of its own, and ${address.name} may be meant for other programs`;
+        return `not used: ${settings.dataDir.value} has a project on the embedded ledger, and ${address.name} may be for other programs`;
       const { serverVersion, latencyMs, schema, projects } = await (
         await context.openDatabase(settings)
       ).status();
@@ -141,7 +140,7 @@ async function checkDatabase({ context, settings }: Session): Promise<{
         return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${size}`;
       throw new FlywheelError(
         'ERR_STORE_VERSION_MISMATCH',
-        `${address.shown} has schema version ${schema.version}, and this version of flywheel works on ${schema.needed}.`,
+        `${address.shown} has schema version ${schema.version}, but this version of flywheel needs ${schema.needed}.`,
       );
     }),
   ];
@@ -183,7 +182,7 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
 async function nativeParts(opened: OpenedService): Promise<string> {
   await opened.simulator();
   const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
-  return ['database and virtual machine load', ...names].join(', ');
+  return ['database and virtual machine can be loaded', ...names].join(', ');
 }
 
 const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>

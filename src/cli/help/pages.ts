@@ -20,7 +20,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
         .visibleCommands(command)
         .map((each) => each.name())
         .join(', ');
-      throw new FlywheelError('ERR_USAGE', `There is no help for ${JSON.stringify(path.join(' '))}.`, {
+      throw new FlywheelError('ERR_USAGE', `No help for ${JSON.stringify(path.join(' '))}.`, {
         hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
       });
     }

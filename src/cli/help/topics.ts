@@ -30,11 +30,11 @@ function partLines(part: Part, width: number | null): readonly string[] {
 
 /** Headings of the settings, by what a command has to do for them to have an effect. */
 const HEADINGS: readonly (readonly [Use, string])[] = [
-  ['output', 'Of every command:'],
-  ['service', 'Which flywheel, and where it is:'],
-  ['request', 'How long a service is waited for:'],
-  ['chain', 'How a chain is read and paid:'],
-  ['approval', 'What approvals are held against:'],
+  ['output', 'All commands:'],
+  ['service', 'Project and service:'],
+  ['request', 'Timeouts and connections:'],
+  ['chain', 'Chain:'],
+  ['approval', 'Approvals:'],
 ];
 
 const settingField = ({ flags, variables = [], profile, choices, help, reading }: SettingRow): Field => {
@@ -48,8 +48,8 @@ const settingField = ({ flags, variables = [], profile, choices, help, reading }
 function settings(): readonly Part[] {
   const rows = Object.values(SETTING_ROWS);
   return [
-    'A setting is taken from the option, else the environment, else the profile, else the default; in brackets stands where else than in the first place it may be.',
-    '`flywheel whoami` shows each value and where it came from. An option that a command has no use for is refused.',
+    'A setting comes from the option, then the environment, then the profile, then the default. Brackets show the environment variables and profile fields.',
+    '`flywheel whoami` shows each value and its source. A command refuses options that have no effect on it.',
     ...HEADINGS.flatMap(([use, heading]): readonly Part[] => [
       ...['', heading],
       rows.filter((row) => row.use === use).map(settingField),
@@ -61,13 +61,13 @@ function exitCodes(): readonly Part[] {
   const codes = Object.entries(ERRORS) as [ErrorCode, (typeof ERRORS)[ErrorCode]][];
   const longest = Math.max(...codes.map(([code]) => code.length));
   return [
-    'Each exit number with what it means, and below it what a script should do then:',
+    'Exit codes, and what a script should do:',
     EXIT_CODES.flatMap(({ code, meaning, script }): readonly Field[] => [
       [String(code), meaning],
       ['', `then: ${script}`],
     ]),
     '',
-    'Error codes, with the exit number of each:',
+    'Error codes and their exit codes:',
     codes.map(
       ([code, { exit, when }]): Field => [`${code.padEnd(longest)}  ${String(exit).padEnd(2)}`, when],
     ),
@@ -75,12 +75,12 @@ function exitCodes(): readonly Part[] {
 }
 
 const FILES: readonly Part[] = [
-  'Burns (`burn-batch`): a JSON array, NDJSON with one object a line, or CSV with one row each.',
+  'Burns (`burn-batch`): a JSON array, NDJSON with one object per line, or CSV with one row per burn.',
   {
     line: '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
   },
   '',
-  'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or the bare list. A payload is the proof, as JSON text or as an object, which is sent as its canonical text.',
+  'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or only the list. The payload is the proof: an object, or JSON text.',
   { line: '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [' },
   { line: '      { "action": "BURN", "amount": 5 },' },
   {
@@ -88,48 +88,45 @@ const FILES: readonly Part[] = [
   },
   { line: '      { "action": "MEMO", "message": "thank you" } ] } ] }' },
   '',
-  'In both, an amount is a number or a decimal string, in whole tokens. A number that would not be read back as the same decimal is refused, as are duplicate and unknown keys. All problems of a file are reported at once, each with its place; nothing is sent.',
+  'Amounts are whole tokens, as a number or a decimal string. Numbers that JSON would round, duplicate keys and unknown keys are refused. All problems of a file are reported at once with their place, and nothing is sent.',
   '',
-  'CSV is known by a name in .csv or .tsv, or said by --format csv. Its first line names the columns; commas, semicolons or tabs stand between them. --column amount=Tokens takes a field from a column of another name; other columns are refused.',
+  'CSV files end in .csv or .tsv, or need --format csv. The first line names the columns, separated by commas, semicolons or tabs. --column amount=Tokens reads a field from a column with another name. Unknown columns are refused.',
   {
     point:
-      'burns: type, amount, persistOnchain (true or false; empty: false), and the proof: one column a key, proof.KEY, whose values are text, or one column proof with JSON',
+      'burns: type, amount, persistOnchain (true or false; empty is false), and the proof: a column proof.KEY for each key, with text values, or one column proof with JSON',
   },
   {
     point:
-      'pipelines, one action a row: pipeline (rows of the same one stand together; without this column each row is one), type, payload.KEY or payload, action, amount, toAddress, message; type and payload stand in the first row of a pipeline',
+      'pipelines, one action per row: pipeline (consecutive rows with the same value; without this column each row is a pipeline), type, payload.KEY or payload, action, amount, toAddress, message. The first row of a pipeline has type and payload',
   },
   {
-    point: 'amounts are digits and at most one point: no sign, currency, separator of thousands or exponent',
+    point: 'amounts have digits and at most one point: no sign, currency, thousands separator or exponent',
   },
   '',
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
-  'Approval file: what `batch init --out` writes. Signed approval: what `batch approve` prints, { "batchId", "signedTx" }.',
-  'Keypair file: the 64 bytes as a JSON array (Solana CLI) or base58; refused when others can read it.',
-  'Configuration directory: profiles.json and api-keys.json, for you alone. Data directory: ledger.db, store.db, and the keys. Each holds, for what was done through it, journal.db (the operations, so that none happens twice), approvals.db (what was approved, for the limit of a day) and approvals/.',
+  'Approval file: written by `batch init --out`. Signed approval: printed by `batch approve`, { "batchId", "signedTx" }.',
+  'Keypair file: 64 bytes as a JSON array (Solana CLI) or base58. Refused if other users can read it.',
+  'Configuration directory: profiles.json and api-keys.json. Data directory: ledger.db, store.db and the keys. Both also have journal.db (operations, so that nothing happens twice), approvals.db (approvals, for the daily limit) and approvals/. All are private to you.',
 ];
 
 const OUTPUT: readonly Part[] = [
-  'Standard output has the result and nothing else; notices, progress and errors are on standard error.',
+  'Standard output has the result only. Notices, progress and errors go to standard error.',
   '',
   [
-    ['--output human', 'words, blocks and tables for people; the default on a terminal'],
-    ['--output json', 'one JSON value; the default in a pipe or a file; --json is the same'],
-    ['--output ndjson', 'one JSON value a line: of lists each item, of burn-batch each element as it lands'],
-    [
-      '--output csv',
-      'lists and reports for a spreadsheet; a text that would be a formula there is made harmless',
-    ],
+    ['--output human', 'text and tables for people; the default on a terminal'],
+    ['--output json', 'one JSON value; the default in a pipe; same as --json'],
+    ['--output ndjson', 'one JSON value per line: list items, or burns of a burn-batch as they land'],
+    ['--output csv', 'lists and reports for a spreadsheet; formulas are escaped'],
     ['--quiet', 'no notices and no progress'],
   ],
   '',
-  'An error is one line of JSON where the output is JSON, with a code that never changes its meaning:',
+  'With JSON output an error is one line of JSON. Codes never change their meaning:',
   {
     line: '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
   },
-  'Fields are added in later versions; none is taken away, and none changes its meaning. In JSON, CSV and NDJSON amounts have no separators, and what is text there is exact.',
+  'Later versions may add fields, but never remove or redefine one. In JSON, CSV and NDJSON amounts have no separators, and amounts in text are exact.',
   '',
-  'Parts of it are taken with jq:',
+  'Select parts with jq:',
   { line: "  $ flywheel batch list --json | jq -r '.[].id'" },
   { line: '  $ flywheel burn-batch burns.csv --output ndjson | jq -c \'select(.status == "error")\'' },
 ];

@@ -13,7 +13,7 @@ export function readAmountText(text: string): ReadAmount {
   const value = Number(text);
   if (!(value > 0)) return { problem: `expected a positive number, got ${shown}` };
   if (!Number.isFinite(value) || !readsBack(text, value))
-    return { problem: `${shown} cannot be sent as a JSON number without changing it` };
+    return { problem: `${shown} cannot be sent as a JSON number without rounding it` };
   return { value };
 }
 

@@ -36,7 +36,8 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
     if (burn !== undefined) burns.push(burn);
   }
   if (count === 0 && problems.count === 0) problems.add('', 'expected at least one burn');
-  if (count > MAX_BURNS) problems.add('', `a file holds at most ${MAX_BURNS} burns, got ${count}; split it`);
+  if (count > MAX_BURNS)
+    problems.add('', `a file has at most ${MAX_BURNS} burns, got ${count}; split the file`);
   problems.throwIfAny();
   return burns;
 }
@@ -49,7 +50,7 @@ function elementsOf(input: Input, problems: Problems): Iterable<Element> {
 function* elementsOfArray({ name, text }: Input): Generator<Element> {
   const { value } = inFile(name, () => parseStrictJson(text));
   if (!Array.isArray(value))
-    throw inputError(name, 'expected a JSON array, or NDJSON with one object a line');
+    throw inputError(name, 'expected a JSON array, or NDJSON with one object per line');
   for (const [index, element] of value.entries())
     yield { value: element, place: placeInText([index], index) };
 }

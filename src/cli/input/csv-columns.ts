@@ -83,17 +83,17 @@ class Header {
     if (!this.#isField(field)) {
       const known = [...fields, object, `${object}.KEY`];
       this.#complain(
-        `--column ${field}=${name}: there is no field ${JSON.stringify(field)}${suggestion(field, known)}`,
+        `--column ${field}=${name}: unknown field ${JSON.stringify(field)}${suggestion(field, known)}`,
       );
     } else if (!this.#names.includes(name)) {
       const found = suggestion(name, this.#names);
-      this.#complain(`--column ${field}=${name}: there is no column ${JSON.stringify(name)}${found}`);
+      this.#complain(`--column ${field}=${name}: no column ${JSON.stringify(name)}${found}`);
     }
   }
 
   #fieldOf(name: string, at: number): string | undefined {
     if (name.trim() === '') return this.#refuse(`column ${at + 1} has no name`);
-    if (this.#names.indexOf(name) < at) return this.#refuse(`there are two columns ${JSON.stringify(name)}`);
+    if (this.#names.indexOf(name) < at) return this.#refuse(`column ${JSON.stringify(name)} occurs twice`);
     for (const [field, mapped] of this.#columns) if (mapped === name) return field;
     const field = this.#plain(name);
     const { fields, object } = this.#kind;
@@ -102,7 +102,7 @@ class Header {
       return this.#refuse(`unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`);
     }
     if (this.#columns.has(field))
-      return this.#refuse(`${field} is a column of its own, and --column gives it another`);
+      return this.#refuse(`the file has a column ${field}, but --column names another one`);
     if (field === `${object}.` || field.slice(object.length + 1).includes('.'))
       return this.#refuse(
         `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`,
@@ -118,19 +118,16 @@ class Header {
     const { object, required } = this.#kind;
     const fields = columns.map(({ field }) => field);
     const twice = fields.findIndex((field, at) => field !== '' && fields.indexOf(field) < at);
-    if (twice >= 0) this.#complain(`two columns hold ${fields[twice] ?? ''}`);
+    if (twice >= 0) this.#complain(`two columns are for ${fields[twice] ?? ''}`);
     const keys = fields.findIndex((field) => field.startsWith(`${object}.`));
     if (keys >= 0 && fields.includes(object))
       this.#complain(
-        `give either a column ${JSON.stringify(object)} or columns ${JSON.stringify(`${object}.KEY`)}`,
+        `use either a column ${JSON.stringify(object)} or columns ${JSON.stringify(`${object}.KEY`)}`,
       );
     if (keys < 0 && !fields.includes(object))
-      this.#complain(
-        `there is no column ${JSON.stringify(object)}, nor one ${JSON.stringify(`${object}.KEY`)}`,
-      );
+      this.#complain(`no column ${JSON.stringify(object)} or ${JSON.stringify(`${object}.KEY`)}`);
     for (const field of required)
-      if (!fields.includes(field))
-        this.#complain(`there is no column for ${field}; name it: --column ${field}=NAME`);
+      if (!fields.includes(field)) this.#complain(`no column for ${field}; name one: --column ${field}=NAME`);
   }
 }
 
@@ -147,7 +144,7 @@ export function readHeader(
 ): readonly Column[] {
   const complain = (reason: string): void => problems.add('header', reason, { path: 'header', line });
   if (names.length > MAX_COLUMNS) {
-    complain(`there are ${names.length} columns; at most ${MAX_COLUMNS} are read`);
+    complain(`${names.length} columns; at most ${MAX_COLUMNS} are allowed`);
     return [];
   }
   return new Header(kind, columns, names, complain).read();

@@ -73,14 +73,14 @@ function unreadable(name: string, error: unknown): FlywheelError {
   const listed = [{ ...(lines === undefined ? {} : { line: lines }), message: reason }];
   return new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}${where}.`, {
     problems: { file: name, count: 1, listed },
-    hint: 'A cell with quotes in it is written in quotes, each quote in it twice.',
+    hint: 'Put a cell that contains quotes into quotes, and double each quote in it.',
     cause: error,
   });
 }
 
 const REASONS = [
-  ['CLOSING_QUOTE', 'after the closing quote of a cell comes more text'],
-  ['OPENING_QUOTE', 'a quote stands in the middle of a cell that is not in quotes'],
-  ['QUOTE_NOT_CLOSED', 'the quotes of a cell are not closed'],
+  ['CLOSING_QUOTE', 'text follows the closing quote of a cell'],
+  ['OPENING_QUOTE', 'a quote inside a cell that is not quoted'],
+  ['QUOTE_NOT_CLOSED', 'a quoted cell is not closed'],
   ['MAX_RECORD_SIZE', `a row has more than ${MAX_ROW_BYTES} bytes`],
 ] as const;

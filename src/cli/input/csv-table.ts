@@ -48,7 +48,7 @@ function readRow(row: CsvRow, columns: readonly Column[], { text, object }: Tabl
     const isText = text.includes(field) || field === object || field.startsWith(`${object}.`);
     if (cell === '') continue;
     if (!isText && cell.trim() !== cell)
-      unreadable.push({ path: [field], reason: `${JSON.stringify(shortened(cell))} has blanks around it` });
+      unreadable.push({ path: [field], reason: `${JSON.stringify(shortened(cell))} has spaces around it` });
     else fields.set(field, cell);
   }
   return { row, columns, fields, unreadable };
@@ -68,7 +68,7 @@ function oddity(text: string): string {
   if (/^[0-9.]+[eE][+-]?[0-9]+$/.test(text))
     return 'scientific notation may have lost digits; format the column as text';
   if (/^[0-9][0-9.,'\u2019 \u00a0\u202f]*$/.test(text) && /[,'\u2019 \u00a0\u202f]|\..*\./.test(text))
-    return 'thousands separators and decimal commas are not read';
+    return 'thousands separators and decimal commas are not allowed';
   if (/\p{Sc}/u.test(text)) return 'it has a currency sign';
   return 'it is not a decimal number';
 }

@@ -60,7 +60,7 @@ export function withNumberAmount(
   };
   if (value instanceof InexactNumber) {
     const shown = value.text.length > MAX_SHOWN ? `${value.text.slice(0, MAX_SHOWN)}…` : value.text;
-    return complain(`${shown} is not exact as a JSON number; write it as a decimal string`);
+    return complain(`JSON would round ${shown}; write it as a decimal string`);
   }
   if (typeof value !== 'string') return object;
   const amount = readAmountText(value);

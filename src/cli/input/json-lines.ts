@@ -16,7 +16,7 @@ export function* jsonLines(input: Input, problems: Problems): Generator<Element>
     const text = line.trim();
     if (text === '') continue;
     if (index === 0 && text.startsWith('{') && !text.endsWith('}'))
-      throw inputError(input.name, 'expected a JSON array, or NDJSON with one object a line');
+      throw inputError(input.name, 'expected a JSON array, or NDJSON with one object per line');
     const place = placeOnLine(at + 1, index);
     index += 1;
     const value = readLine(line, place, at + 1, problems);

@@ -45,7 +45,7 @@ export async function openInput(context: ReadContext, file: string, terms: Input
     });
   const columns = terms.column ?? new Map<string, string>();
   if (format !== 'csv' && columns.size > 0)
-    throw new FlywheelError('ERR_USAGE', `--column is for CSV, and ${name} is read as ${format}.`, {
+    throw new FlywheelError('ERR_USAGE', `--column is for CSV, but ${name} is read as ${format}.`, {
       hint: 'Add --format csv.',
     });
   return { name, text, format, columns };
@@ -60,7 +60,7 @@ async function bytesOf({ io, cwd, signal }: ReadContext, file: string): Promise<
       pieces.push(piece);
       length += piece.length;
       if (length > MAX_INPUT_BYTES)
-        throw inputError(inputName(file), `it holds more than ${MAX_INPUT_BYTES} bytes`);
+        throw inputError(inputName(file), `it is larger than ${MAX_INPUT_BYTES} bytes`);
       // Reading a file waits for nothing, and without a turn no signal is heard.
       await setImmediate();
       if (signal.aborted) throw interrupted();
@@ -74,7 +74,7 @@ async function bytesOf({ io, cwd, signal }: ReadContext, file: string): Promise<
 }
 
 const interrupted = (): FlywheelError =>
-  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading; nothing was sent.');
+  new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading. Nothing was sent.');
 
 function* piecesOfFile(path: string): Generator<Uint8Array> {
   const handle = openSync(path, 'r');

@@ -48,7 +48,7 @@ function checkGroup(
     });
   if (name === undefined) complain('expected the name of the pipeline');
   else if (!isNext && seen.has(name))
-    complain(`the rows of pipeline ${JSON.stringify(name)} do not stand together`);
+    complain(`the rows of pipeline ${JSON.stringify(name)} are not consecutive`);
 }
 
 function pipelineOf(rows: readonly TableRow[], index: number): Element {
@@ -75,7 +75,7 @@ function sameIn(
     if (other !== undefined && other !== first)
       unreadable.push({
         path: ['rows', at + 1, field],
-        reason: `another ${field} than in the first row of the pipeline`,
+        reason: `${field} differs from the first row of the pipeline`,
       });
   return first;
 }

@@ -39,7 +39,10 @@ export function readPipelinesFile(input: Input, decimals: number | null): InitBa
       : elementsOf(input.name, text, problems);
   if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline');
   if (elements.length > MAX_PIPELINES)
-    problems.add(prefix, `a batch holds at most ${MAX_PIPELINES} pipelines, got ${elements.length}`);
+    problems.add(
+      prefix,
+      `a batch has at most ${MAX_PIPELINES} pipelines, got ${elements.length}; split the file`,
+    );
   const pipelines = elements.flatMap((element) => readPipeline(element, decimals, problems) ?? []);
   problems.throwIfAny();
   return { pipelines };

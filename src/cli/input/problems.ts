@@ -60,7 +60,7 @@ export class Problems {
     const list = `${this.#sentences.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `${this.#file}: ${this.#count} problem${this.#count === 1 ? '' : 's'}; nothing was sent: ${list}.`,
+      `${this.#file}: ${this.#count} problem${this.#count === 1 ? '' : 's'}, nothing was sent: ${list}.`,
       { problems: { file: this.#file, count: this.#count, listed: this.#kept } },
     );
   }

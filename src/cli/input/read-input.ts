@@ -30,7 +30,7 @@ export async function readInputBytes(context: ReadContext, file: string): Promis
   const path = resolve(context.cwd, file);
   try {
     const { size } = statSync(path);
-    if (size > MAX_INPUT_BYTES) throw inputError(file, `it holds more than ${MAX_INPUT_BYTES} bytes`);
+    if (size > MAX_INPUT_BYTES) throw inputError(file, `it is larger than ${MAX_INPUT_BYTES} bytes`);
     return readFileSync(path);
   } catch (error) {
     if (isFlywheelError(error)) throw error;
@@ -52,7 +52,7 @@ export async function readInputText(context: ReadContext, file: string): Promise
 }
 
 function requireText(text: string): string {
-  if (text.trim() === '') throw new FlywheelError('ERR_INVALID_REQUEST', 'It is empty.');
+  if (text.trim() === '') throw new FlywheelError('ERR_INVALID_REQUEST', 'The file is empty.');
   return text;
 }
 

@@ -21,7 +21,7 @@ export async function openWithJournal(
   const service = await open(settings, warn);
   if (service.takenBack > 0)
     warn(
-      `The chain has taken back ${service.takenBack} that had landed; they are pending again. \`${commandLine(settings, 'pending', 'resume')}\` brings them to their end.`,
+      `A fork of the chain has undone ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
   let opened: Promise<Journal> | undefined;
   const journal = (): Promise<Journal> => {

@@ -99,8 +99,8 @@ export class SqliteEntry implements Entry {
     if (answer !== undefined || isKept || this.#table.hasAnswers(this.#row.serial)) return answer;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `This was done on ${this.dateChanged}, and what came of it is no longer kept here. Nothing was sent.`,
-      { hint: 'Do it once more with --again.' },
+      `This was done on ${this.dateChanged}, but its result is no longer stored on this machine. Nothing was sent.`,
+      { hint: 'To run it again as a new operation, add --again.' },
     );
   }
 

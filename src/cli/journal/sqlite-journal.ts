@@ -158,7 +158,7 @@ class SqliteJournal implements Journal {
     if (row === undefined || row.content === content) return row;
     throw new FlywheelError(
       'ERR_IDEMPOTENCY_KEY_REUSED',
-      `The idempotency key was used for something else on ${row.dateBegun}; nothing was sent.`,
+      `The idempotency key was used for something else on ${row.dateBegun}. Nothing was sent.`,
     );
   }
 
@@ -276,6 +276,6 @@ const takenOf = (elements: readonly Element[], taken: readonly number[] | null):
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
-    `The same was begun ${dateBegun} and left, and process ${holder?.replace(/-.*/, '') ?? ''} is just going on with that. Nothing was sent.`,
-    { hint: 'When that is over, run the command again only if it is to be done once more.' },
+    `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it. Nothing was sent.`,
+    { hint: 'Wait for that process. Run the command again only if you want to do it a second time.' },
   );

@@ -9,7 +9,7 @@ import { viewCreatedKey } from '../views/local.js';
 export const keyTerms = (command: Command) =>
   command
     .addOption(SCOPE_OPTION)
-    .option('--proof-type <type>', 'a proof type that the key may use; repeat (default: all)', collect);
+    .option('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)', collect);
 
 export async function createdKey(
   session: Session,

@@ -20,6 +20,6 @@ export async function confirmSpending(
   const place =
     kind === 'remote'
       ? `through ${session.settings.apiUrl.value ?? ''}`
-      : `on ${explorer ?? 'a cluster of your own'}`;
+      : `on ${explorer ?? 'your own cluster'}`;
   await requireConsent(session, `${deed}${mint} ${place}?`);
 }

@@ -76,11 +76,11 @@ async function compare(
   const words = kind === 'batch' ? LISTS[kind] : ofBurns;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `${mayLand.length} of ${countText(elements.length, 'element')} are part of another request that the service has not finished. Nothing was sent.`,
+    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another request that the service has not finished. Nothing was sent.`,
     {
       // Of an operation that goes on it says all that there is to say.
       keyUnused: false,
-      hint: `Bring that to its end first: \`${commandLine(session.settings, ...words)}\`.`,
+      hint: `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
     },
   );
 }
@@ -235,7 +235,7 @@ async function foresee(
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `${done.length} of ${countText(next.length, 'element')} that this operation would send have landed by another request. Nothing was sent.`,
+      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} that this operation would send. Nothing was sent.`,
       // It says all that there is to say.
       { keyUnused: false, hint: wayOut(session, operation, isBegun, answer.batch?.id) },
     );
@@ -268,14 +268,14 @@ function wayOut(
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
   if (kind === 'burn')
-    return `Do it once more with --again${isNew ? '' : `, or give this one up: ${forget}`}.`;
-  const rest = 'the same command with --rest sends the others';
-  if (!isBegun) return `T${rest.slice(1)}.`;
+    return `To burn again, add --again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
+  const rest = 'add --rest to send the others';
+  if (!isBegun) return `A${rest.slice(1)}.`;
   if (batchId !== undefined)
-    return `End the batch that is set up for it: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then ${rest}.`;
-  if (hasAnswers) return `Give up what has no answer: ${forget}. Then ${rest}.`;
-  const given = isNew ? '' : `, then ${forget},`;
-  return `See what has landed: \`${commandLine(settings, ...LISTS[kind])}\`${given} and put the others into a file of their own.`;
+    return `Cancel its batch: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then ${rest}.`;
+  if (hasAnswers) return `Drop the requests without an answer: ${forget}. Then ${rest}.`;
+  const given = isNew ? ',' : `, then ${forget},`;
+  return `See what landed: \`${commandLine(settings, ...LISTS[kind])}\`${given} then send the others in a new file.`;
 }
 
 /**
@@ -293,7 +293,8 @@ export async function noteDone(
   await compare(session, journal, { ...compared, kind, id, state }, answer);
 }
 
-export const BY_NOTES = 'This service does not say what it has done; this machine goes by its own notes.';
+export const BY_NOTES =
+  'This service does not list what it has done, so only the journal of this machine was checked.';
 
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
@@ -348,7 +349,7 @@ export async function requireAnswersKey(
   if (items === null || items.length > 0) return;
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The answer names ${names}, and by its lists the service has not made that for this request.`,
+    `The answer names ${names}, but the service did not create that for this request.`,
   );
 }
 
@@ -384,7 +385,7 @@ export async function requireRefused(session: Session, key: string, refusal: unk
   if (items.every(({ status }) => status === 'FAILED')) return;
   throw new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The request was refused, and the service has begun it: ${refusal.message}`,
+    `The request was refused although the service had started it: ${refusal.message}`,
     { cause: refusal },
   );
 }
@@ -411,11 +412,11 @@ function notThere(
     open !== undefined
       ? `: give up what has no answer (${forget}), ${apart}. Then this file with --rest sends the others.`
       : lost.length === noted
-        ? ', send all of it anew with --again.'
+        ? ', run everything again with --again.'
         : `, ${apart}.`;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `By the notes of this machine ${lost.length} of ${countText(elements.length, 'element')} landed that this service knows nothing of: ${which}. It may have been restored to an earlier state, or be another one.`,
-    { keyUnused: false, hint: `See what is on chain. Only if it is not there${way}` },
+    `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed that the service does not know: ${which}. The service may have been restored from a backup, or be another one.`,
+    { keyUnused: false, hint: `Check the chain. Only if nothing of that landed there${way}` },
   );
 }

@@ -15,10 +15,10 @@ import { noRest, requireOver, type Standing, type Work, wasCancelled } from './r
 import type { AskDoneThere } from './service-record.js';
 
 const WOULD: Readonly<Record<Exclude<OperationState, 'cancelled'>, string>> = {
-  open: 'its outcome is not known, and the command would go on with it',
-  waiting: 'its batch waits, and the command would go on with it',
-  partial: 'it was done in part, and only --rest would send what has not landed',
-  done: 'it is done, and the command would only print its outcome',
+  open: 'its outcome is unknown, and the command would resume it',
+  waiting: 'its batch is waiting, and the command would resume it',
+  partial: 'part of it has landed, and only --rest would send the others',
+  done: 'it is done, and the command would only print the stored result',
 };
 
 /** The work of the command, whose service need not answer. */
@@ -92,7 +92,7 @@ async function takenOf(
     return indexes;
   }
   if (state === 'cancelled') return null;
-  session.output.tell(`This file was begun ${dateBegun}: ${WOULD[state]}.`);
+  session.output.tell(`This file was started ${dateBegun}: ${WOULD[state]}.`);
   if (state === 'waiting' || state === 'open') return goingOn(session, known, elements, work);
   const landed = new Set(journal.landed(elements));
   const noted = elements.filter(({ digest }) => landed.has(digest));
@@ -121,9 +121,7 @@ async function takenAnew(
   }
   if (isRest && !isKnown && asked.taken === null) throw noRest();
   if (!isKnown) return asked.taken;
-  session.output.tell(
-    `This file was asked for before: the command would go on with that, or print its outcome.`,
-  );
+  session.output.tell(`This file was sent before. The command would resume it or print the stored result.`);
   const key = journal.keyOf(kind, content, origin);
   const standing: Standing = {
     ...{

@@ -28,7 +28,7 @@ export function withoutOverlap(
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
-    session.output.tell(`${sentence} They are left out.`);
+    session.output.tell(`${sentence} They are skipped.`);
     const met = new Set<string>(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((index) => !met.has(elements[index]?.digest ?? ''));
     return left.length === 0 ? null : { ...request, taken: left };
@@ -39,7 +39,7 @@ export function withoutOverlap(
       ? wayOut(session, open)
       : overlaps.length === elements.length
         ? 'Do it once more with --again.'
-        : 'The same command with --rest sends the others; --again sends all of it.';
+        : 'Add --rest to send the others, or --again to send everything again.';
   throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, { hint });
 }
 
@@ -66,9 +66,11 @@ export async function requireUnchanged(
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
   const also =
     kind === 'burn'
-      ? '--again burns this amount as well'
-      : '--allow-changed sends their full new amounts as well';
-  throw error.with({ hint: `${also}. Else give this up: \`${commandLine(session.settings, ...words)}\`.` });
+      ? 'To burn this amount too, add --again'
+      : 'To send their full new amounts too, add --allow-changed';
+  throw error.with({
+    hint: `${also}. To drop this operation: \`${commandLine(session.settings, ...words)}\``,
+  });
 }
 
 /** Numbers that one message names. */
@@ -83,8 +85,8 @@ export function changedElements(
   if (kind === 'burn' && first !== undefined)
     return new FlywheelError(
       'ERR_INPUT_INVALID',
-      `A burn of this type and proof has landed with another amount, on ${first.date.slice(0, 10)}. Nothing was sent.`,
-      { hint: 'Burn this amount as well with --again.' },
+      `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount. Nothing was sent.`,
+      { hint: 'To burn this amount too, add --again.' },
     );
   const named = changes
     .slice(0, MAX_NAMED)
@@ -119,7 +121,7 @@ export function stillToDo(
       hint: wayOut(session, other),
     });
   }
-  session.output.tell(`${sentence} They are left out.`);
+  session.output.tell(`${sentence} They are skipped.`);
   const elsewhere = new Set(overlaps.map(({ digest }) => digest));
   return elements.filter(({ digest }) => !elsewhere.has(digest));
 }
@@ -128,15 +130,15 @@ const unfinishedBurn = (session: Session, { date, operation }: Overlap): Flywhee
   new FlywheelError(
     'ERR_INPUT_INVALID',
     `The outcome of an earlier operation with the same burn (last changed ${date}) is unknown. Nothing was sent.`,
-    { hint: `This resumes safely: ${resumeLine(session, operation)}` },
+    { hint: `Resume it: ${resumeLine(session, operation)}` },
   );
 
 /** How to come to know whether an element lands by another operation. */
 function wayOut(session: Session, { operation }: Overlap): string {
   if (operation.state === 'open' || operation.kind === 'burn')
-    return `To learn what came of the other: ${resumeLine(session, operation)}`;
+    return `Resume the other operation: ${resumeLine(session, operation)}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
-  return `To end the other: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
+  return `Cancel the other batch: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
 }
 
 function describe(count: number, overlaps: readonly Overlap[], noun: string): string {
@@ -147,7 +149,7 @@ function describe(count: number, overlaps: readonly Overlap[], noun: string): st
   const when = first === last ? `on ${first}` : `from ${first} to ${last}`;
   const others = overlaps.length - landed.length;
   return [
-    ...(landed.length === 0 ? [] : [`${landed.length} of ${total} have landed before, ${when}.`]),
-    ...(others === 0 ? [] : [`${others} of ${total} are part of an operation that is not over.`]),
+    ...(landed.length === 0 ? [] : [`${landed.length} of ${total} landed before, ${when}.`]),
+    ...(others === 0 ? [] : [`${others} of ${total} belong to an unfinished operation.`]),
   ].join(' ');
 }

@@ -9,13 +9,13 @@ import { shellLine } from '../shell-line.js';
 
 /** @throws `ERR_OUTCOME_UNKNOWN` with the command as the hint, where it stopped in the middle. */
 export async function repeatable<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
-  const hint = `Running the command again is safe: ${shellLine(['flywheel', ...session.commandLine])}`;
+  const hint = `Run the command again; that is safe: ${shellLine(['flywheel', ...session.commandLine])}`;
   try {
     return await run();
   } catch (thrown) {
     const error = asFlywheelError(thrown, session.context.signal);
     if (error.code === 'ERR_STORE_UNAVAILABLE')
-      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', `The outcome is not known: ${error.message}`, {
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', `Unknown outcome: ${error.message}`, {
         ...{ hint, cause: error },
       });
     const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' || error.code === 'ERR_TIMEOUT';

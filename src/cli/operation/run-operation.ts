@@ -70,7 +70,8 @@ export interface Work<Result> {
 }
 
 /** Said where this machine knows nothing of an earlier request, and the service does. */
-export const REPLAYED = 'Done before: this is the outcome of an earlier request with the same key.';
+export const REPLAYED =
+  'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
 
 /** Pause between two looks at an operation that another process is at. */
 const POLL_MS = 100;
@@ -137,19 +138,19 @@ function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationReques
 export const noRest = (): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
-    'The journal of this machine knows nothing of this file, so it cannot tell what has not landed. Nothing was sent.',
-    { hint: 'To send all of it, leave out --rest.' },
+    'The journal of this machine does not know this file, so --rest cannot tell what has landed. Nothing was sent.',
+    { hint: 'To send everything, leave out --rest.' },
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
 export const wasCancelled = (date: string, isPart = false): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
-    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything of it landed. Nothing was sent.`,
+    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed. Nothing was sent.`,
     {
       hint: isPart
-        ? 'Some of the file has landed by another request: --rest sends the others, --again all of it.'
-        : 'To do it all the same, add --again.',
+        ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
+        : 'To run it anyway, add --again.',
     },
   );
 
@@ -170,7 +171,7 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
   if (error.options.hint !== undefined) return error;
   return error.with({
-    hint: 'This file was asked for before, with other parts of it, by another machine or before it was forgotten here. Look what has come of that, then put what is missing into a file of its own.',
+    hint: 'Another machine, or an operation that was forgotten here, sent a different part of this file. See what landed, then send the missing entries in a new file.',
   });
 }
 
@@ -241,7 +242,7 @@ async function leaveOutDone(session: Session, entry: Entry, work: Work<unknown>)
   if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
   if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
   if (found === null || found.leftOut.length === 0) return true;
-  session.output.tell(`${countText(found.leftOut.length, work.noun)} left out: landed by another request.`);
+  session.output.tell(`${countText(found.leftOut.length, work.noun)} skipped: another request landed them.`);
   return work.leaveOut(entry, new Set(found.leftOut));
 }
 
@@ -260,10 +261,10 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
   const reason = isFlywheelError(cause) ? cause.message : 'internal error.';
   return new FlywheelError(
     'ERR_OUTPUT_FAILED',
-    `The outcome is as printed, but could not be noted: ${reason}`,
+    `The printed result is final, but the journal could not be updated: ${reason}`,
     {
       idempotencyKey: entry.key,
-      hint: 'The same command prints it again and does nothing.',
+      hint: 'The same command prints it again and sends nothing.',
       cause,
     },
   );
@@ -291,11 +292,11 @@ async function take<Asked extends Begun | undefined>(
     }
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
-      throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still doing this very operation.`, {
-        hint: 'Run the command again to wait on; it does nothing twice.',
+      throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still running this operation.`, {
+        hint: 'Run the command again to keep waiting. Nothing happens twice.',
       });
     }
-    if (!isSaid) session.output.tell(`Process ${who} is doing this very operation; waiting for it.`);
+    if (!isSaid) session.output.tell(`Process ${who} is running this operation. Waiting for it to finish.`);
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }
@@ -318,7 +319,7 @@ async function requireLost(
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
   const what = batchId === undefined ? 'what has landed of this file' : `batch ${batchId} of this file`;
-  session.output.warn(`The service no longer knows ${what}; all of it is begun anew.`);
+  session.output.warn(`The service no longer knows ${what}. Starting everything again.`);
 }
 
 /**
@@ -362,31 +363,31 @@ async function isLost(
 
 function unfinished(session: Session, entry: OperationSummary): FlywheelError {
   const state = {
-    open: `is not over yet: its outcome is not known`,
-    waiting: 'is not over yet: its batch waits for approval',
-    partial: 'was done in part',
+    open: `is not finished: its outcome is unknown`,
+    waiting: 'is not finished: its batch waits for approval',
+    partial: 'has landed in part',
   }[entry.state as 'open' | 'waiting' | 'partial'];
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const hint = {
-    open: `This resumes safely: ${resumeLine(session, entry)}`,
-    waiting: `Approve and execute the batch, or end it: \`${commandLine(session.settings, 'batch', 'cancel', batchId)}\``,
-    partial: 'Leave out --again; --rest does what did not land.',
+    open: `Resume it: ${resumeLine(session, entry)}`,
+    waiting: `Approve and execute the batch, or cancel it: \`${commandLine(session.settings, 'batch', 'cancel', batchId)}\``,
+    partial: 'Use --rest instead of --again to send what did not land.',
   }[entry.state as 'open' | 'waiting' | 'partial'];
   return new FlywheelError(
     'ERR_INPUT_INVALID',
-    `--again is for what is over; this content, begun ${entry.dateBegun}, ${state}. Nothing was sent.`,
+    `--again needs a finished operation. This one, started ${entry.dateBegun}, ${state}. Nothing was sent.`,
     { hint, idempotencyKey: entry.key },
   );
 }
 
 function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
   if (entry.isNew) return;
-  if (rest && entry.state === 'partial') output.tell(`Doing the rest of what was begun ${entry.dateBegun}.`);
+  if (rest && entry.state === 'partial')
+    output.tell(`Sending the rest of the operation started ${entry.dateBegun}.`);
   else if (entry.state === 'open')
-    output.tell(`Going on with what was begun ${entry.dateBegun}: its outcome is not known.`);
-  else if (entry.state === 'waiting')
-    output.tell(`Going on with the batch that was set up ${entry.dateBegun}.`);
-  else output.tell(`Done before, on ${entry.dateChanged}; this is what came of it, and nothing is done now.`);
+    output.tell(`Resuming the operation started ${entry.dateBegun}, whose outcome is unknown.`);
+  else if (entry.state === 'waiting') output.tell(`Resuming the batch that was set up ${entry.dateBegun}.`);
+  else output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
 }
 
 /** What was thrown, with what it means for the operation; gives up the entry of one that certainly did nothing. */
@@ -396,7 +397,7 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
     if (isOver(entry.state)) return error;
     attempt(() => entry.markPrinted());
     if (error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined) return error;
-    return error.with({ hint: `This resumes safely: ${resumeLine(session, entry)}` });
+    return error.with({ hint: `Resume it: ${resumeLine(session, entry)}` });
   }
   const { kind } = await session.service();
   const isUnbegun =
@@ -419,7 +420,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   // It says what has become of it, and what to do.
   if (error.options.keyUnused === false) return error;
   if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
-  const hint = `This resumes safely: ${resumeLine(session, entry)}`;
+  const hint = `Resume it: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   if (error.code === 'ERR_STORE_BEHIND' && isKnown)
     return error.with({ hint: `${behindHint(session, error)} ${hint}` });
@@ -427,23 +428,23 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is said of the try only.
-  const last = entry.isNew ? 'it broke off' : 'asking again failed';
+  const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `What came of the operation begun ${entry.dateBegun} is not known; ${last}: ${error.message}`,
+    `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
     { ...context, hint, cause: error },
   );
 }
 
 /** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
 const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
-  `Its key was used for something else, such as other parts of the same file. Give this up: \`${commandLine(settings, 'pending', 'forget', id)}\`. After that the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what has landed.`;
+  `Its key was used for something else, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what has landed.`;
 
 /** Before that is accepted nothing is written, and going on is refused as well. */
 const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
   settings.apiUrl.value === null
-    ? `See what is missing: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
+    ? `Review what is missing: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
     : hint;
 
 /** Codes that say of themselves that the outcome is open. */
@@ -465,11 +466,15 @@ async function print<Result>(
   result: Result,
 ): Promise<FlywheelError | undefined> {
   const lost = (reason: string, cause?: unknown): FlywheelError =>
-    new FlywheelError('ERR_OUTPUT_FAILED', `${work.summary(result)} That could not be written: ${reason}`, {
-      idempotencyKey: entry.key,
-      hint: `This prints it again and does nothing: ${resumeLine(session, entry)}`,
-      ...(cause === undefined ? {} : { cause }),
-    });
+    new FlywheelError(
+      'ERR_OUTPUT_FAILED',
+      `${work.summary(result)} The result could not be written: ${reason}`,
+      {
+        idempotencyKey: entry.key,
+        hint: `Print it again (nothing is sent): ${resumeLine(session, entry)}`,
+        ...(cause === undefined ? {} : { cause }),
+      },
+    );
   let failure: FlywheelError | undefined;
   try {
     failure = await work.present(result);

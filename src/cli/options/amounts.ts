@@ -72,7 +72,7 @@ export function proofTypes(given: readonly string[] = []): readonly string[] {
   if (bad !== undefined)
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `--proof-type: a proof type has 1 to ${MAX_PROOF_TYPE_LENGTH} characters.`,
+      `--proof-type: expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters.`,
     );
   return types;
 }

@@ -17,6 +17,6 @@ export function durationOption(flag: string, text: string | undefined, fallbackM
   if (ms <= MAX_MS) return ms;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `${flag}: expected a length of time such as 30min, 24h or 7d, ten years at most, got ${JSON.stringify(text.slice(0, 60))}.`,
+    `${flag}: expected a duration such as 30min, 24h or 7d, at most ten years, got ${JSON.stringify(text.slice(0, 60))}.`,
   );
 }

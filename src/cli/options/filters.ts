@@ -16,11 +16,11 @@ export const pipelineFilters = <
   actions: readonly Action[],
 ) =>
   command
-    .option('--type <type>', 'only those with a proof of this type')
-    .addOption(new Option('--action <action>', 'only those with such an action').choices(actions))
-    .option('--proof-hash <hash>', 'only those with the proof that has this SHA-256')
-    .option('--recipient <address>', 'only those with an airdrop to this address')
-    .option('--tx <signature>', 'only the one with this transaction');
+    .option('--type <type>', 'only with this proof type')
+    .addOption(new Option('--action <action>', 'only with this action').choices(actions))
+    .option('--proof-hash <hash>', 'only with this proof hash')
+    .option('--recipient <address>', 'only with an airdrop to this address')
+    .option('--tx <signature>', 'only with this transaction');
 
 interface PipelineOptions<Action extends ActionName> {
   readonly type?: string | undefined;

@@ -6,7 +6,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/uuid.js';
 
 const DESCRIPTION =
-  'key under which the request acts at most once (default: derived from what is asked for, or made for each burn)';
+  'run the request at most once under this key (default: from the content; new for each `burn`)';
 
 export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', DESCRIPTION);
 /** For requests whose key has to be a UUID. */

@@ -7,7 +7,7 @@ export type InputFormat = 'json' | 'ndjson' | 'csv';
 
 const FORMAT = [
   '--format <format>',
-  'how the file is written (default: CSV if named .csv or .tsv, else JSON)',
+  'format of the file (default: csv for .csv and .tsv, else json)',
 ] as const;
 
 /** Of burns. */
@@ -18,7 +18,7 @@ export const TABLE_FORMAT_OPTION = new Option(...FORMAT).choices(['json', 'csv']
 
 export const COLUMN_OPTION = new Option(
   '--column <field=name>',
-  'column of a CSV file that holds a field, such as amount=Tokens (repeatable)',
+  'CSV column of a field, such as amount=Tokens (repeatable)',
 ).argParser(addColumn);
 
 /** Names of columns by their fields. */
@@ -29,10 +29,10 @@ function addColumn(text: string, before: Columns | undefined): Columns {
   const field = text.slice(0, at);
   const name = text.slice(at + 1);
   if (at < 1 || name === '')
-    throw new FlywheelError('ERR_USAGE', `--column takes field=name, got ${JSON.stringify(text)}.`, {
-      hint: 'Such as --column amount=Tokens; `flywheel help files` lists the fields.',
+    throw new FlywheelError('ERR_USAGE', `--column: expected field=name, got ${JSON.stringify(text)}.`, {
+      hint: 'Example: --column amount=Tokens. `flywheel help files` lists the fields.',
     });
   if (before?.has(field) === true)
-    throw new FlywheelError('ERR_USAGE', `--column gives ${JSON.stringify(field)} twice.`);
+    throw new FlywheelError('ERR_USAGE', `--column names ${JSON.stringify(field)} twice.`);
   return new Map([...(before ?? []), [field, name]]);
 }

@@ -16,11 +16,11 @@ export const limitOptions = <Args extends unknown[], Options extends OptionValue
   command: Command<Args, Options>,
 ) =>
   command
-    .option('--batch-tokens <n>', 'approve at most so many tokens a batch, burned and airdropped together')
-    .option('--day-tokens <n>', 'approve at most so many tokens a UTC day')
-    .option('--supply-percent <n>', 'approve at most so much of the supply a batch, in percent')
-    .option('--recipients <list>', 'approve airdrops to these addresses only: with commas, @file, or -')
-    .option('--digest-above <n>', 'ask for the beginning of the digest where a batch has more tokens');
+    .option('--batch-tokens <n>', 'most tokens to approve per batch, burned and airdropped')
+    .option('--day-tokens <n>', 'most tokens to approve per UTC day')
+    .option('--supply-percent <n>', 'most of the supply to approve per batch, in percent')
+    .option('--recipients <list>', 'only approve airdrops to these addresses: a,b,… or @file or -')
+    .option('--digest-above <n>', 'ask for the digest when a batch has more tokens');
 
 const FLAGS = {
   batchTokens: '--batch-tokens',

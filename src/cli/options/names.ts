@@ -7,7 +7,7 @@ export function parseBatchId(id: string): Uuid {
   if (!isUuid(id))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `A batch id is a UUID, got ${JSON.stringify(id.slice(0, 64))}.`,
+      `Expected a batch id (UUID), got ${JSON.stringify(id.slice(0, 64))}.`,
     );
   return id.toLowerCase() as Uuid;
 }
@@ -17,6 +17,6 @@ export function parseProfileName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== '__proto__') return name;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and begins with a letter or digit.',
+    'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and starts with a letter or digit.',
   );
 }

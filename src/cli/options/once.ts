@@ -4,16 +4,13 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { KeyOrigin } from '../journal/journal.js';
 import { parseIdempotencyKey } from './idempotency-key.js';
 
-export const AGAIN_OPTION = new Option('--again', 'do once more what has been done, as a new operation');
+export const AGAIN_OPTION = new Option('--again', 'run it again as a new operation');
 
-export const REST_OPTION = new Option(
-  '--rest',
-  'send exactly what has not landed, of this file or a changed one',
-);
+export const REST_OPTION = new Option('--rest', 'send only what has not landed yet, also of a changed file');
 
 export const ALLOW_CHANGED_OPTION = new Option(
   '--allow-changed',
-  'send in full also what has landed with another amount or recipient',
+  'also send entries that landed with another amount or recipient',
 );
 
 /** How often a file is to be done, and which part of it. */
@@ -36,9 +33,12 @@ interface OnceOptions {
 export function howOften(options: OnceOptions, rule: 'uuid' | 'text' = 'text'): HowOften {
   const key = parseIdempotencyKey(options.idempotencyKey, rule);
   const { again = false, rest = false, allowChanged = false } = options;
-  if (again && rest) throw new FlywheelError('ERR_USAGE', '--again and --rest exclude each other.');
+  if (again && rest) throw new FlywheelError('ERR_USAGE', '--again and --rest cannot be combined.');
   if (key !== undefined && again)
-    throw new FlywheelError('ERR_USAGE', '--again makes a key of its own; leave out --idempotency-key.');
+    throw new FlywheelError(
+      'ERR_USAGE',
+      '--again and --idempotency-key cannot be combined: --again makes a new key.',
+    );
   const origin: KeyOrigin = key === undefined ? { from: 'content' } : { from: 'user', key };
   return { origin, again, rest, allowChanged };
 }

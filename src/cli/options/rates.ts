@@ -33,7 +33,7 @@ const invalid = (text: string): FlywheelError =>
     'ERR_INPUT_INVALID',
     `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
     {
-      hint: `Operations: ${[...BY_WORD.keys()].join(', ')}; units: s, min, h, or several such as 10s; of one key with @ and its id.`,
+      hint: `Operations: ${[...BY_WORD.keys()].join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
     },
   );
 
@@ -49,7 +49,7 @@ function parseRate(text: string): ParsedRate {
 function ratesOf(parsed: readonly ParsedRate[]): Rates {
   const set: Rates = Object.fromEntries(parsed.map(({ operation, rate }) => [operation, rate]));
   if (Object.keys(set).length === parsed.length) return set;
-  throw new FlywheelError('ERR_INPUT_INVALID', '--rate: an operation has one rate; one is given twice.');
+  throw new FlywheelError('ERR_INPUT_INVALID', '--rate names an operation twice.');
 }
 
 /**

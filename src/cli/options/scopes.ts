@@ -12,7 +12,7 @@ function addScope(word: string, before: readonly Scope[] = []): readonly Scope[]
 
 export const SCOPE_OPTION = new Option(
   '--scope <scope>',
-  'what the key may do; repeat for several (default: burn and airdrop)',
+  'what the key may do (repeatable; default: burn and airdrop)',
 )
   .choices(SCOPES)
   .argParser(addScope);

@@ -12,7 +12,7 @@ import { inputError } from '../input/read-input.js';
 /** Of every command that writes a file. */
 export const FORCE_OPTION = new Option(
   '--force',
-  'replace a file that exists; never an input, key or database',
+  'replace an existing file; never an input, key or database',
 );
 
 /** A file that a command writes. */
@@ -57,7 +57,7 @@ export function failedOutFile(
   { failedOut, ...given }: Given & { readonly failedOut?: string },
 ): OutputFile | null {
   if (failedOut !== undefined && /^\.[ct]sv$/i.test(extname(failedOut)))
-    throw inputError(failedOut, 'what failed is written as JSON, and would be read as a table by that name');
+    throw inputError(failedOut, 'failed entries are written as JSON; name a file that ends in .json');
   return outputFile(session, '--failed-out', failedOut, given);
 }
 
@@ -70,8 +70,8 @@ export function requireFree({ path, force }: OutputFile): void {
 }
 
 const taken = (path: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `${path}: there is a file of that name already.`, {
-    hint: 'Name another file, or add --force to replace it.',
+  new FlywheelError('ERR_INPUT_INVALID', `${path} already exists.`, {
+    hint: 'Name another file, or add --force.',
   });
 
 /**
@@ -109,7 +109,8 @@ interface WriteTerms {
 
 /** Says that a file was not written by this command, where there was nothing to write. */
 export function noteEarlier({ output }: Session, { path }: OutputFile): void {
-  if (exists(path)) output.warn(`${path} is of an earlier run: there was nothing to write into it.`);
+  if (exists(path))
+    output.warn(`${path} is from an earlier run. Nothing failed in this one, so it was not written.`);
 }
 
 interface FileId {
@@ -135,15 +136,15 @@ function protection(session: Session, option: string, path: string): string | un
     return found !== undefined && found.ino === own.ino && found.dev === own.dev;
   };
   if (inputsOf(session, option).some((input) => isIt(resolve(session.context.cwd, input))))
-    return 'it is the file that is read; name another to write to';
+    return 'the command reads this file; name another output file';
   const kind = kindOf(path);
-  if (kind !== undefined) return `it is ${kind}, which no command replaces; name another file to write to`;
+  if (kind !== undefined) return `it is ${kind} and is never replaced; name another output file`;
   const { settings, context } = session;
   const directory = [settings.dataDir.value, settings.configDir.value, defaultDataDir(context)].find((one) =>
     filesBelow(one).some(isIt),
   );
   if (directory === undefined) return undefined;
-  return `it is a file of flywheel itself, in ${directory}; name another file to write to`;
+  return `it is one of flywheel's own files in ${directory}; name another output file`;
 }
 
 /** All that a command may read: the words of its line, but for the option's own, and the files that settings name. */

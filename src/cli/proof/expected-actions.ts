@@ -31,7 +31,7 @@ export async function entriesOf(file: NamedText, hash: Sha256): Promise<readonly
   const all = isPipelines(file) ? await pipelinesIn(file) : await burnsIn(file);
   const found = all.filter((entry) => entry.hash === hash);
   if (found.length > 0) return found;
-  throw new FlywheelError('ERR_INPUT_INVALID', `${file.name}: no entry has the proof with the hash ${hash}.`);
+  throw new FlywheelError('ERR_INPUT_INVALID', `${file.name} has no entry with the proof hash ${hash}.`);
 }
 
 type Entry = Candidate & { readonly hash: Sha256 };

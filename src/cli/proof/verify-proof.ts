@@ -73,15 +73,12 @@ export async function verifyProof(
   const [record] = await chain.lookUp([tx]);
   const wire = record?.wire ?? null;
   if (record == null || wire === null)
-    throw new FlywheelError('ERR_NOT_FOUND', `No transaction ${tx} has landed.`);
+    throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
   if (record.error !== null)
-    throw new FlywheelError('ERR_INVALID_PROOF', `The transaction ${tx} failed on chain.`);
+    throw new FlywheelError('ERR_INVALID_PROOF', `Transaction ${tx} failed on chain.`);
   const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
   if (memo === undefined)
-    throw new FlywheelError(
-      'ERR_INVALID_PROOF',
-      `The transaction ${tx} carries no memo with the hash ${hash}.`,
-    );
+    throw new FlywheelError('ERR_INVALID_PROOF', `Transaction ${tx} has no memo with the hash ${hash}.`);
   const landed = { chain, history, wire, record };
   const told = await readMoved(landed, hash);
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
@@ -92,14 +89,14 @@ export async function verifyProof(
 }
 
 const notVerified = (tx: string, reason: string): FlywheelError =>
-  new FlywheelError('ERR_NOT_VERIFIED', `The transaction ${tx} is not verified: ${reason}.`);
+  new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
 
 /** The one mint whose tokens were moved, which has to be the flywheel's where that is known. */
 function mintOf(moved: readonly Moved[], tx: string, pins: Pins | null): Moved | null {
   const [first, second] = moved;
   const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
   if (stranger !== undefined)
-    throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}; the flywheel's is ${pins?.mint}`);
+    throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}, but the project's is ${pins?.mint}`);
   if (first !== undefined && second !== undefined)
     throw notVerified(tx, `it moves tokens of several mints, ${first.mint} and ${second.mint}`);
   return first ?? null;
@@ -113,7 +110,7 @@ function holdCandidates(
   moved: Moved | null,
   tx: string,
 ): Candidate {
-  if ('untold' in told) throw notVerified(tx, `what it moved cannot be told: ${told.untold}`);
+  if ('untold' in told) throw notVerified(tx, `what it moved cannot be decoded: ${told.untold}`);
   const judged = candidates.map((candidate) => ({
     candidate,
     reasons: candidateDifferences(candidate, memo, moved),
@@ -206,10 +203,7 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
     ...(moved === null
       ? []
       : ([
-          [
-            'mint',
-            `${moved.mint}${pins === null ? ' (nothing is pinned that it could be held against)' : ''}`,
-          ],
+          ['mint', `${moved.mint}${pins === null ? ' (not compared: no project is pinned)' : ''}`],
           ['burned', amountText(moved.burned)],
           ...moved.sent.flatMap((one): readonly Field[] => [
             ['sent to account', one.account],
@@ -217,10 +211,10 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
           ]),
         ] satisfies readonly Field[])),
     ['slot', value.slot],
-    ['landed', value.dateLanded ?? 'at a time that no node says'],
+    ['landed', value.dateLanded ?? 'at an unknown time'],
   ];
   return [
-    style.good('Verified: the transaction carries the hash of this proof.'),
+    style.good('Verified: the transaction has the hash of this proof.'),
     AMOUNTS[value.amounts](value),
     ...fieldLines(fields, style),
   ];
@@ -229,8 +223,8 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
 const AMOUNTS: Readonly<Record<ProofVerified['amounts'], (value: ProofVerified) => string>> = {
   agree: ({ entry }) =>
     entry === undefined
-      ? 'What it burned is what --amount says.'
-      : `What it moved is what the file says in ${entry}.`,
-  'not compared': () => 'What it moved was not compared with anything; --amount or --expect does that.',
-  'not told': ({ untold }) => `What it moved cannot be told: ${untold}. Only the hash is proven.`,
+      ? 'The burned amount matches --amount.'
+      : `Amounts and recipients match ${entry} of the file.`,
+  'not compared': () => 'Amounts were not compared. Add --amount or --expect to compare them.',
+  'not told': ({ untold }) => `Amounts cannot be decoded: ${untold}. Only the hash is verified.`,
 };

@@ -61,7 +61,7 @@ function chart(report: Report, measure: 'burned' | 'airdropped', types: readonly
   const { rows, total, symbol } = report;
   const heading = measure === 'burned' ? 'Burned' : 'Airdropped';
   if (total[measure] === '0') return '';
-  const name = `${heading} by period: ${grouped(total[measure])} ${symbol} in all; the table below has every number`;
+  const name = `${heading} by period: ${grouped(total[measure])} ${symbol} in total; the table below has all figures`;
   const legend = types.map(
     (type, at) => `<li><i class="s${Math.min(SERIES - 1, at)}"></i>${escapeHtml(type)}</li>`,
   );
@@ -120,11 +120,11 @@ export function reportHtml(report: Report, madeAt: string): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <style>${STYLE}</style></head>
 <body><main><h1>${escapeHtml(title)}</h1>
-<p class="quiet">${escapeHtml([spanOf(report) || 'from the beginning', `made ${madeAt}`, `mint ${report.mintAddress}`].join(' · '))}</p>
+<p class="quiet">${escapeHtml([spanOf(report) || 'all time', `generated ${madeAt}`, `mint ${report.mintAddress}`].join(' · '))}</p>
 <dl>${facts.join('')}</dl>
 ${rows.length === 0 ? '<p>Nothing was burned or airdropped.</p>' : ''}
 ${chart(report, 'burned', types)}${chart(report, 'airdropped', types)}
-${rows.length === 0 ? '' : `<h2>Every number</h2><div class="table" tabindex="0" role="group" aria-label="Every number"><table><thead><tr><th scope="col">period</th>${heads.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`}
+${rows.length === 0 ? '' : `<h2>All figures</h2><div class="table" tabindex="0" role="group" aria-label="All figures"><table><thead><tr><th scope="col">period</th>${heads.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`}
 </main></body></html>
 `;
 }

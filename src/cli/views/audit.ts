@@ -5,7 +5,7 @@ import { tableLines } from '../output/table.js';
 
 export const viewAudit = (acts: readonly AuditAct[], style: Style): readonly string[] =>
   acts.length === 0
-    ? ['Nothing was administered.']
+    ? ['The audit log is empty.']
     : tableLines(
         [{ title: 'date' }, { title: 'who' }, { title: 'what' }, { title: 'project' }, { title: 'subject' }],
         acts.map(({ date, actor, action, project, subject }) => [

@@ -157,12 +157,12 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
   const executing: Field = [
     'execution',
-    `at least ${amountText(executionFees, SOL)} of fees, paid by who executes it`,
+    `at least ${amountText(executionFees, SOL)} of fees, paid by the executor`,
   ];
   const returned: readonly Field[] = [
     [
       'rent back',
-      `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'stays: there is no rent collector' : 'to'}`,
+      `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'is not returned: there is no rent collector' : 'to'}`,
     ],
     ...(rentCollector === null ? [] : ([['', rentCollector]] as const)),
   ];

@@ -1,9 +1,9 @@
 /** The outcome of a burn-batch, and what a dry run found, as people read them. */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { ForeseenFailure } from '../../contract/foresight.js';
+import type { ForeseenFailure } from '../../contract/dry-run.js';
 import type { BurnBatchPlan } from '../burn-batch/plan.js';
 import type { Tally, Totals } from '../burn-batch/results.js';
-import { notForeseen, type Outlook } from '../foresight.js';
+import { notForeseen, type Outlook } from '../dry-run.js';
 import type { Style } from '../output/color.js';
 import { fieldLines, tableLines } from '../output/table.js';
 import { burnFields } from './burn.js';
@@ -26,9 +26,9 @@ export function viewBurnBatch(
 ): readonly string[] {
   const { burned, failed, proofs } = totals;
   const all = burned.elements + failed.elements;
-  const head = `Burned ${grouped(burned.elements)} of ${countText(all, 'element')}.`;
+  const head = `${grouped(burned.elements)} of ${countText(all, 'burn')} succeeded.`;
   const text = ({ elements, amount }: Tally): string =>
-    `${countText(elements, 'element')}, ${tokensText(amount, symbol)}`;
+    `${countText(elements, 'burn')}, ${tokensText(amount, symbol)}`;
   return [
     failed.elements === 0 ? style.good(head) : style.warn(head),
     ...fieldLines(
@@ -41,7 +41,7 @@ export function viewBurnBatch(
     ),
     ...(failures.length === 0
       ? []
-      : ['', style.bad('What failed'), ...failureLines(failures, style, failed.elements)]),
+      : ['', style.bad('Failed'), ...failureLines(failures, style, failed.elements)]),
   ];
 }
 
@@ -58,7 +58,7 @@ function failureLines(
   const more = count - rows.length;
   return [
     ...tableLines(
-      [{ title: 'element', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
+      [{ title: 'entry', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
       rows,
       style.width,
     ),
@@ -72,18 +72,18 @@ export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: 
   const failures = foreseen?.failures ?? [];
   return [
     failures.length === 0
-      ? style.good('The file is good; nothing was sent.')
+      ? style.good('The file is valid. Nothing was sent.')
       : style.bad(
-          `${grouped(failures.length)} of ${countText(plan.elements, 'element')} would fail; nothing was sent.`,
+          `${grouped(failures.length)} of ${countText(plan.elements, 'burn')} would fail. Nothing was sent.`,
         ),
     ...fieldLines(
       [
-        ['elements', grouped(plan.elements)],
+        ['burns', grouped(plan.elements)],
         ['requests', grouped(plan.requests)],
         ['total amount', tokensText(plan.totalAmount, outlook.symbol)],
         ...Object.entries(plan.types).map(
           ([type, { elements, amount }]) =>
-            [type, `${countText(elements, 'element')}, ${tokensText(amount, outlook.symbol)}`] as const,
+            [type, `${countText(elements, 'burn')}, ${tokensText(amount, outlook.symbol)}`] as const,
         ),
         ...(foreseen === null ? [] : burnFields(foreseen, outlook.symbol)),
         ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),

@@ -1,8 +1,8 @@
 /** Burns as people read them. */
-import type { BurnsForesight } from '../../contract/foresight.js';
+import type { BurnsForesight } from '../../contract/dry-run.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { BurnPlan } from '../burn/burn-plan.js';
-import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';

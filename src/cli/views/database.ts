@@ -15,12 +15,11 @@ export function viewMigration(
   isDryRun: boolean,
   style: Style,
 ): readonly string[] {
-  if (applied.length === 0)
-    return [style.good(`${database} has schema version ${to}; there is nothing to do.`)];
+  if (applied.length === 0) return [style.good(`${database} already has schema version ${to}.`)];
   const names = applied.join(', ');
   return isDryRun
-    ? [`${database} would be brought from schema version ${from} to ${to}: ${names}.`]
-    : [style.good(`${database} was brought from schema version ${from} to ${to}: ${names}.`)];
+    ? [`${database} would be upgraded from schema version ${from} to ${to}: ${names}.`]
+    : [style.good(`${database} was upgraded from schema version ${from} to ${to}: ${names}.`)];
 }
 
 export function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
@@ -28,10 +27,10 @@ export function viewDatabase(status: DatabaseStatus, style: Style): readonly str
   const fields: readonly Field[] = [
     ['database', `${status.database} (${status.source})`],
     ['server', `PostgreSQL ${status.serverVersion}, ${status.latencyMs} ms away`],
-    ['schema', `version ${schema.version}${schema.upToDate ? '' : `, needed is ${schema.needed}`}`],
+    ['schema', `version ${schema.version}${schema.upToDate ? '' : `, needs ${schema.needed}`}`],
     [
       'chain',
-      chain === null ? 'none yet' : `${chain.name ?? 'a cluster of its own'}, genesis ${chain.genesisHash}`,
+      chain === null ? 'none yet' : `${chain.name ?? 'another cluster'}, genesis ${chain.genesisHash}`,
     ],
     ['projects', String(projects.count)],
     ...projects.first.map(
@@ -44,7 +43,7 @@ export function viewDatabase(status: DatabaseStatus, style: Style): readonly str
         `${name}: about ${rows.toLocaleString('en')} rows, ${(bytes / MIB).toFixed(1)} MiB`,
       ],
     ),
-    ['connections', `${connections.flywheel} of flywheel, ${connections.all} of ${connections.max} in all`],
+    ['connections', `${connections.flywheel} by flywheel, ${connections.all} of ${connections.max} in total`],
     ['pending', `${pending.burns} burns, ${pending.batches} batches`],
     ['at work', status.holders.length === 0 ? 'nobody' : String(status.holders.length)],
     ...status.holders.map(
@@ -58,12 +57,12 @@ export function viewDatabase(status: DatabaseStatus, style: Style): readonly str
       : [
           [
             'writes',
-            `wait until block ${status.heldUntilBlock}: another copy may have sent what can still land`,
+            `wait until block ${status.heldUntilBlock}: transactions of another copy may still land`,
           ] as const,
         ]),
     ...(status.openGaps === 0
       ? []
-      : [['gaps', `${status.openGaps} to be looked at: flywheel db accept-gap`] as const]),
+      : [['gaps', `${status.openGaps} to review: flywheel db accept-gap`] as const]),
   ];
   return fieldLines(fields, style);
 }
@@ -74,6 +73,6 @@ export const viewFindings = (checks: readonly DatabaseFinding[], style: Style): 
 /** What was copied. */
 export const viewCopy = ({ database, project, rows, wasThere }: DatabaseCopy): readonly string[] => [
   wasThere
-    ? `All of it was there already, as project ${project}: ${rows} rows. Nothing was written.`
-    : `Copied ${rows} rows into ${database} as project ${project}, and found them again as they were.`,
+    ? `The database already has everything, as project ${project}: ${rows} rows. Nothing was written.`
+    : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,
 ];

@@ -11,7 +11,7 @@ const count = (number: number, noun: string): string => `${number} ${noun}${numb
 export const burnsText = ({ burns, transactions }: GapReport): string =>
   burns === transactions
     ? count(burns, 'burn')
-    : `${count(transactions, 'transaction')}, ${count(burns, 'burn')} among them`;
+    : `${count(transactions, 'transaction')} with ${count(burns, 'burn')}`;
 
 export function viewGap(gap: GapReport): readonly string[] {
   const { symbol, burned, airdropped, lost, pendingBurns } = gap;
@@ -23,15 +23,17 @@ export function viewGap(gap: GapReport): readonly string[] {
     );
   const more = lost.length - shown.length;
   return [
-    `The chain knows ${burnsText(gap)} of ${gap.project ?? symbol} of which the store has no record: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
+    `The chain has ${burnsText(gap)} of ${gap.project ?? symbol} that the store does not know: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
     ...shown,
-    ...(more > 0 ? [`  and ${more} more, which --output json lists`] : []),
+    ...(more > 0 ? [`  and ${more} more; --output json lists all`] : []),
     ...(pendingBurns > 0
       ? [
-          `${count(pendingBurns, 'burn')} that the store has as pending will be carried on: see that none of them is among these.`,
+          `${count(pendingBurns, 'burn')}, pending in the store, will be resumed. Make sure that none of them is listed above.`,
         ]
       : []),
   ];
 }
 
-export const viewNoGap = (): readonly string[] => ['The store knows all that the chain does.'];
+export const viewNoGap = (): readonly string[] => [
+  'Nothing is missing: the store knows every transaction of the chain.',
+];

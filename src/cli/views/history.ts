@@ -22,7 +22,7 @@ export const viewHistory = (
   style: Style,
 ): readonly string[] =>
   rows.length === 0
-    ? ['Nothing found.']
+    ? ['No burns or airdrops found.']
     : rows.flatMap(({ action, status, ...row }) => [
         `${row.date} ${style.bold(`${action} ${tokensText(row.amount, symbol)}`)}${
           status === 'SUCCESS' ? '' : style.bad(` ${status}`)

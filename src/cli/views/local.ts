@@ -39,19 +39,19 @@ const keyFields = ({ id, scopes }: Pick<ApiKeyCreated, 'id' | 'scopes'>): readon
 
 /** A key that was just made; it is kept nowhere, only its digest. */
 export const viewCreatedKey = (key: ApiKeyCreated, style: Style): readonly string[] => [
-  style.good('Made an API key. It is shown this once:'),
+  style.good('Created an API key. It is shown only now:'),
   `  ${key.key}`,
   ...fieldLines(keyFields(key), style),
 ];
 
 /** A key that was just made and stays in the data directory; it need not be seen. */
 export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
-  style.good('Made an API key for the commands on this machine.'),
+  style.good('Created an API key for the commands on this machine.'),
   ...fieldLines(
-    [...keyFields(key), ['kept in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
+    [...keyFields(key), ['stored in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
     style,
   ),
-  ...wrapText('For others, make keys of their own:', style.width),
+  ...wrapText('Create other keys for other users:', style.width),
   `  ${commandLine(settings, 'keys', 'create')}`,
 ];
 
@@ -61,7 +61,7 @@ export const viewLocalInit = (
   settings: Settings,
   style: Style,
 ): readonly string[] => [
-  style.good('The flywheel is set up.'),
+  style.good('The project is ready.'),
   ...fieldLines(registrationFields(value), style),
   '',
   ...viewKeptKey(value.apiKey, settings, style),
@@ -111,7 +111,7 @@ export const viewFund = (value: FundResult, style: Style): readonly string[] => 
 /** All keys. */
 export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly string[] =>
   keys.length === 0
-    ? ['There is no API key.']
+    ? ['No API keys found.']
     : tableLines(
         [
           { title: 'id' },

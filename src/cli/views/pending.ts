@@ -58,12 +58,12 @@ export function viewPending(
   nowMs: number,
   style: Style,
 ): readonly string[] {
-  if (rows.length === 0) return ['Nothing is pending.'];
+  if (rows.length === 0) return ['No pending operations.'];
   return rows.flatMap((row) => [
     ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
     ...fieldLines(
       [
-        ['outcome', row.running ? `${row.outcome}; a process is at it` : row.outcome],
+        ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
         ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
         ...fieldsOf(row, symbol),
         ['totals' in row ? 'to execute' : 'to resume', row.resume, 'whole'],

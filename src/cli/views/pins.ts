@@ -5,6 +5,6 @@ import { fieldLines } from '../output/table.js';
 import { pinnedFields } from './facts.js';
 
 export const viewPins = (pinned: PinnedFlywheel, style: Style): readonly string[] => [
-  style.bold('The flywheel as it is on chain'),
+  style.bold('The project as it is on chain'),
   ...fieldLines(pinnedFields(pinned), style),
 ];

@@ -1,13 +1,13 @@
 /** The sums of a pipelines file as people read them. */
 import type { BatchPlan } from '../batch/dry-run.js';
-import { changeField, notForeseen, type Outlook, usedField } from '../foresight.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { grouped, solText, tokensText } from './unit.js';
 
 /** The plan of a dry run. */
 export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
-  style.good('The file is good; nothing was sent.'),
+  style.good('The file is valid. Nothing was sent.'),
   ...fieldLines(
     [
       ['pipelines', grouped(plan.pipelines)],
@@ -36,5 +36,8 @@ const foreseenFields = (
   usedField('daily airdrop', usedToday.airdrop, symbol),
   ['fees', `at most ${solText(costs.feeLamports)}, paid by the operator`],
   ['token accounts', `${solText(costs.vaultRentLamports)} of rent for new recipients, paid by the vault`],
-  ['batch rent', `${solText(costs.rentPaidLamports)}, laid out by the operator until the batch is closed`],
+  [
+    'batch rent',
+    `${solText(costs.rentPaidLamports)}, paid by the operator and returned when the batch is closed`,
+  ],
 ];

@@ -22,7 +22,7 @@ export function limitFields({
     ...field('percent of the supply', supplyPercent),
     // An empty list is a limit as well.
     ...field('recipients', recipients?.length === 0 ? 'nobody' : recipients?.join(', ')),
-    ...field('digest asked above', digestAbove),
+    ...field('ask digest above', digestAbove),
   ];
 }
 
@@ -81,7 +81,7 @@ export const viewProfile = (profile: ProfileView, style: Style): readonly string
 /** All profiles. */
 export const viewProfiles = (profiles: readonly ProfileView[], style: Style): readonly string[] =>
   profiles.length === 0
-    ? ['There is no profile; `flywheel profile add NAME --api-url URL --api-key-stdin` makes one.']
+    ? ['No profiles found. Add one: `flywheel profile add NAME --api-url URL --api-key-stdin`']
     : tableLines(
         [{ title: '' }, { title: 'name' }, { title: 'api' }, { title: 'key' }],
         profiles.map((profile) => [

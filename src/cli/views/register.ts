@@ -12,7 +12,7 @@ import { solText } from './unit.js';
 
 /** The cluster in words. */
 export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
-  `${name ?? 'a cluster of its own'} (genesis ${genesisHash})`;
+  `${name ?? 'another cluster'} (genesis ${genesisHash})`;
 
 const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
   multisig: 'multisig',
@@ -21,12 +21,12 @@ const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
 };
 
 /** Of what the registration makes. */
-const LATER = 'new; its address is shown once it is registered';
+const LATER = 'new; its address is known after registration';
 
 const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
   steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
     [STEP_NAMES[what], address ?? LATER],
-    ['', isThere ? 'is there already' : `to be created, rent ${solText(rentLamports)}`],
+    ['', isThere ? 'exists' : `to be created, rent ${solText(rentLamports)}`],
   ]);
 
 const costFields = ({ costs }: RegistrationPlan): readonly Field[] => [
@@ -34,7 +34,7 @@ const costFields = ({ costs }: RegistrationPlan): readonly Field[] => [
   ...(costs.squadsTreasury === null
     ? []
     : [
-        ['fee of Squads', solText(costs.squadsFeeLamports)] as const,
+        ['Squads fee', solText(costs.squadsFeeLamports)] as const,
         ['  goes to', costs.squadsTreasury] as const,
       ]),
   ['transaction fees', solText(costs.feeLamports)],
@@ -70,13 +70,13 @@ export const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): read
   ...part('On chain', fieldLines(stepFields(plan.steps), style), style),
   ...part('Costs', fieldLines(costFields(plan), style), style),
   ...part(
-    'Who may act, and what the token allows',
+    'Members, rules and token',
     fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style),
     style,
   ),
-  ...part('Cannot be taken back', bullets(plan.irreversible, style.width), style),
+  ...part('Cannot be undone', bullets(plan.irreversible, style.width), style),
   ...part(
-    'Mind',
+    'Warnings',
     bullets(plan.warnings, style.width).map((line) => style.warn(line)),
     style,
   ),
@@ -103,9 +103,9 @@ export const viewRegistered = (
   ),
   ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
   '',
-  ...wrapText('Commands in this data directory work on that cluster from now on.', style.width),
+  ...wrapText('Commands with this data directory now use that cluster.', style.width),
   ...wrapText(
-    'Next: send tokens and some SOL to the burn wallet, and tokens to the vault. This shows what has arrived:',
+    'Next: send tokens and SOL to the burn wallet and to the vault. Check what has arrived:',
     style.width,
   ),
   `  ${commandLine(settings, 'vault')}`,

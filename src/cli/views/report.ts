@@ -50,7 +50,7 @@ export const reportTotals = ({
   ['burned', tokensText(total.burned, symbol)],
   ['airdropped', tokensText(total.airdropped, symbol)],
   ...(chargesTransferFee
-    ? [['', 'Recipients received less: the token withholds a fee from each transfer.'] as const]
+    ? [['', 'Recipients received less: the token charges a fee on each transfer.'] as const]
     : []),
   ['supply now', tokensText(supply, symbol)],
   ['burns', countOf(total.burns, total.failedBurns)],
@@ -63,7 +63,7 @@ export const reportTotals = ({
     `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
   ],
   ['cost', solText(total.costLamports)],
-  ...(pendingBurns === 0 ? [] : [['not known yet', countText(pendingBurns, 'burn')] as const]),
+  ...(pendingBurns === 0 ? [] : [['outcome unknown', countText(pendingBurns, 'burn')] as const]),
 ];
 
 const countOf = (done: number, failed: number): string =>

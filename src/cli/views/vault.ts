@@ -20,7 +20,7 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
     : [
         [
           'cluster',
-          `${value.cluster.name ?? 'a cluster of its own'} (genesis ${value.cluster.genesisHash})`,
+          `${value.cluster.name ?? 'another cluster'} (genesis ${value.cluster.genesisHash})`,
         ] as const,
       ]),
   ['mint', value.mintAddress],
@@ -59,21 +59,21 @@ export const viewVault = (value: LocalVaultResult, style: Style): readonly strin
       ['airdrops', capText(value.today.airdrop, value.symbol)],
       [
         'burn fees',
-        `SOL of the burn wallet for ${countText(Number(value.burns.lasts), 'burn')}, at most ${solText(value.burns.feeLamports)} each`,
+        `SOL of the burn wallet covers ${countText(Number(value.burns.lasts), 'burn')} (at most ${solText(value.burns.feeLamports)} each)`,
       ],
       [
         'pipelines',
-        `${grouped(value.pipelines.atOnce)} at once, SOL for ${grouped(value.pipelines.lasts)} in all with a new recipient each`,
+        `SOL covers ${grouped(value.pipelines.lasts)} with a new recipient each, ${grouped(value.pipelines.atOnce)} at once`,
       ],
       [
         '',
-        `the operator pays each at most ${solText(value.pipelines.feeLamports)} of fees, and ${solText(value.pipelines.rentLamports)} of rent until its batch is closed`,
+        `the operator pays at most ${solText(value.pipelines.feeLamports)} of fees each, and ${solText(value.pipelines.rentLamports)} of rent until the batch is closed`,
       ],
       [
         '',
         `the vault pays ${solText(value.pipelines.vaultRentLamports)} of rent for the token account of a new recipient`,
       ],
-      ['rent laid out', solText(value.pipelines.openRentLamports)],
+      ['rent in open batches', solText(value.pipelines.openRentLamports)],
     ],
     style,
   ),

@@ -35,11 +35,7 @@ export const fromEnvironment = (text: string): KeypairSource => (isKeyText(text)
  */
 export function typedPath(text: string, flag: string): string {
   if (!isKeyText(text)) return text;
-  throw new FlywheelError(
-    'ERR_KEYPAIR_INVALID',
-    `${flag} takes the name of a file, and was given a keypair itself.`,
-    {
-      hint: 'Keys do not belong on the command line, where others can see them. Put it in a file of your own (chmod 600), or into FLYWHEEL_KEYPAIR.',
-    },
-  );
+  throw new FlywheelError('ERR_KEYPAIR_INVALID', `${flag} needs a file name, but got a keypair.`, {
+    hint: 'Other users can see the command line. Put the keypair into a private file (chmod 600) or into FLYWHEEL_KEYPAIR.',
+  });
 }

@@ -36,8 +36,8 @@ export function keypairLocation(
   const typed = flag === undefined ? undefined : typedPath(flag, '--keypair');
   const location = typed ?? settings.keypair.value ?? solanaCliSetting(context.home, 'keypair_path');
   if (location !== undefined && location !== '') return location;
-  throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair was given.', {
-    hint: 'Give --keypair FILE, or set FLYWHEEL_KEYPAIR; `batch approve --wallet` needs none.',
+  throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair is set.', {
+    hint: 'Add --keypair FILE, set FLYWHEEL_KEYPAIR, or use `batch approve --wallet`.',
   });
 }
 
@@ -53,11 +53,11 @@ function fileOf(source: string): string {
   if (/^usb:/i.test(location))
     throw refuseKey(
       location,
-      'a hardware wallet signs through the wallet in your browser',
-      'Leave --keypair out and add --wallet: `flywheel batch approve <batchId> --wallet`.',
+      'use a hardware wallet through the wallet in your browser',
+      'Use --wallet instead of --keypair: `flywheel batch approve <batchId> --wallet`',
     );
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK')
-    throw refuseKey(location, 'prompts are not supported', 'Give the path of a keypair file.');
+    throw refuseKey(location, 'prompts are not supported', 'Name a keypair file.');
   return location;
 }
 

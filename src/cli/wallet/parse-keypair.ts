@@ -51,7 +51,7 @@ function arrayProblem(text: string): string {
     JSON.parse(text);
     return 'it is not a JSON array of bytes';
   } catch {
-    return 'it is not a whole JSON array';
+    return 'its JSON array is not complete';
   }
 }
 
@@ -70,5 +70,5 @@ export function parseKeypair(content: Uint8Array): Uint8Array | string {
       : 'it is neither a JSON array of bytes nor base58';
   if (bytes.length === KEYPAIR_LENGTH_BYTES) return bytes;
   bytes.fill(0);
-  return `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, this has ${bytes.length}`;
+  return `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, but this one has ${bytes.length}`;
 }

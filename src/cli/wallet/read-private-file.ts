@@ -62,13 +62,13 @@ export function readPrivateFile(
     if (context.platform !== 'win32' && (mode & OTHERS) !== 0)
       throw refuseKey(
         location,
-        `others can read this ${what} file`,
+        `other users can read this ${what} file`,
         `Run: ${shellLine(['chmod', '600', path])}`,
       );
     const content = readUpTo(handle, only ?? maxBytes + 1);
     if (content.length <= maxBytes) return content;
     content.fill(0);
-    throw refuseKey(location, `it is too large to be a ${what} file`);
+    throw refuseKey(location, `it is too large for a ${what} file`);
   } catch (error) {
     throw isFlywheelError(error) ? error : refuseKey(location, fileProblem(error));
   } finally {

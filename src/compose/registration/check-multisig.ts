@@ -20,15 +20,17 @@ export function multisigProblems(multisig: Multisig, { owner, operator }: Member
   const missing = [owner, operator].filter((key) => !multisig.members.some((member) => member.key === key));
   return [
     ...missing.map((key) => `${key} is not a member`),
-    ...strangers.map(({ key }) => `${key} is a member, beside owner and operator`),
-    ...(multisig.threshold === THRESHOLD ? [] : [`its threshold is ${multisig.threshold}, and not 2`]),
+    ...strangers.map(({ key }) => `${key} is a member besides owner and operator`),
+    ...(multisig.threshold === THRESHOLD ? [] : [`its threshold is ${multisig.threshold} instead of 2`]),
     ...(missing.length === 0 && rightsOf(operator) !== ALL_PERMISSIONS
-      ? ['the operator may not initiate, vote and execute']
+      ? ['the operator lacks the right to initiate, vote or execute']
       : []),
-    ...(missing.length === 0 && (rightsOf(owner) & PERMISSION.vote) === 0 ? ['the owner may not vote'] : []),
+    ...(missing.length === 0 && (rightsOf(owner) & PERMISSION.vote) === 0
+      ? ['the owner lacks the right to vote']
+      : []),
     ...(multisig.configAuthority === NO_AUTHORITY
       ? []
-      : [`${multisig.configAuthority} may change its members and rules alone`]),
+      : [`${multisig.configAuthority} alone can change its members and rules`]),
   ];
 }
 
@@ -37,11 +39,11 @@ export function multisigWarnings(
   { rentCollector, timeLockSeconds }: Multisig,
   { operator }: Members,
 ): readonly string[] {
-  const lock = `The multisig has a time lock: a batch is executed ${timeLockSeconds} s after both have approved it.`;
+  const lock = `The multisig has a time lock: a batch can be executed ${timeLockSeconds} s after both approvals.`;
   const rent =
     rentCollector === null
-      ? 'The multisig has no rent collector: what the operator pays for the accounts of a batch never comes back.'
-      : `The rent collector of the multisig is ${rentCollector}: what the operator pays for the accounts of a batch goes there, not back.`;
+      ? 'The multisig has no rent collector: the rent of a batch does not come back to the operator.'
+      : `The rent collector of the multisig is ${rentCollector}: the rent of a batch goes there, not back to the operator.`;
   return [...(timeLockSeconds === 0 ? [] : [lock]), ...(rentCollector === operator ? [] : [rent])];
 }
 
@@ -51,9 +53,9 @@ export function requireUsableMultisig(address: Address, multisig: Multisig, memb
   if (problems.length === 0) return;
   throw new FlywheelError(
     'ERR_NOT_VERIFIED',
-    `The multisig ${address} cannot serve this flywheel: ${problems.join('; ')}.`,
+    `The multisig ${address} does not fit this project: ${problems.join('; ')}.`,
     {
-      hint: 'Change it with the tools of Squads, or leave --multisig out: a new one is then made. Nothing was sent.',
+      hint: 'Nothing was sent. Change the multisig with the tools of Squads, or leave out --multisig to create a new one.',
     },
   );
 }

@@ -11,7 +11,7 @@ import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/register.js';
-import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/fate.js';
+import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/look-up.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -78,9 +78,13 @@ function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: State
   );
   if (drift.length === 0) return;
   const changes = drift.map(({ fact, before, now }) => `${fact} was ${before} and is ${now}`);
-  throw new FlywheelError('ERR_NOT_VERIFIED', `It is not as it was shown: ${changes.join('; ')}.`, {
-    hint: 'Run the same command again: it shows how it is now.',
-  });
+  throw new FlywheelError(
+    'ERR_NOT_VERIFIED',
+    `The plan has changed since it was shown: ${changes.join('; ')}.`,
+    {
+      hint: 'Run the same command again to see the new plan.',
+    },
+  );
 }
 
 /**
@@ -120,8 +124,8 @@ async function sendAgain(
   if (isOver === true)
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `No node remembers far enough to say whether the transaction ${signature} has landed; nothing is signed in its place.`,
-      { hint: 'Name an RPC node that keeps more of the past.' },
+      `No node has enough history to say whether the transaction ${signature} landed. Nothing is signed in its place.`,
+      { hint: 'Use an RPC node with more history: --rpc-url.' },
     );
   await chain.submit([bytes]);
 }
@@ -129,11 +133,11 @@ async function sendAgain(
 /** What the chain has refused can be tried anew. */
 function refusal({ keep }: Landing, { reason, records }: Failed): FlywheelError {
   keep(null);
-  const paid = records.length === 0 ? '' : '; the fee of the transaction is paid';
+  const paid = records.length === 0 ? '' : '; the transaction fee was paid';
   return new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The registration was not made on chain: ${reason}. Nothing of it was created${paid}.`,
-    { hint: 'Once the reason is gone, run the same command again.', exit: EXIT.failedOnChain },
+    `The registration failed on chain: ${reason}. Nothing was created${paid}.`,
+    { hint: 'Fix the cause, then run the same command again.', exit: EXIT.failedOnChain },
   );
 }
 

@@ -68,10 +68,7 @@ export async function planRegistration(
   const { multisig } = state;
   if (multisig !== null) requireUsableMultisig(places.multisig, multisig, places);
   else if (!isFresh)
-    throw new FlywheelError(
-      'ERR_NOT_VERIFIED',
-      `There is no multisig at ${places.multisig} on this cluster.`,
-    );
+    throw new FlywheelError('ERR_NOT_VERIFIED', `No multisig at ${places.multisig} on this cluster.`);
   const config = await readProgramConfig(chain.reader);
   const steps = stepsOf(chain, places, state);
   const made = multisig === null ? config : null;
@@ -110,12 +107,12 @@ function requireMembers({ owner, operator }: Places): void {
   if (owner === operator)
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      '--owner: owner and operator must be two keys; this is the operator.',
+      '--owner: this is the address of the operator. Owner and operator must be different keys.',
     );
   if (!isOnCurve(owner))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `--owner: nobody can hold a key to ${owner}; it is the address of a program's account.`,
+      `--owner: ${owner} is the address of a program's account, which has no key.`,
     );
 }
 
@@ -188,18 +185,18 @@ async function costsOf(
 const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | null): readonly string[] => [
   ...(multisig === null
     ? [
-        'The multisig cannot be closed: its rent and the fee of Squads are spent.',
-        'Its members, its threshold and its rules are fixed but by a vote of both members: without either key, what the vault holds stays there.',
+        'The multisig cannot be closed: its rent and the Squads fee are spent.',
+        "Changing members, threshold or rules needs both keys. If either key is lost, the vault's funds cannot be moved.",
       ]
     : []),
   ...(steps.some(({ what, isThere }) => what !== 'multisig' && !isThere)
-    ? ['The rent of the token accounts stays with them for as long as they are open.']
+    ? ['The rent of the token accounts stays locked while they are open.']
     : []),
 ];
 
 /** What a multisig that was made elsewhere may have allowed before; no account of it says so. */
 const EARLIER_RIGHTS =
-  'The multisig was made elsewhere: a spending limit, or a transaction that was approved before, lets a member take from the vault without another vote. Look with the tools of Squads whether there is one.';
+  'The multisig was created elsewhere. A spending limit or an approved transaction may let a member take from the vault without another vote. Check it with the tools of Squads.';
 
 /** What somebody else can do to the tokens. */
 export function tokenWarnings({
@@ -212,24 +209,22 @@ export function tokenWarnings({
     ({ type, data }) => type === TOKEN_EXTENSION.defaultAccountState && data[0] === FROZEN,
   );
   return [
-    ...(mint.mintAuthority === null ? [] : [`${mint.mintAuthority} can make more of the token.`]),
+    ...(mint.mintAuthority === null ? [] : [`${mint.mintAuthority} can mint more tokens.`]),
     ...(mint.freezeAuthority === null
       ? []
       : [`${mint.freezeAuthority} can freeze the accounts of vault and burn wallet.`]),
     ...(has(TOKEN_EXTENSION.permanentDelegate)
       ? ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']
       : []),
-    ...(chargesTransferFee(mint) ? ['Transfers of the token are charged a fee.'] : []),
+    ...(chargesTransferFee(mint) ? ['The token charges a fee on each transfer.'] : []),
     ...(opensFrozen && Object.values(accounts).includes(null)
-      ? [
-          'New accounts of the token are frozen: nothing can be sent to them or burned before they are thawed.',
-        ]
+      ? ['New token accounts are frozen: nothing can be sent to them, or burned, before they are thawed.']
       : []),
     ...Object.entries(accounts).flatMap(([whose, account]) => [
       ...(account?.frozen === true ? [`The token account of the ${whose} is frozen.`] : []),
       ...(account?.delegate == null
         ? []
-        : [`${account.delegate} may take tokens out of the ${whose} as its delegate.`]),
+        : [`${account.delegate} is a delegate and can take tokens out of the ${whose}.`]),
     ]),
   ];
 }

@@ -65,14 +65,14 @@ function recordsOf(
 
 /** How a refusal ends: before anything was done, and when accounts may have been made for it. */
 export const UNCHANGED = 'nothing was changed';
-export const NOT_STORED = 'nothing of this was stored, and what was made on the chain for it stays there';
+export const NOT_STORED = 'nothing was stored; accounts that were created on chain stay there';
 
 /** What to do about a project that is there already. */
 const seen = (name: string | null): { readonly hint: string } => ({
   hint:
     name === null
-      ? '`flywheel vault` shows it. Another project takes another --data-dir.'
-      : `\`flywheel vault --project ${name}\` shows it. Another project takes a name, a mint and a vault of its own.`,
+      ? 'See it with `flywheel vault`. For another project use another --data-dir.'
+      : `See it with \`flywheel vault --project ${name}\`. Another project needs its own name, mint and vault.`,
 });
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` when what is registered is another one. */
@@ -91,7 +91,7 @@ export function requireSame(
   if (differs.length === 0) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${token.symbol} (${token.mintAddress}) is registered here already, with another ${differs.map((name) => all[name]).join(' and ')}; ${ending}.`,
+    `The token ${token.symbol} (${token.mintAddress}) is already registered here, with another ${differs.map((name) => all[name]).join(' and ')}; ${ending}.`,
     seen(flywheel.name),
   );
 }
@@ -114,7 +114,7 @@ export async function requireFree(
   const [what, other] = taken;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The project ${other?.name ?? other?.id} is registered here already, with the same ${what}; ${ending}.`,
+    `The project ${other?.name ?? other?.id} is already registered here, with the same ${what}; ${ending}.`,
     seen(other?.name ?? null),
   );
 }

@@ -148,8 +148,8 @@ async function requireUnchanged(
   if (JSON.stringify(now) !== JSON.stringify(found) || (stored !== undefined) !== isFinished)
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
-      'Another registration has been at work here meanwhile; this command has sent nothing.',
-      { hint: 'Run the same command again: it finds what is there.' },
+      'Another registration ran here in the meantime. This command sent nothing.',
+      { hint: 'Run the same command again.' },
     );
   if (!isFinished) await target.find(mint, plan.cluster.genesisHash, (tx) => requireFree(tx, places, name));
 }
@@ -265,8 +265,8 @@ function requireFunds({ operator, costs }: RegistrationPlan): void {
   if (costs.missingLamports === '0') return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The operator ${operator} lacks ${costs.missingLamports} lamports for the registration; nothing was sent.`,
-    { hint: 'Send SOL to that address, then run the same command again.' },
+    `Insufficient funds: the operator ${operator} needs ${costs.missingLamports} more lamports for the registration. Nothing was sent.`,
+    { hint: 'Send SOL to the operator, then run the same command again.' },
   );
 }
 
@@ -297,7 +297,7 @@ function requireNamed(cluster: string, genesisHash: string): void {
   if (!isPublic || name === expected) return;
   throw new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `--cluster ${cluster}: the RPC nodes are of ${name ?? 'a cluster of its own'} (genesis ${genesisHash}), expected was ${expected}.`,
-    { hint: 'Name nodes of that cluster with --rpc-url, or leave them out to use its public one.' },
+    `--cluster ${cluster}: the RPC nodes belong to ${name ?? 'another cluster'} (genesis ${genesisHash}), expected ${expected}.`,
+    { hint: 'Name nodes of that cluster with --rpc-url, or leave out --rpc-url to use its public node.' },
   );
 }

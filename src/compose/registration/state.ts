@@ -73,7 +73,7 @@ async function readOwnMultisig(chain: ChainReader, address: Address): Promise<Mu
 }
 
 const ofOthers = (message: string): FlywheelError =>
-  new FlywheelError('ERR_NOT_VERIFIED', `${message}; nothing was sent.`);
+  new FlywheelError('ERR_NOT_VERIFIED', `${message}. Nothing was sent.`);
 
 async function readToken(chain: ChainReader, places: Places): Promise<TokenOnChain> {
   try {

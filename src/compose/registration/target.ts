@@ -55,8 +55,8 @@ export class RegistrationTarget {
     if (name !== undefined) return name;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `The symbol ${JSON.stringify(symbol)} makes no name for the project.`,
-      { hint: `Name it with --project: ${PROJECT_NAME_RULE}.` },
+      `The symbol ${JSON.stringify(symbol)} cannot be used as the project's name.`,
+      { hint: `Name the project with --project: ${PROJECT_NAME_RULE}.` },
     );
   }
 
@@ -82,8 +82,8 @@ export class RegistrationTarget {
     if (config !== undefined && !isOnCluster(config))
       throw new FlywheelError(
         'ERR_LOCAL_ALREADY_EXISTS',
-        `${this.#dataDir} already holds a local flywheel; nothing was changed.`,
-        { hint: 'Give another directory with --data-dir.' },
+        `${this.#dataDir} already has a local project. Nothing was changed.`,
+        { hint: 'Name another directory with --data-dir.' },
       );
     // Before the configuration is written it is not done, whatever the store holds.
     if (config === undefined) return undefined;
@@ -141,9 +141,9 @@ export class RegistrationTarget {
     const where = this.#database === null ? this.#dataDir : `the database ${this.#database.shown}`;
     throw new FlywheelError(
       'ERR_CHAIN_MISMATCH',
-      `The flywheels of ${where} are on ${clusterText(genesis)}, and --cluster ${this.#cluster} is ${clusterText(genesisHash)}; ${ending}.`,
+      `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${this.#cluster} is ${clusterText(genesisHash)}; ${ending}.`,
       {
-        hint: 'A database or a directory holds flywheels of one cluster: name another, or the cluster that it has.',
+        hint: 'A database or directory has projects of one cluster only. Use another one, or name its cluster.',
       },
     );
   }

@@ -33,7 +33,7 @@ export function readUnfinished(path: string): UnfinishedRegistration | null {
   } catch (cause) {
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
-      `${path}: it is damaged, or was written by another version of flywheel.`,
+      `${path}: the file is damaged, or was written by another version of flywheel.`,
       { cause },
     );
   }
@@ -68,8 +68,8 @@ export function begin(
   if (found?.sent != null)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
-      `A registration has begun here that differs in ${differs.join(', ')}, and what it has sent may have landed.`,
-      { hint: 'Run the command that began it, to its end.' },
+      `An unfinished registration differs in ${differs.join(', ')}. Its transactions may have landed.`,
+      { hint: 'Finish it first, with its original command.' },
     );
   const make = (): Address => {
     const keypair = generateKeypair();

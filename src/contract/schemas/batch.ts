@@ -26,21 +26,23 @@ export const bundleExecutionSchema = z
     bundleId: z
       .string()
       .meta({ description: 'SHA-256 (hex) over the comma-joined base58 signatures of the bundle.' }),
-    txHashes: z.array(txHashSchema).meta({ description: 'Its transactions, in the order they landed.' }),
+    txHashes: z
+      .array(txHashSchema)
+      .meta({ description: 'Transactions of the bundle, in the order they landed.' }),
   })
   .meta({ id: 'BundleExecution' });
 export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
 /** What the set-up of a batch and its execution both say. */
 const executionSums = {
-  total: z.number().int().meta({ description: 'Transactions that there were to send.' }),
-  totalSuccessful: z.number().int().meta({ description: 'Those that landed.' }),
-  totalFailed: z.number().int().meta({ description: 'Those that failed or were not tried.' }),
+  total: z.number().int().meta({ description: 'Number of transactions.' }),
+  totalSuccessful: z.number().int().meta({ description: 'Transactions that landed.' }),
+  totalFailed: z.number().int().meta({ description: 'Transactions that failed or were not tried.' }),
   successfulExecutions: z
     .array(bundleExecutionSchema)
     .meta({ description: 'The bundles that landed, in order.' }),
 };
-const failedTxMsgSchema = z.string().optional().meta({ description: 'Why it failed, where it did.' });
+const failedTxMsgSchema = z.string().optional().meta({ description: 'Reason of the failure, if any.' });
 
 export const initResultSchema = z
   .object({
@@ -72,7 +74,7 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 export const batchSchema = z
   .object({
     id: uuidSchema,
-    flywheelId: z.string().meta({ description: 'UUID of the flywheel that it belongs to.' }),
+    flywheelId: z.string().meta({ description: 'UUID of the project.' }),
     tokenId: z.string().meta({ description: 'UUID of the token.' }),
     mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
     status: batchStatusSchema,
@@ -86,7 +88,7 @@ export const batchSchema = z
     dateUpdated: dateTimeSchema,
     dateCancelled: dateTimeSchema
       .optional()
-      .meta({ description: 'When it was cancelled; beyond the specification.' }),
+      .meta({ description: 'Time of the cancellation (not in the specification).' }),
   })
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
@@ -106,12 +108,12 @@ export const listedBatchSchema = batchSchema
   .extend({
     totals: z
       .object({
-        pipelines: z.number().int().meta({ description: 'How many there are.' }),
-        burn: z.string().meta({ description: 'Tokens that they burn, as decimal text.' }),
-        airdrop: z.string().meta({ description: 'Tokens that they send, as decimal text.' }),
-        recipients: z.number().int().meta({ description: 'Different wallets that they send to.' }),
+        pipelines: z.number().int().meta({ description: 'Number of pipelines.' }),
+        burn: z.string().meta({ description: 'Tokens to burn, as decimal text.' }),
+        airdrop: z.string().meta({ description: 'Tokens to airdrop, as decimal text.' }),
+        recipients: z.number().int().meta({ description: 'Number of different recipients.' }),
       })
-      .meta({ id: 'BatchTotals', description: 'What its pipelines come to, executed or not.' }),
+      .meta({ id: 'BatchTotals', description: 'Totals of its pipelines, executed or not.' }),
   })
   .meta({ id: 'ListedBatch' });
 export type ListedBatch = z.infer<typeof listedBatchSchema>;
@@ -148,7 +150,7 @@ export const pipelineSchema = z
     actions: z
       .array(actionSchema, 'expected a list of actions')
       .min(1, 'expected at least one action')
-      .meta({ description: 'What it does, in this order, all or nothing.' }),
+      .meta({ description: 'Actions, in this order, all or nothing.' }),
   })
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof pipelineSchema>;
@@ -161,7 +163,7 @@ export const initBatchRequestSchema = z
     pipelines: z
       .array(pipelineSchema)
       .min(1, 'expected at least one pipeline')
-      .meta({ description: 'Executed in this order, each in a transaction of its own.' }),
+      .meta({ description: 'Executed in this order, each in its own transaction.' }),
   })
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
@@ -169,7 +171,7 @@ export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 /** What an answer says of a pipeline as it was asked for. */
 const proofTypeField = z.string().meta({ description: 'Proof type.' });
 const payloadField = z.string().meta({ description: 'The proof as it was sent.' });
-const actionsField = z.array(actionSchema).meta({ description: 'What it does, in this order.' });
+const actionsField = z.array(actionSchema).meta({ description: 'Actions, in this order.' });
 
 export const compiledPipelineSchema = z
   .object({
@@ -189,11 +191,11 @@ export const initBatchResultSchema = z
   .object({
     proposalApproveTx: base64Schema.meta({
       description:
-        "Wire-format versioned transaction, signed by the operator who pays the fee; the owner's signature is missing.",
+        "Wire-format versioned transaction. The operator has signed and pays the fee; the owner's signature is missing.",
     }),
     batch: batchSchema
       .extend({ pipelines: z.array(compiledPipelineSchema) })
-      .meta({ description: 'The batch, with what each pipeline was compiled to.' }),
+      .meta({ description: 'The batch, with the instructions of each pipeline.' }),
   })
   .meta({ id: 'InitBatchResult' });
 export type InitBatchResult = z.infer<typeof initBatchResultSchema>;
@@ -203,7 +205,7 @@ export const executeBatchRequestSchema = z
     batchId: uuidSchema,
     signedTx: base64Schema.optional().meta({
       description:
-        "The signed approval. Not needed once the owner's approval stands on chain (contract, section 1.7).",
+        'The signed approval. Not needed if the owner has approved on chain (contract, section 1.7).',
     }),
   })
   .meta({ id: 'ExecuteBatchRequest' });
@@ -218,7 +220,7 @@ export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
 
 /** What pipelines are looked for by. */
 const pipelineFilters = {
-  type: proofTypeSchema.optional().meta({ description: 'Of a proof of this type.' }),
+  type: proofTypeSchema.optional().meta({ description: 'With this proof type.' }),
   proofHash: hashesSchema.optional(),
   action: z
     .enum(ACTION_NAMES, `unknown action; expected ${ACTION_NAMES.join(', ')}`)
@@ -231,7 +233,7 @@ const pipelineFilters = {
 export const listBatchesQuerySchema = z.strictObject({
   ...pipelineFilters,
   status: batchStatusSchema.optional(),
-  txHash: txHashSchema.optional().meta({ description: 'That sent the transaction with this signature.' }),
+  txHash: txHashSchema.optional().meta({ description: 'With the transaction of this signature.' }),
   idempotencyKey: askedKeySchema,
   since: timeBoundSchema.meta({ description: 'Created at this time or later.' }),
   until: timeBoundSchema.meta({ description: 'Created before this time.' }),
@@ -247,7 +249,7 @@ export const batchPageSchema = z
   })
   .meta({
     id: 'BatchPage',
-    description: 'A page may hold fewer items than its limit, even none, and have another after it.',
+    description: 'A page may have fewer items than its limit, even none, and still have a next page.',
   });
 
 /** What may have become of a pipeline. */
@@ -256,20 +258,20 @@ export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']
 /** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
   .object({
-    index: z.number().int().meta({ description: 'Its place in the batch, counted from 0.' }),
+    index: z.number().int().meta({ description: 'Position in the batch, counted from 0.' }),
     type: proofTypeField,
     payload: z.string().meta({
-      description: 'The proof as it was sent; empty where the key is limited to other proof types.',
+      description: 'The proof as it was sent. Empty if the key is limited to other proof types.',
     }),
     actions: actionsField,
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
       description:
-        'FAILED: it is the one that failed; NOT_EXECUTED: the batch ended before it, or it was cancelled.',
+        'FAILED: this pipeline failed. NOT_EXECUTED: the batch stopped before it, or was cancelled.',
     }),
     txHash: txHashSchema.optional(),
     dateExecuted: dateTimeSchema.optional(),
-    message: z.string().optional().meta({ description: 'Why it failed.' }),
+    message: z.string().optional().meta({ description: 'Reason of the failure.' }),
   })
   .meta({ id: 'PipelineState' });
 export type PipelineState = z.infer<typeof pipelineStateSchema>;
@@ -306,10 +308,10 @@ export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 /** Either the batch, now over, or the vote that its owner has to sign first. */
 export const cancelBatchResultSchema = z
   .object({
-    ownerVoteNeeded: z.boolean().meta({ description: 'Does the owner have to sign `cancelTx` first?' }),
+    ownerVoteNeeded: z.boolean().meta({ description: 'True if the owner has to sign `cancelTx` first.' }),
     cancelTx: base64Schema.optional().meta({
       description:
-        "With `ownerVoteNeeded`: a transaction, signed by the operator who pays the fee; the owner's signature is missing.",
+        "With `ownerVoteNeeded`: a transaction that the operator has signed and pays for; the owner's signature is missing.",
     }),
     batch: batchSchema.optional(),
   })

@@ -14,7 +14,7 @@ import { askedKeySchema, cursorSchema, nextCursorSchema, pageLimitSchema, timeBo
 
 /** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
-  description: 'Proof data; its structure corresponds to `type`.',
+  description: 'The proof. Its structure depends on `type`.',
   type: 'object',
   examples: [{ orderId: 'A-1001' }],
 });
@@ -72,20 +72,22 @@ export type BurnResult = z.infer<typeof burnResultSchema>;
 
 export const burnErrorSchema = z
   .object({
-    message: z.string().meta({ description: 'Why it failed.' }),
+    message: z.string().meta({ description: 'Reason of the failure.' }),
     type: z.string().meta({ description: 'Error code of this failure.', examples: ['ERR_INVALID_PROOF'] }),
     proof: z
       .custom<JsonValue>((value) => value !== undefined, 'expected a JSON object')
       .meta({ description: 'The proof as it was sent.', type: 'object' }),
-    proofType: z.string().meta({ description: 'Its `type`, as it was sent.' }),
+    proofType: z.string().meta({ description: 'The `type` as it was sent.' }),
   })
   .meta({ id: 'BurnError' });
 export type BurnError = z.infer<typeof burnErrorSchema>;
 
 export const burnBatchResultSchema = z
   .object({
-    success: z.array(burnResultSchema).meta({ description: 'What was burned, in the order of the request.' }),
-    errors: z.array(burnErrorSchema).meta({ description: 'What was not, in the order of the request.' }),
+    success: z
+      .array(burnResultSchema)
+      .meta({ description: 'Burns that succeeded, in the order of the request.' }),
+    errors: z.array(burnErrorSchema).meta({ description: 'Burns that failed, in the order of the request.' }),
   })
   .meta({ id: 'BurnBatchResult' });
 export type BurnBatchResult = z.infer<typeof burnBatchResultSchema>;
@@ -97,8 +99,8 @@ export const listBurnsQuerySchema = z.strictObject({
   proofHash: hashesSchema.optional(),
   idempotencyKey: askedKeySchema,
   txHash: txHashSchema.optional(),
-  since: timeBoundSchema.meta({ description: 'Asked for at this time or later.' }),
-  until: timeBoundSchema.meta({ description: 'Asked for before this time.' }),
+  since: timeBoundSchema.meta({ description: 'Requested at this time or later.' }),
+  until: timeBoundSchema.meta({ description: 'Requested before this time.' }),
   limit: pageLimitSchema,
   cursor: cursorSchema,
 });
@@ -111,17 +113,20 @@ export const burnStateSchema = z
     txHash: txHashSchema,
     type: proofTypeSchema,
     amount: z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['12.5'] }),
-    persistOnchain: z.boolean().meta({ description: 'Is the hash of its proof recorded on chain?' }),
+    persistOnchain: z.boolean().meta({ description: 'True if the proof hash is recorded on chain.' }),
     status: z.enum(['PENDING', 'SUCCESS', 'FAILED']).meta({
-      description: 'PENDING: it is not known yet what became of it; it may still burn.',
+      description: 'PENDING: the outcome is not known yet; it may still burn.',
     }),
     dateCreated: dateTimeSchema,
     dateBurned: dateTimeSchema.optional(),
-    feeLamports: z.string().optional().meta({ description: 'What its transaction has cost, as digits.' }),
+    feeLamports: z
+      .string()
+      .optional()
+      .meta({ description: 'Fee of its transaction in lamports, as digits.' }),
     error: z
       .object({ type: z.string(), message: z.string() })
       .optional()
-      .meta({ description: 'Why it failed.' }),
+      .meta({ description: 'Reason of the failure.' }),
   })
   .meta({ id: 'BurnState' });
 export type BurnState = z.infer<typeof burnStateSchema>;
@@ -133,6 +138,6 @@ export const burnPageSchema = z
   })
   .meta({
     id: 'BurnPage',
-    description: 'A page may hold fewer items than its limit, even none, and have another after it.',
+    description: 'A page may have fewer items than its limit, even none, and still have a next page.',
   });
 export type BurnPage = z.infer<typeof burnPageSchema>;

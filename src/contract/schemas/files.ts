@@ -14,7 +14,9 @@ const writtenAmountSchema = z.union([
     .meta({ description: 'The same as decimal text.', examples: ['0.25'] }),
 ]);
 
-const schemaKey = { $schema: z.string().optional().meta({ description: 'Where this schema is; ignored.' }) };
+const schemaKey = {
+  $schema: z.string().optional().meta({ description: 'Address of this schema; ignored.' }),
+};
 
 /** A burns file in JSON: an array, which has no place for `$schema`. Of NDJSON it is the shape of a line that is in `items`. */
 const burnsFileSchema = z

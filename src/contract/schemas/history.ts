@@ -17,9 +17,9 @@ export const historyQuerySchema = z.strictObject({
   action: z.enum(MOVES, `expected ${MOVES.join(' or ')}`).optional(),
   type: proofTypeSchema.optional().meta({ description: 'Proof type.' }),
   proofHash: hashesSchema.optional(),
-  toAddress: addressSchema.optional().meta({ description: 'Airdrops to this wallet.' }),
+  toAddress: addressSchema.optional().meta({ description: 'Only airdrops to this wallet.' }),
   txHash: txHashSchema.optional(),
-  batchId: z.string('expected a UUID').optional().meta({ description: 'Of this batch.' }),
+  batchId: z.string('expected a UUID').optional().meta({ description: 'Only of this batch.' }),
   since: timeBoundSchema.meta({ description: 'Landed at this time or later.' }),
   until: timeBoundSchema.meta({ description: 'Landed before this time.' }),
   limit: pageLimitSchema,
@@ -30,15 +30,17 @@ export type HistoryQuery = z.infer<typeof historyQuerySchema>;
 export const historyItemSchema = z
   .object({
     action: z.enum(MOVES),
-    date: dateTimeSchema.meta({ description: 'When it landed.' }),
+    date: dateTimeSchema.meta({ description: 'Time of the transaction.' }),
     amount: z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['12.5'] }),
-    toAddress: addressSchema.optional().meta({ description: 'The wallet that an airdrop went to.' }),
+    toAddress: addressSchema.optional().meta({ description: 'Recipient of the airdrop.' }),
     type: proofTypeSchema,
     hash: hashSchema,
     txHash: txHashSchema
       .optional()
-      .meta({ description: 'Absent where members of the multisig have sent it with other tools.' }),
-    batchId: uuidSchema.optional().meta({ description: 'Absent for a burn alone.' }),
+      .meta({ description: 'Absent if members of the multisig sent it with other tools.' }),
+    batchId: uuidSchema
+      .optional()
+      .meta({ description: 'Batch of the burn or airdrop; absent for a single burn.' }),
   })
   .meta({ id: 'HistoryItem' });
 export type HistoryItem = z.infer<typeof historyItemSchema>;

@@ -4,13 +4,13 @@ import { scopeSchema } from '../../values/schemas.js';
 
 export const keySchema = z
   .object({
-    id: z.string().meta({ description: 'Id of the key, which is no secret.' }),
-    scopes: z.array(scopeSchema).meta({ description: 'What the key may do.' }),
+    id: z.string().meta({ description: 'Id of the key. Not a secret.' }),
+    scopes: z.array(scopeSchema).meta({ description: 'Scopes of the key.' }),
     proofTypes: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'Proof types that the key is limited to; null for all of the flywheel.' }),
-    tokenId: z.string().meta({ description: 'Id of the token that the key is for.' }),
+      .meta({ description: 'Proof types that the key may use; null for all.' }),
+    tokenId: z.string().meta({ description: "Id of the key's token." }),
     symbol: z.string().meta({ description: 'Symbol of the token.' }),
     mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
     decimals: z.number().int().meta({ description: 'Decimals of the token.' }),

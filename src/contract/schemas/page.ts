@@ -26,13 +26,13 @@ export const cursorSchema = z
 export const nextCursorSchema = z
   .string()
   .nullable()
-  .meta({ description: '`cursor` of the next page; null after the last.' });
+  .meta({ description: '`cursor` of the next page; null on the last page.' });
 /** Only what was asked for under one idempotency key. */
 export const askedKeySchema = z
   .string()
   .max(MAX_IDEMPOTENCY_KEY_LENGTH, 'expected an idempotency key')
   .optional()
-  .meta({ description: 'Asked for with this idempotency key.' });
+  .meta({ description: 'Requested with this idempotency key.' });
 /** A time that bounds a list. */
 export const timeBoundSchema = z
   .string()

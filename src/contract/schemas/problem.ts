@@ -4,7 +4,7 @@ import * as z from 'zod';
 export const problemSchema = z
   .object({
     error: z.union([z.string(), z.number()]).meta({
-      description: 'Error code; this service always sends the string, other deployments may send a number.',
+      description: 'Error code. This service always sends text; other services may send a number.',
     }),
     message: z.string().meta({ description: 'Human-readable reason.' }),
   })

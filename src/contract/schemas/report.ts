@@ -13,13 +13,13 @@ export const reportQuerySchema = z.strictObject({
   period: z
     .enum(REPORT_PERIODS)
     .optional()
-    .meta({ description: 'A row for each. Weeks are those of ISO 8601, all times are UTC. Default: `day`.' }),
+    .meta({ description: 'One row per period. Weeks are ISO 8601, times are UTC. Default: `day`.' }),
   byType: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: '`true`: a row for each proof type of each period.' }),
-  since: timeBoundSchema.meta({ description: 'What came to its end at this time or later.' }),
-  until: timeBoundSchema.meta({ description: 'What came to its end before this time.' }),
+    .meta({ description: '`true`: one row per period and proof type.' }),
+  since: timeBoundSchema.meta({ description: 'Finished at this time or later.' }),
+  until: timeBoundSchema.meta({ description: 'Finished before this time.' }),
 });
 export type ReportQuery = z.infer<typeof reportQuerySchema>;
 
@@ -33,18 +33,18 @@ const sums = {
   airdropped: tokens,
   burns: count.meta({ description: 'Burns that landed.' }),
   failedBurns: count.meta({ description: 'Burns that failed.' }),
-  pipelines: count.meta({ description: 'Pipelines of batches that were executed.' }),
+  pipelines: count.meta({ description: 'Pipelines that were executed.' }),
   failedPipelines: count.meta({
-    description: 'Pipelines of batches that failed before executing them; what was cancelled has not failed.',
+    description: 'Pipelines whose batch failed before them. Cancelled pipelines are not counted.',
   }),
   feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
-  rentPaidLamports: lamports.meta({ description: 'Rent that the operator laid out for batches.' }),
-  rentReclaimedLamports: lamports.meta({ description: 'What of it came back to operator or vault.' }),
+  rentPaidLamports: lamports.meta({ description: 'Rent of batches, paid by the operator.' }),
+  rentReclaimedLamports: lamports.meta({ description: 'Rent that came back to operator or vault.' }),
   vaultRentLamports: lamports.meta({
     description: 'Rent that the vault paid for token accounts of recipients; it does not come back.',
   }),
   costLamports: lamports.meta({
-    description: 'All of it together: fees and rent that was paid, without what came back.',
+    description: 'Total: fees and rent paid, minus what came back.',
   }),
 };
 
@@ -58,7 +58,7 @@ export const reportRowSchema = z
       .nullable()
       .meta({ description: '`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.' }),
     type: z.string().nullable().meta({
-      description: 'Proof type; null for all, and, beside rows of types, for what a batch cost as a whole.',
+      description: 'Proof type. null for all types, and for costs of a whole batch.',
     }),
     ...sums,
   })
@@ -70,18 +70,16 @@ export const reportSchema = z
     symbol: z.string().meta({ description: 'Symbol of the token.' }),
     mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
     decimals: count.meta({ description: 'Decimals of the token.' }),
-    supply: tokens.meta({ description: 'What there is of the token now.' }),
+    supply: tokens.meta({ description: 'Current supply of the token.' }),
     chargesTransferFee: z.boolean().meta({
-      description: 'The token withholds a fee from each transfer: recipients receive less than `airdropped`.',
+      description: 'The token charges a fee on each transfer: recipients receive less than `airdropped`.',
     }),
-    since: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
-    until: z.string().nullable().meta({ description: 'As it was asked; null without a bound.' }),
+    since: z.string().nullable().meta({ description: 'As requested; null without a limit.' }),
+    until: z.string().nullable().meta({ description: 'As requested; null without a limit.' }),
     pendingBurns: count.meta({
-      description: 'Burns of which it is not known yet what became of them; in no sum.',
+      description: 'Burns without a known outcome, not included in any total.',
     }),
-    rows: z
-      .array(reportRowSchema)
-      .meta({ description: 'Oldest period first; periods without anything are left out.' }),
+    rows: z.array(reportRowSchema).meta({ description: 'Oldest period first. Empty periods are left out.' }),
     total: reportSumsSchema,
   })
   .meta({ id: 'Report' });

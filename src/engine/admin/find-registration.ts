@@ -18,8 +18,8 @@ async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord
   const names = (await tx.flywheels.list(MAX_NAMES)).flatMap(({ name: one }) => one ?? []);
   throw new FlywheelError(
     'ERR_LOCAL_NOT_FOUND',
-    `There is no project ${JSON.stringify(name)}${names.length === 0 ? '' : `; there are ${names.join(', ')}`}.`,
-    { hint: 'Name another with --project, or register it: `flywheel register --project NAME`.' },
+    `No project ${JSON.stringify(name)}${names.length === 0 ? '' : `. Projects: ${names.join(', ')}`}.`,
+    { hint: 'Name another project with --project, or create it: `flywheel register --project NAME`.' },
   );
 }
 
@@ -36,7 +36,7 @@ async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
     `There are several projects: ${shown}${names.length > MAX_NAMES ? ', …' : ''}.`,
-    { hint: 'Name one with --project or FLYWHEEL_PROJECT.' },
+    { hint: 'Choose one with --project or FLYWHEEL_PROJECT.' },
   );
 }
 
@@ -60,5 +60,5 @@ export async function requireRegistration(
 ): Promise<FoundRegistration> {
   const found = await findRegistration(tx, project);
   if (found !== undefined) return found;
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'Nothing is registered here.');
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'There is no project here.');
 }

@@ -39,7 +39,7 @@ export async function fund(
   const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
   if (amount === 0n && lamports === 0n) {
     throw new FlywheelError('ERR_INVALID_REQUEST', 'There is nothing to fund.', {
-      hint: 'Give --tokens, --sol or both.',
+      hint: 'Add --tokens, --sol or both.',
     });
   }
   const instructions: Instruction[] = [];

@@ -42,7 +42,7 @@ function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   if (unknown.length === 0) return;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The flywheel has no proof type ${unknown.join(', ')}; it has ${flywheel.proofTypes.join(', ')}.`,
+    `The project has no proof type ${unknown.join(', ')}. It has ${flywheel.proofTypes.join(', ')}.`,
   );
 }
 
@@ -59,8 +59,8 @@ export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
 async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
   const record = await tx.apiKeys.get(id);
   if (record !== undefined && record.tokenId === tokenId) return record;
-  throw new FlywheelError('ERR_NOT_FOUND', `There is no API key ${id}.`, {
-    hint: '`flywheel keys list` shows them.',
+  throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
+    hint: 'List the keys: `flywheel keys list`',
   });
 }
 

@@ -1,7 +1,7 @@
 /** Transactions of the treasury: they land together or not at all, and nobody has to find them again. */
 import type { Chain, RecentBlockhash } from '../../chain/chain.js';
 import type { SignedTransaction } from '../../chain/transaction/sign.js';
-import { refused } from '../settle/fate.js';
+import { refused } from '../settle/look-up.js';
 
 /**
  * Only a local chain has a treasury, and it decides while they are submitted.

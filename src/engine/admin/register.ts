@@ -101,10 +101,7 @@ export async function registerProject(
     ]);
   });
   if ('refusal' in landed)
-    throw new FlywheelError(
-      'ERR_INTERNAL',
-      `The registration could not be made on chain: ${landed.refusal}.`,
-    );
+    throw new FlywheelError('ERR_INTERNAL', `The registration failed on chain: ${landed.refusal}.`);
   return deps.store.transaction(async (tx) => {
     await admit(tx);
     await tx.tokens.insert(token);
@@ -121,7 +118,7 @@ export async function refuseSecond(tx: StoreTransaction): Promise<void> {
   if (first !== undefined) {
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
-      `The token ${first.symbol} (${first.mintAddress}) is registered here already.`,
+      `The token ${first.symbol} (${first.mintAddress}) is already registered here.`,
     );
   }
 }
@@ -147,7 +144,7 @@ function checkAmounts(input: RegisterInput): Amounts {
   if (amounts.vault + amounts.burnWallet > amounts.supply) {
     throw new FlywheelError(
       'ERR_INVALID_REQUEST',
-      `Vault and burn wallet together get more than the supply of ${input.supply} ${shownSymbol(input.symbol) ?? 'tokens'}.`,
+      `Vault and burn wallet together would get more than the supply of ${input.supply} ${shownSymbol(input.symbol) ?? 'tokens'}.`,
     );
   }
   for (const [name, value] of [
@@ -157,7 +154,7 @@ function checkAmounts(input: RegisterInput): Amounts {
     if (value > 0n && value < rentExemptLamports(0)) {
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `The ${name} needs at least 0.00089088 SOL, or none: a wallet with less cannot exist.`,
+        `The ${name} needs at least 0.00089088 SOL (rent exemption), or none.`,
       );
     }
   }

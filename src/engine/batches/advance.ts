@@ -29,7 +29,7 @@ import {
   refused,
   requireRemembered,
   tellWaiting,
-} from '../settle/fate.js';
+} from '../settle/look-up.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import { countLandedBundles } from './holds.js';
 import type { BatchState } from './on-chain.js';
@@ -164,7 +164,7 @@ export class Advance {
     }
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The chain does not say yet what became of transactions of batch ${this.#batch.id} that were sent.`,
+      `The outcome of transactions that were sent for batch ${this.#batch.id} is not known yet.`,
     );
   }
 
@@ -595,7 +595,7 @@ export class Advance {
   #notFinal(): FlywheelError {
     return new FlywheelError(
       'ERR_UNAVAILABLE',
-      `What batch ${this.#batch.id} has done is not final on the chain yet; try again.`,
+      `Batch ${this.#batch.id} is not finalized on chain yet. Try again.`,
     );
   }
 }

@@ -55,7 +55,7 @@ export async function approvalSteps(input: ApprovalInput): Promise<Next> {
   if (found.proposal?.approved.includes(flywheel.operator) === true) {
     throw new FlywheelError(
       'ERR_BATCH_EXECUTE_FAILED',
-      `Owner and operator have approved batch ${batch.id}, and its multisig ${flywheel.multisig} asks for more votes.`,
+      `Owner and operator have approved batch ${batch.id}, but its multisig ${flywheel.multisig} needs more votes.`,
     );
   }
   const instructions = (): readonly Instruction[] => approveInstructions(context, batch.batchIndex);
@@ -96,7 +96,7 @@ async function givenVote(input: ApprovalInput, found: BatchState): Promise<Signe
   const earlier = advance.openBytes('OWNER_APPROVAL');
   if (earlier !== undefined && isSignedByAll(earlier))
     return checkVote(input, Buffer.from(earlier).toString('base64'));
-  throw invalidRequest(["signedTx: expected base64 text; the owner's approval does not stand on chain"]);
+  throw invalidRequest(['signedTx: expected base64 text; the owner has not approved on chain']);
 }
 
 async function checkVote({ deps, context, batch }: ApprovalInput, signedTx: string): Promise<SignedVote> {
@@ -120,6 +120,6 @@ export async function readPlanned({
   if (difference === null) return found;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
-    `Batch ${batch.id} on chain is not what was planned: ${difference}. Nothing was approved or executed.`,
+    `Batch ${batch.id} on chain differs from the plan: ${difference}. Nothing was approved or executed.`,
   );
 }

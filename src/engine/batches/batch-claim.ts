@@ -69,6 +69,10 @@ export function batchHolding(batch: BatchRecord, request: RequestRecord | null =
 }
 
 const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
-  new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being worked on${waitsFor(waiting)}.`, {
-    retryAfterSeconds: 1,
-  });
+  new FlywheelError(
+    'ERR_BATCH_IN_PROGRESS',
+    `Batch ${id} is in use by another request${waitsFor(waiting)}.`,
+    {
+      retryAfterSeconds: 1,
+    },
+  );

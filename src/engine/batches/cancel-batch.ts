@@ -13,7 +13,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn, type Lease, underLease } from '../lease.js';
 import { operation } from '../operation.js';
-import { awaitFates } from '../settle/fate.js';
+import { awaitFates } from '../settle/look-up.js';
 import { Advance, type End, type Goal, type Next } from './advance.js';
 import type { ApprovalInput } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
@@ -52,7 +52,7 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead):
   const batch = await claimBatch(deps, tx, id);
   // One whose accounts could not be closed when it was executed has them closed now.
   if (batch.status === 'EXECUTED' && !needsClosing(batch)) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED; there is nothing to cancel.`);
+    throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED. There is nothing to cancel.`);
   }
   if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
   const init = await tx.requests.get(batch.requestId);
@@ -108,7 +108,7 @@ class Cancellation {
       if (fate?.kind === 'open') {
         throw new FlywheelError(
           'ERR_UNAVAILABLE',
-          `The set-up of batch ${this.#batch.id} may still land; try again when its blockhash has expired.`,
+          `Set-up transactions of batch ${this.#batch.id} may still land. Try again in a minute, after they have expired.`,
         );
       }
     }

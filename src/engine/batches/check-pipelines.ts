@@ -151,7 +151,7 @@ class PipelineChecks {
 
   #checkType(type: string, where: string): void {
     if (permitsProofType(this.#principal, type)) return;
-    const text = `${where}.type: the proof type ${JSON.stringify(type)} is not known or not permitted for this key`;
+    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted for this key`;
     this.#note('ERR_INVALID_PROOF', text);
   }
 

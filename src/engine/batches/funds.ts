@@ -118,7 +118,7 @@ export async function missingFunds(
   const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
   if (tokensHeld < needed.tokens) {
     problems.push(
-      `the vault ${flywheel.vault} holds ${tokenText(tokensHeld, token)}, ${tokenText(needed.tokens, token)} are needed`,
+      `insufficient funds: the vault ${flywheel.vault} has ${tokenText(tokensHeld, token)} and needs ${tokenText(needed.tokens, token)}`,
     );
   }
   const rent = await chain.rent();
@@ -128,7 +128,7 @@ export async function missingFunds(
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
     problems.push(
-      `the vault ${flywheel.vault} holds ${solText(vaultHeld)}, ${solText(vaultNeeds)} are needed to open token accounts of recipients`,
+      `insufficient funds: the vault ${flywheel.vault} has ${solText(vaultHeld)} and needs ${solText(vaultNeeds)} to open token accounts of recipients`,
     );
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);
@@ -136,7 +136,7 @@ export async function missingFunds(
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
     problems.push(
-      `the operator ${operator.address} holds ${solText(operatorHeld)}, ${solText(operatorNeeds)} are needed: ${solText(costs)} for fees and rent, and the rest must be left`,
+      `insufficient funds: the operator ${operator.address} has ${solText(operatorHeld)} and needs ${solText(operatorNeeds)}: ${solText(costs)} for fees and rent, the rest as reserve`,
     );
   }
   return problems;
@@ -189,7 +189,7 @@ export async function requireOperatorFunds(
   if (unpaid === 0n || held.lamports >= needed) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: the operator ${operator.address} holds ${solText(held.lamports)}, ${solText(needed)} are needed: ${solText(costs)} for fees and rent, ${solText(unpaid)} for batches that are being set up, and the rest must be left.`,
+    `The batch is refused and nothing was created: the operator ${operator.address} has ${solText(held.lamports)} and needs ${solText(needed)}: ${solText(costs)} for fees and rent, ${solText(unpaid)} for batches in set-up, the rest as reserve.`,
   );
 }
 
@@ -208,7 +208,7 @@ export async function requireRoomForRent(
   if (open + rentLamports <= maxOpenRentLamports) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: waiting batches hold ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and at most ${solText(maxOpenRentLamports)} may wait.`,
-    { hint: 'Execute or cancel what waits: `flywheel batch list`, `flywheel batch cancel ID`.' },
+    `The batch is refused and nothing was created: waiting batches have ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and the maximum is ${solText(maxOpenRentLamports)}.`,
+    { hint: 'Execute or cancel waiting batches: `flywheel batch list --status FINALIZED`' },
   );
 }

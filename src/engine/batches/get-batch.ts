@@ -20,7 +20,7 @@ export async function findBatch(deps: EngineDeps, principal: Principal, batchId:
   const id = batchId.toLowerCase();
   const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.head(id)) : undefined;
   if (batch === undefined || batch.tokenId !== token.id) {
-    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `There is no batch ${batchId.slice(0, 64)}.`);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
 }

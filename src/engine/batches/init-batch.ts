@@ -176,7 +176,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     if (isFinal(batch))
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `Batch ${batch.id} of this request was ended after its members had executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines; the key stays used.`,
+        `Batch ${batch.id} of this request was cancelled after members had executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Its idempotency key cannot be used again.`,
       );
     // Somebody cancels it.
     if (isWorkedOn(tx, batch)) throw justRun();

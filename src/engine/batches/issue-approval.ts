@@ -29,7 +29,7 @@ export const issueApproval = operation('issueApproval', {
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);
     if (proposal?.approved.includes(flywheel.owner) === true)
-      throw nothingToApprove(`${flywheel.owner} has approved batch ${batch.id} on chain already`);
+      throw nothingToApprove(`${flywheel.owner} has already approved batch ${batch.id} on chain`);
     const vote = await issueVote(deps, context, batch, 'approve');
     const current = await deps.store.transaction(async (tx) => {
       await tx.batches.addVote(vote);

@@ -50,6 +50,6 @@ export function nextVote(account: Multisig, proposal: Proposal, { flywheel }: Ba
   if (canVote(member)) return operatorVote;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The batch needs ${needed} more votes to ${kind} it, by other members of the multisig ${multisig}.`,
+    `The batch needs ${needed} more votes by other members of the multisig ${multisig} to ${kind} it.`,
   );
 }

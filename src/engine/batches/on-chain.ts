@@ -32,7 +32,7 @@ export interface BatchOnChain extends BatchState {
 }
 
 const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
-  new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `There is no multisig at ${multisig}.`);
+  new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `No multisig at ${multisig}.`);
 
 /**
  * Reads how far the batch at the batch's index is; of a thousand transactions nothing is read for that.
@@ -57,7 +57,7 @@ export async function readWhole(
 ): Promise<BatchState> {
   const state = await readBatchState(chain, flywheel, batch, commitment);
   if (state.multisig.transactionIndex >= batch.batchIndex) return state;
-  throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet; try again.`);
+  throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
 }
 
 /**
@@ -115,7 +115,7 @@ export async function countExecuted(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The accounts of batch ${planned.id} are closed, and the chain does not say how much of it was executed.`,
+    `The accounts of batch ${planned.id} are closed, and the node does not have the history of its execution.`,
   );
 }
 
@@ -154,8 +154,8 @@ export function differenceFromPlan(
   { vaultIndex }: FlywheelRecord,
 ): string | null {
   if (batch === null || proposal === null) return 'its accounts are gone';
-  if (batch.size !== planned.pipelines.length) return `it holds ${batch.size} transactions`;
+  if (batch.size !== planned.pipelines.length) return `it has ${batch.size} transactions`;
   if (batch.vaultIndex !== vaultIndex) return `it acts for vault ${batch.vaultIndex}`;
   const at = plannedCount({ transactions }, planned);
-  return at === planned.pipelines.length ? null : `transaction ${at} is another one`;
+  return at === planned.pipelines.length ? null : `transaction ${at} differs`;
 }

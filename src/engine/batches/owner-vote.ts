@@ -125,8 +125,7 @@ function isOwners(
 }
 
 function checkSignatures({ message, messageBytes, signatures }: DecodedApproval): void {
-  if (signatures.length !== message.signers)
-    throw refuse('it does not carry the signatures that it asks for');
+  if (signatures.length !== message.signers) throw refuse('it lacks signatures that it needs');
   for (const [index, signature] of signatures.entries()) {
     const signer = message.staticKeys[index];
     if ([...signature].every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);

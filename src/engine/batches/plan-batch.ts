@@ -79,7 +79,7 @@ const MEASURED_TERMS = {
 const FULL_HEAP = 1 + 1e-9;
 
 const overSize = (size: number | string): string =>
-  `its transaction has ${size} bytes, the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
+  `its transaction has ${size} bytes; the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
 
 /** The instructions of a pipeline, and the message that makes the vault run them. */
 interface Layout {
@@ -103,10 +103,10 @@ function obstacle(
   const execute = measure(flywheel, executing(at, inner, instructions));
   if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
   if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
-    return `it names ${execute.accounts} accounts, the limit is ${MAX_TRANSACTION_ACCOUNTS} accounts`;
+    return `it names ${execute.accounts} accounts; the limit is ${MAX_TRANSACTION_ACCOUNTS} accounts`;
   const trace = instructionTrace(instructions);
   if (trace > MAX_INSTRUCTION_TRACE)
-    return `it runs up to ${trace} instructions, the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
+    return `it runs up to ${trace} instructions; the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
   if (heapShare(instructions) > FULL_HEAP)
     return `its ${added} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
   return undefined;
@@ -157,7 +157,7 @@ export function planPipeline(
   if (reason !== undefined) {
     const fits = fittingActions(content, flywheel, sizes);
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
-    return `a pipeline lands in one transaction or not at all; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
+    return `a pipeline must fit one transaction; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }
   const { mint, tokenProgram } = flywheel;
   const recipients = content.actions.flatMap(actionRecipients);

@@ -108,7 +108,7 @@ class SetUp implements Goal<BatchState> {
       };
     const first = this.#position(batch.size);
     if (first === undefined)
-      return { stop: `It holds ${batch.size} transactions on chain that were not planned.` };
+      return { stop: `It has ${batch.size} transactions on chain that were not planned.` };
     return this.#steps(first, this.total);
   };
 
@@ -196,8 +196,8 @@ async function stop(
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${id} stopped: ${message}`, {
     hint:
       failedTransaction === undefined
-        ? `Nothing more can be added to it: \`flywheel batch cancel ${id}\`.`
-        : 'Mend the reason and run init again with the same idempotency key; it carries on where it stopped.',
+        ? `Nothing more can be added to it. Cancel it: \`flywheel batch cancel ${id}\``
+        : 'Fix the cause, then run init again with the same idempotency key to resume.',
   });
 }
 

@@ -44,9 +44,9 @@ export async function waitOutTimeLock(
 const lockedUntil = (batchId: string, end: bigint, left: bigint): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_IN_PROGRESS',
-    `Batch ${batchId} is approved, and the time lock of its multisig holds it until ${isoTime(Number(end) * MS_PER_SECOND)}.`,
+    `Batch ${batchId} is approved. The time lock of its multisig ends ${isoTime(Number(end) * MS_PER_SECOND)}.`,
     {
       retryAfterSeconds: Number(left),
-      hint: 'Execute it again then; a running server does so by itself.',
+      hint: 'Execute it after that; a running server does so by itself.',
     },
   );

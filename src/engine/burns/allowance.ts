@@ -63,14 +63,14 @@ export class BurnAllowance {
     if (amount > this.#tokens) {
       return {
         code: 'ERR_BURN_TOKENOMICS_FAILED',
-        message: `The burn wallet ${burnWallet} has ${tokenText(this.#tokens, this.#token)} left, ${tokenText(amount, this.#token)} are needed; send it ${symbol}.`,
+        message: `Insufficient funds: the burn wallet ${burnWallet} has ${tokenText(this.#tokens, this.#token)} and needs ${tokenText(amount, this.#token)}. Send it ${symbol}.`,
       };
     }
     if (this.#lamports < this.#feeLamports) {
       const spendable = this.#lamports > 0n ? this.#lamports : 0n;
       return {
         code: 'ERR_BURN_TOKENOMICS_FAILED',
-        message: `The burn wallet ${burnWallet} has ${solText(spendable)} left for fees, ${solText(this.#feeLamports)} are needed; send it SOL.`,
+        message: `Insufficient funds: the burn wallet ${burnWallet} has ${solText(spendable)} for fees and needs ${solText(this.#feeLamports)}. Send it SOL.`,
       };
     }
     if (this.#cap !== null && this.#used + amount > this.#cap) {

@@ -10,7 +10,7 @@ import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { dayOfUse } from '../daily-cap.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
-import type { Failed, Landed, Unit } from '../settle/fate.js';
+import type { Failed, Landed, Unit } from '../settle/look-up.js';
 import { settle } from '../settle/settle.js';
 import { BurnAllowance, type BurnWalletBalance, readBurnWallet } from './allowance.js';
 import {

@@ -59,9 +59,9 @@ function prepareBurn(
 
 function burnableToken({ token }: Principal): TokenRecord | Refusal {
   const code = 'ERR_TOKEN_NOT_FOUND';
-  if (token === undefined) return { code, message: 'The token of the API key cannot be found.' };
+  if (token === undefined) return { code, message: 'The token of the API key was not found.' };
   if (token.generation === 'v1') return token;
-  const message = `The burn operations work for v1 tokens only; ${token.symbol} is of generation ${token.generation}. Use a flywheel batch instead.`;
+  const message = `The burn operations work for v1 tokens only, but ${token.symbol} is a ${token.generation} token. Use a batch instead.`;
   return { code, message };
 }
 
@@ -69,7 +69,7 @@ function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint 
   const code = 'ERR_BURN_TOKENOMICS_FAILED';
   if (amount instanceof InexactNumber) {
     const text = amount.text.slice(0, 40);
-    throw new FlywheelError(code, `The burnAmount ${text} is not kept exactly by a JSON number.`);
+    throw new FlywheelError(code, `The burnAmount ${text} would be rounded as a JSON number.`);
   }
   try {
     return tokenAmountFromNumber(amount, token.decimals);
@@ -82,7 +82,7 @@ function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint 
 function checkProofType(principal: Principal, type: string): void {
   if (permitsProofType(principal, type)) return;
   const shown = JSON.stringify(type.length > MAX_PROOF_TYPE_LENGTH ? `${type.slice(0, 64)}…` : type);
-  const message = `The proof type ${shown} is not known or not permitted for this key.`;
+  const message = `The proof type ${shown} is unknown or not permitted for this key.`;
   throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 
@@ -95,7 +95,7 @@ export function hashProof(proof: JsonValue, { maxProofBytes }: EngineLimits): Sh
   const text = canonicalText(proof);
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes <= maxProofBytes) return sha256(text);
-  throw invalidProof(`it has ${sizeBytes} bytes, more than ${maxProofBytes}.`);
+  throw invalidProof(`it has ${sizeBytes} bytes; at most ${maxProofBytes} are allowed.`);
 }
 
 function canonicalText(proof: JsonObject): string {

@@ -70,7 +70,7 @@ export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]>
 
 const RECORD_FAILED: Refusal = {
   code: 'ERR_CREATE_API_EVENT_FAILED',
-  message: 'The record of the burn could not be written; it was not burned.',
+  message: 'The burn could not be stored, so nothing was burned.',
 };
 
 /** What one run has done so far. */
@@ -188,7 +188,7 @@ class Progress {
       if (this.#request !== undefined) throw cause;
       throw new FlywheelError(
         'ERR_CREATE_API_EVENT_FAILED',
-        'The record of the request could not be written; nothing was burned.',
+        'The request could not be stored, so nothing was burned.',
         { cause },
       );
     }

@@ -74,8 +74,8 @@ export async function acceptGapIn(
   if (gap === undefined || gap.transactions !== transactions)
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `Expected a gap of ${transactions} transactions, found ${gap?.transactions ?? 0}; nothing was accepted.`,
-      { hint: 'Run `flywheel db accept-gap` again, and look at what it shows.' },
+      `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
+      { hint: 'Run `flywheel db accept-gap` again and review its list.' },
     );
   const dateAccepted = isoTime(tx.nowMs);
   await countUse(tx, gap);

@@ -28,7 +28,7 @@ const burnsText = ({ burns, transactions }: GapRecord): string =>
 export const storeBehind = (gap: GapRecord): FlywheelError =>
   new FlywheelError(
     'ERR_STORE_BEHIND',
-    `The chain knows ${burnsText(gap)} of this project of which the store has no record: an older copy of the store was restored, or somebody else signs with the same keys. Nothing is written until that is accepted.`,
+    `The chain has ${burnsText(gap)} of this project that the store does not know: an older copy of the store was restored, or somebody else signs with the same keys. Nothing was sent.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 
@@ -36,8 +36,8 @@ export const storeBehind = (gap: GapRecord): FlywheelError =>
 const stillLooking = (left: number): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
-    `${left} transactions that name the accounts of this project are still to be checked, since they may be burns of which the store has no record. Nothing was sent.`,
-    { hint: 'Run it again: it goes on where this one has stopped.', retryAfterSeconds: 1 },
+    `${left} transactions that name the accounts of this project still have to be checked: the store may not know them. Nothing was sent.`,
+    { hint: 'Run the command again; the check continues where it stopped.', retryAfterSeconds: 1 },
   );
 
 /**
@@ -52,7 +52,7 @@ export async function requireOneWhole(store: Store): Promise<void> {
   if (isBehind)
     throw new FlywheelError(
       'ERR_STORE_BEHIND',
-      'The chain knows burns of every project here of which the store has no record. Nothing is written until that is accepted.',
+      'The chain has burns of every project here that the store does not know. Nothing is written until you accept them.',
     );
 }
 

@@ -22,14 +22,14 @@ const mayStillLand = (blocksLeft: bigint): FlywheelError => {
   const seconds = Number((blocksLeft * BLOCK_MS + 999n) / 1_000n);
   return new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The database was restored, imported or taken over: what was sent before that may still land, and this copy need not know of it. Nothing is written until it has expired, in about ${seconds} s.`,
+    `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start when they have expired, in about ${seconds} s.`,
     { retryAfterSeconds: Math.max(1, seconds) },
   );
 };
 
 /** What is asked again finds the copy that is there by then. */
 export const replacedJustNow = (): FlywheelError =>
-  new FlywheelError('ERR_UNAVAILABLE', 'The database was restarted or replaced just now.', {
+  new FlywheelError('ERR_UNAVAILABLE', 'The database was just restarted or replaced.', {
     retryAfterSeconds: 1,
   });
 

@@ -56,7 +56,7 @@ export async function whatMoved(
   if (record == null || record.wire === null)
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The chain lists the transaction ${signature}, and has it not.`,
+      `The node lists the transaction ${signature} but cannot return it.`,
     );
   const { message } = decodeTransaction(record.wire);
   const signers = message.staticKeys.slice(0, message.signers);

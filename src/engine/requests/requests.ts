@@ -128,10 +128,7 @@ export const notPermitted = (type: string): FlywheelError =>
 
 /** Over the limit of fresh requests a repeat is still answered; this was none. */
 export const noRepeat = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_RATE_LIMIT_EXCEEDED',
-    'Over the rate limit, and not the repeat of a finished request.',
-  );
+  new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Over the rate limit.');
 
 /**
  * Opens a request inside a write transaction: a new record, the takeover of an unfinished one, or the stored answer.
@@ -217,12 +214,12 @@ export async function claimRequest(
 export const justRun = (): FlywheelError =>
   new FlywheelError(
     'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    'A request with the same idempotency key has just run.',
+    'A request with the same idempotency key has just finished.',
     { retryAfterSeconds: 1 },
   );
 
 const takenOver = (): FlywheelError =>
-  new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another engine carries the request on.', {
+  new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another process is running this request.', {
     retryAfterSeconds: 1,
   });
 
@@ -253,4 +250,4 @@ const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): F
 export const waitsFor = (waiting: WaitingForChain | undefined): string =>
   waiting === undefined
     ? ''
-    : `: it waits for the chain to confirm ${waiting.transactions} ${waiting.transactions === 1 ? 'transaction' : 'transactions'}, ${waiting.signature} first`;
+    : `, waiting for the chain to confirm ${waiting.transactions} ${waiting.transactions === 1 ? 'transaction' : 'transactions'}, ${waiting.signature} first`;

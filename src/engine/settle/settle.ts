@@ -16,7 +16,7 @@ import {
   refused,
   requireRemembered,
   type Unit,
-} from './fate.js';
+} from './look-up.js';
 
 /**
  * Times that transactions are sent in one run, and none comes to an end, before they are left to the next run. Each proves first that
@@ -76,7 +76,7 @@ export async function settle<U extends Unit>(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The chain does not say yet what became of ${openOf(slots).length} transactions that were sent.`,
+    `The outcome of ${openOf(slots).length} transactions that were sent is not known yet.`,
   );
 }
 

@@ -14,7 +14,10 @@ const STATEMENT_TIMEOUT_MS = 25_000;
 export function placeOf(url: string): string {
   const place = databasePlace(url);
   if (place !== null) return place;
-  throw new FlywheelError('ERR_CONFIG_INVALID', 'The address of the database is no URL: postgres://….');
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    'The address of the database is not a URL. Expected postgres://….',
+  );
 }
 
 /** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. @throws `ERR_CONFIG_INVALID` */
@@ -87,10 +90,10 @@ export function asAddressProblem(error: unknown, place: string): unknown {
   if (code === '28P01' || code === '28000')
     return refuse(
       `The database ${place} refuses the user or the password.`,
-      'Check both, and what pg_hba.conf allows; nothing was changed.',
+      'Nothing was changed. Check both, and pg_hba.conf.',
     );
   if (code === '3D000')
-    return refuse(`There is no database ${place}.`, 'Create it: `createdb`, or `create database …`.');
+    return refuse(`The database ${place} does not exist.`, 'Create it: `createdb`, or `create database …`.');
   const lack = lackOf(thrown);
   return lack === undefined ? error : refuse(`The database ${place} ${lack.what}.`, lack.hint);
 }

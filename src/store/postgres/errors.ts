@@ -44,15 +44,15 @@ export function isBroken(error: unknown): boolean {
 
 /** It is a standby, or was set to be read only. */
 export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
-  storeUnavailable(place, 'takes no writes now', {
-    hint: 'It is a standby, or set to read only (`default_transaction_read_only`): name the one that takes writes, or wait until it does.',
+  storeUnavailable(place, 'accepts no writes now', {
+    hint: 'It is a standby or read-only (`default_transaction_read_only`). Use the primary, or wait until this one accepts writes.',
     cause,
   });
 
 /** The connection broke while a transaction was being committed, and nobody could be asked what became of it. */
 export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
-  storeUnavailable(place, 'was lost while it stored; what was to be stored may or may not be there', {
-    hint: 'Run the same again when it answers: what is there is found, and nothing is done twice.',
+  storeUnavailable(place, 'was lost during a commit, whose outcome is unknown', {
+    hint: 'Run the same command again when the database answers. Nothing is done twice.',
     cause,
   });
 
@@ -86,12 +86,12 @@ export function lackOf(error: unknown): Lack | undefined {
   const code = codeOf(error);
   if (code === '42501')
     return {
-      what: `does not give its user the rights that flywheel needs${of(named(error, REFUSED_OBJECT))}`,
-      hint: 'Let the user own the schema, or grant it `usage` on it and `select, insert, update, delete` on all its tables; only the owner can make or change it.',
+      what: `does not grant its user the rights that flywheel needs${of(named(error, REFUSED_OBJECT))}`,
+      hint: 'Make the user the owner of the schema, or grant `usage` on it and `select, insert, update, delete` on all its tables. Only the owner can create or migrate it.',
     };
   if (OTHER_OBJECTS.has(code))
     return {
-      what: `does not have the tables of flywheel where its user looks for them${of(named(error, OBJECT))}`,
+      what: `has no flywheel tables in the search path of its user${of(named(error, OBJECT))}`,
       hint: "`search_path` of user and database has to lead to flywheel's schema first, which the user needs `usage` of, and another program's tables of the same names must not lie there: `create schema flywheel`, `alter role … set search_path = flywheel`.",
     };
   return tlsProblemOf(error);
@@ -110,8 +110,8 @@ export function toStoreError(error: unknown, place: string): FlywheelError {
   if (lack !== undefined) return storeUnavailable(place, lack.what, { hint: lack.hint, cause: error });
   const code = codeOf(error);
   if (isBroken(error) || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE.has(code))
-    return storeUnavailable(place, 'cannot be reached or cannot serve now', {
-      hint: 'Check that PostgreSQL runs, that the address is right, and that it has room.',
+    return storeUnavailable(place, 'cannot be reached, or is not ready', {
+      hint: 'Check that PostgreSQL is running, that the address is right, and that its disk is not full.',
       cause: error,
     });
   return statementFailed(isRefusedRow(error), error);

@@ -89,8 +89,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (version !== STORE_VERSION)
       throw storeUnavailable(
         place,
-        `has schema version ${version} now, and this process works on ${STORE_VERSION}`,
-        { hint: 'Stop it, and start the version of flywheel that changed the schema, or a newer one.' },
+        `now has schema version ${version}, but this process needs ${STORE_VERSION}`,
+        { hint: 'Restart it with the version of flywheel that migrated the schema, or a newer one.' },
       );
     clock.tell(nowMs, before);
     const begun: Begun = { nowMs, lineage, copy: `${lineage}@${started}` };

@@ -28,7 +28,7 @@ export async function lockRegistrations(url: string): Promise<{ close(): Promise
   }
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
-    'Another process is registering a project in this database; this command has sent nothing.',
-    { hint: 'Wait until it is done, then run the same command again.' },
+    'Another process is registering a project in this database. This command sent nothing.',
+    { hint: 'Wait until it has finished, then run the same command again.' },
   );
 }

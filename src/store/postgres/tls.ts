@@ -18,7 +18,7 @@ function readOption(options: URLSearchParams, option: string): string | undefine
   const unreadable = (problem: string, cause?: unknown): FlywheelError =>
     refused(
       `The file that ${option} of the address of the database names cannot be read: ${problem}.`,
-      'Name a file of this machine that this user may read.',
+      'Name a readable file on this machine.',
       cause,
     );
   try {
@@ -78,13 +78,13 @@ export function tlsProblemOf(error: unknown): { readonly what: string; readonly 
   const code: unknown = Reflect.get(error, 'code');
   if (typeof code === 'string' && NOT_BELIEVED.test(code))
     return {
-      what: `has a certificate that is not believed (${code})`,
+      what: `has a certificate that is not trusted (${code})`,
       hint: 'Name the authority that signed it with sslrootcert, and the server as its certificate does.',
     };
   if (code === undefined && WITHOUT_TLS.test(error.message))
     return {
-      what: 'does not speak TLS, and its address asks for it',
-      hint: 'Turn `ssl` on in the server, or, on a network that nobody else is on, take sslmode out of the address.',
+      what: 'does not speak TLS, but its address requires it',
+      hint: 'Turn on `ssl` in the server. On a private network you may remove sslmode from the address instead.',
     };
   return undefined;
 }

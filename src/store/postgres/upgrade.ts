@@ -48,17 +48,17 @@ const mismatch = (message: string, hint: string): FlywheelError =>
 export function refuseOtherSchema(version: number, place: string, schema: 'update' | 'require'): void {
   if (version > STORE_VERSION)
     throw mismatch(
-      `The database ${place} has schema version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
+      `The database ${place} has schema version ${version}, but this version of flywheel supports up to ${STORE_VERSION}.`,
       'Use the version of flywheel that wrote it, or a newer one.',
     );
   if (version === STORE_VERSION || schema === 'update') return;
   if (version === 0)
-    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `There is no flywheel in the database ${place}.`, {
-      hint: 'Register one: `flywheel register`. Or unset what names the database. If there is one: does `search_path` of its user lead to its schema, and may the user use that?',
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in the database ${place}.`, {
+      hint: 'Create one with `flywheel register`, or unset the database address. If there should be one, check `search_path` and rights of the user.',
     });
   throw mismatch(
-    `The database ${place} has schema version ${version}, and this build of flywheel needs ${STORE_VERSION}.`,
-    'Bring it up to date: `flywheel db migrate`.',
+    `The database ${place} has schema version ${version}, but this version of flywheel needs ${STORE_VERSION}.`,
+    'Upgrade it: `flywheel db migrate`',
   );
 }
 

@@ -63,7 +63,7 @@ export const batchRepository = (session: Session) => {
   const changed = (id: string, change: Partial<Row<'batches'>>) =>
     db.updateTable('batches').set(change).where('id', '=', id);
   const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
-    mustChange(changed(id, change), `There is no batch ${id}.`);
+    mustChange(changed(id, change), `No batch ${id}.`);
   /** @returns whether the batch was held so. */
   const updateHeld = (id: string, holder: string, change: Partial<Row<'batches'>>) =>
     changesOne(changed(id, change).where('holder', '=', holder));

@@ -167,7 +167,7 @@ export const burnRepository = (session: Session) => {
         .where('signature', '=', expired)
         .executeTakeFirst();
       if (numUpdatedRows === 1n) return;
-      const sentence = `Another engine carries burn ${sequence} on.`;
+      const sentence = `Another process is working on burn ${sequence}.`;
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
 

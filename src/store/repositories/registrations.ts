@@ -52,10 +52,7 @@ export const flywheelRepository = (session: Session) => {
         .execute(),
 
     async setPlace(id: string, place: FlywheelPlace): Promise<void> {
-      await mustChange(
-        db.updateTable('flywheels').set({ place }).where('id', '=', id),
-        `There is no flywheel ${id}.`,
-      );
+      await mustChange(db.updateTable('flywheels').set({ place }).where('id', '=', id), `No project ${id}.`);
     },
   };
 };
@@ -110,7 +107,7 @@ export const apiKeyRepository = (session: Session) => {
   const keys = db.selectFrom('apiKeys').selectAll();
   const updated = db.updateTable('apiKeys');
   const change = async (id: string, set: (update: typeof updated) => typeof updated): Promise<void> => {
-    await mustChange(set(updated).where('id', '=', id), `There is no API key ${id}.`);
+    await mustChange(set(updated).where('id', '=', id), `No API key ${id}.`);
   };
   return {
     insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),

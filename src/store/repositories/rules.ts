@@ -54,19 +54,19 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'references',
-    what: 'rows that refer to nothing',
+    what: 'rows with broken references',
     only: 'sqlite',
     rows: 'select 1 from pragma_foreign_key_check',
   },
   {
     name: 'caps',
-    what: 'days on which more has landed than their cap',
+    what: 'days over their cap',
     rows: `select 1 from daily_usage join flywheels on flywheels.token_id = daily_usage.token_id
       where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end`,
   },
   {
     name: 'days',
-    what: 'days that count less than the burns that landed on them',
+    what: 'days with more burns than they count',
     rows: more(
       'token_id, day',
       BURNS,
@@ -75,13 +75,13 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'sums',
-    what: 'projects whose days count less than what has landed',
+    what: 'projects whose days count too little',
     // What members have executed may have been counted before it was known to have landed.
     rows: more('token_id, kind', landed('signature is not null'), COUNTED),
   },
   {
     name: 'counters',
-    what: 'projects whose days count more than what has landed',
+    what: 'projects whose days count too much',
     rows: more('token_id, kind', COUNTED, landed('date_landed is not null')),
   },
   ...(['burn', 'airdrop'] as const).map((kind): Rule => {
@@ -103,7 +103,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'signatures',
-    what: 'transactions that stand twice',
+    what: 'transactions stored twice',
     // A vote that was handed out and has come back stands among those of its batch as well.
     rows: `select 1 from (
         select signature from burns union all select signature from gap_transactions
@@ -112,7 +112,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'landings',
-    what: 'pipelines that landed by a transaction which their batch has not',
+    what: 'pipelines with a transaction of another batch',
     rows: `select 1 from pipelines where signature is not null and not exists (
       select 1 from bundle_transactions join bundles on bundles.id = bundle
       where bundle_transactions.signature = pipelines.signature and bundles.batch_id = pipelines.batch_id
@@ -120,7 +120,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'kept requests',
-    what: 'burns that may still land and whose request is forgotten',
+    what: 'burns that may still land without a request',
     rows: `select 1 from burns where ${OPEN_BURN}
       and not exists (select 1 from requests where requests.id = burns.request_id)`,
   },
@@ -132,19 +132,19 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'executed',
-    what: 'executed batches with pipelines that have not landed',
+    what: 'executed batches with pipelines that did not land',
     rows: `select 1 from batches where status = 'EXECUTED'
       and exists (select 1 from pipelines where pipelines.batch_id = batches.id and date_landed is null)`,
   },
   {
     name: 'holds',
-    what: 'amounts that are held for batches of which nothing can land',
+    what: 'caps reserved for finished batches',
     rows: `select 1 from usage_holds join batches on batches.id = batch_id
       where status = 'EXECUTED' or date_closed is not null`,
   },
   {
     name: 'gaps',
-    what: 'gaps that do not hold as many transactions as they say',
+    what: 'gaps with a wrong number of transactions',
     rows: `select 1 from gaps
       where transactions <> (select count(*) from gap_transactions where gap_id = gaps.id)`,
   },

@@ -69,7 +69,7 @@ function requireKnown(applied: readonly Applied[], path: string): number {
   if (version <= STORE_VERSION) return version;
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
-    `The store ${path} has version ${version}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
+    `The store ${path} has version ${version}, but this version of flywheel supports up to ${STORE_VERSION}.`,
     { hint: 'Use the version of flywheel that wrote it, or a newer one.' },
   );
 }

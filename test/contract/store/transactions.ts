@@ -122,7 +122,7 @@ export function transactions(under: () => StoreUnderTest): void {
         await tx.requests.insert(request('slow'));
         await expect(hasty.transaction((other) => other.requests.get('slow'))).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',
-          message: expect.stringMatching(/ is locked by another process; gave up after 0\.05 s\.$/),
+          message: expect.stringMatching(/ is locked by another process \(waited 0\.05 s\)\.$/),
         });
         expect(await hasty.read((other) => other.requests.get('slow'))).toBeUndefined();
       });

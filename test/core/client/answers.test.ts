@@ -94,15 +94,15 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
   ['burn', 'result', 'FAILURE', /result is "FAILURE", not "SUCCESS"/],
   ['burn', 'result', '', /result is ""/],
   ['burn', 'result', 'success', /result is "success"/],
-  ['burn', 'txHash', '', /txHash is "", which is no transaction signature/],
-  ['burn', 'txHash', TX.slice(0, -2), /no transaction signature/],
-  ['burn', 'txHash', `${TX.slice(0, -1)}0`, /no transaction signature/],
-  ['burn', 'txHash', '1'.repeat(100_000), /no transaction signature/],
-  ['burn', 'txHash', base58Encode(new Uint8Array(32)), /no transaction signature/],
+  ['burn', 'txHash', '', /txHash is "", which is not a transaction signature/],
+  ['burn', 'txHash', TX.slice(0, -2), /not a transaction signature/],
+  ['burn', 'txHash', `${TX.slice(0, -1)}0`, /not a transaction signature/],
+  ['burn', 'txHash', '1'.repeat(100_000), /not a transaction signature/],
+  ['burn', 'txHash', base58Encode(new Uint8Array(32)), /not a transaction signature/],
   ['burn', 'type', 'WATCH_AD', /type is "WATCH_AD", not "PRODUCT_BUY"/],
-  ['burnBatch', 'success', [], /it holds 1 results for 2 elements/],
-  ['burnBatch', 'errors', [], /it holds 1 results for 2 elements/],
-  ['burnBatch', 'success', [burned, burned], /it holds 3 results for 2 elements/],
+  ['burnBatch', 'success', [], /it has 1 results for 2 elements/],
+  ['burnBatch', 'errors', [], /it has 1 results for 2 elements/],
+  ['burnBatch', 'success', [burned, burned], /it has 3 results for 2 elements/],
   ['burnBatch', 'success.0.result', 'FAILURE', /success\[0\]\.result is "FAILURE"/],
   ['burnBatch', 'success.0.txHash', 'x', /success\[0\]\.txHash is "x"/],
   [
@@ -117,17 +117,17 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     'OTHER',
     /result of type "OTHER" for an element that was not sent|no result for/,
   ],
-  ['init', 'batch.pipelines', [], /batch\.pipelines are 0, and 1 were sent/],
+  ['init', 'batch.pipelines', [], /it has 0 pipelines, but 1 were sent/],
   ['init', 'batch.pipelines.0.type', 'WATCH_AD', /batch\.pipelines\[0\]\.type is "WATCH_AD"/],
   [
     'init',
     'batch.pipelines.0.payload',
     '{"orderId":"B-1","total":49.9}',
-    /payload is not the one that was sent/,
+    /payload differs from the one that was sent/,
   ],
-  ['init', 'batch.pipelines.0.actions.0.amount', 11, /actions are not those that were sent/],
-  ['init', 'batch.pipelines.0.actions.1.toAddress', batch.vaultAddress, /actions are not those/],
-  ['init', 'batch.pipelines.0.actions', [], /actions are not those/],
+  ['init', 'batch.pipelines.0.actions.0.amount', 11, /actions differ from those that were sent/],
+  ['init', 'batch.pipelines.0.actions.1.toAddress', batch.vaultAddress, /actions differ from those/],
+  ['init', 'batch.pipelines.0.actions', [], /actions differ from those/],
   ['init', 'batch.initResult.total', 3, /initResult\.total 3, .*do not add up/],
   ['init', 'batch.initResult.successfulExecutions', [], /it lists 0 transactions/],
   ['execute', 'batchId', OTHER_ID, /batchId is 00000000-/],
@@ -148,7 +148,7 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     'execute',
     'result.successfulExecutions.0.txHashes.0',
     'x',
-    /a transaction is "x", which is no transaction signature/,
+    /a transaction is "x", which is not a transaction signature/,
   ],
   ['get', 'id', OTHER_ID, /id is 00000000-/],
   ['get', 'initResult.totalSuccessful', 1, /initResult.*do not add up/],
@@ -159,10 +159,10 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     { total: 2, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] },
     /executeResult/,
   ],
-  ['list', 'items', [batch, batch], /it holds 2 items, and at most 1 were asked for/],
-  ['list', 'items.0.status', 'EXECUTED', /a batch is EXECUTED, and those that are FINALIZED were asked for/],
+  ['list', 'items', [batch, batch], /it has 2 items, but at most 1 were requested/],
+  ['list', 'items.0.status', 'EXECUTED', /a batch is EXECUTED, but FINALIZED was requested/],
   ['list', 'items.0.initResult.total', 9, /initResult.*do not add up/],
-  ['pipelines', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x", which is no transaction signature/],
+  ['pipelines', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x", which is not a transaction signature/],
   ['approval', 'batch.id', OTHER_ID, /batch\.id is 00000000-/],
   ['cancel', 'batch.id', OTHER_ID, /batch\.id is 00000000-/],
   ['cancel', 'batch.dateCancelled', undefined, /the batch is not cancelled/],
@@ -282,7 +282,7 @@ describe('the hash of a proof', () => {
     const { service, warnings } = await serve(echoing({ ...burned, hash: sha256('else') }));
     for (let times = 0; times < 3; times += 1) await service.burn(unsorted, call);
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain('hashes proofs in a way of its own');
+    expect(warnings[0]).toContain('hashes proofs differently');
   });
 
   it('is compared for pipelines too', async () => {

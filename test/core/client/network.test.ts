@@ -100,21 +100,21 @@ const BREAKS: readonly (readonly [string, Behaviour, RegExp])[] = [
     answers(`${head('content-length: 100\r\n\r\n')}{"a"`, (socket) => socket.resetAndDestroy()),
     /broke|not as long/,
   ],
-  ['answers garbage', answers('hello, how are you?\r\n\r\n'), /is not HTTP/],
+  ['answers garbage', answers('hello, how are you?\r\n\r\n'), /did not answer with HTTP/],
   [
     'gives two lengths',
     answers(`${head('content-length: 4\r\ncontent-length: 5\r\n\r\n')}null`),
-    /is not HTTP|not as long/,
+    /did not answer with HTTP|wrong length/,
   ],
   [
     'gives a length and chunks',
     answers(`${head('content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\n0\r\n\r\n`),
-    /is not HTTP|not as long/,
+    /did not answer with HTTP|wrong length/,
   ],
   [
     'breaks its chunks',
     answers(`${head('transfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\nzz\r\n`),
-    /is not HTTP/,
+    /did not answer with HTTP/,
   ],
   [
     'sends huge headers',
@@ -124,7 +124,7 @@ const BREAKS: readonly (readonly [string, Behaviour, RegExp])[] = [
   [
     'floods with interim answers',
     answers('', (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_000))),
-    /one interim answer after the other/,
+    /too many interim responses/,
   ],
   [
     'goes on for ever before the answer',
@@ -142,7 +142,7 @@ const REFUSED_BODIES: readonly (readonly [string, Behaviour, RegExp])[] = [
   [
     'packs its answer',
     answers(`${head('content-encoding: gzip\r\ncontent-length: 4\r\n\r\n')}\u001f\u008b\u0008\u0000`),
-    /a body in the encoding "gzip", which was not asked for/,
+    /a body with the encoding "gzip", which was not requested/,
   ],
   [
     'packs it twice',
@@ -246,8 +246,8 @@ describe('redirects', () => {
 
 describe('what was certainly not sent', () => {
   it.each([
-    ['is silent before TLS', silent, /took too long to set up a connection|No connection to/],
-    ['closes before TLS', closes, /closed the connection before it was set up|cannot be reached/],
+    ['is silent before TLS', silent, /took too long to connect|No connection to/],
+    ['closes before TLS', closes, /closed the connection during the handshake|cannot be reached/],
     ['resets before TLS', resets, /cannot be reached \(ECONNRESET\)|closed the connection/],
     [
       'speaks garbage for TLS',
@@ -273,7 +273,7 @@ describe('what was certainly not sent', () => {
       const error = await failure(client(`${scheme}://127.0.0.1:${server.port}`).burn(burn, call));
       expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
       expect(error.message).toMatch(/cannot be reached \(ECONNREFUSED\)\. Nothing was sent\.$/);
-      expect(error.hint).toContain('`flywheel serve` starts the service');
+      expect(error.hint).toContain('Start one with `flywheel serve`');
     }
   });
 
@@ -321,15 +321,15 @@ describe('TLS that does not hold', () => {
       OTHER_NAME_CERTIFICATE,
       '127.0.0.1',
       /is for another name \(DNS:other\.flywheel\.test\)/,
-      /the name that the certificate is for/,
+      /a name that the certificate is for/,
     ],
-    ['signed by itself', {}, undefined, '127.0.0.1', /signed by itself, by no authority/, OWN],
+    ['signed by itself', {}, undefined, '127.0.0.1', /self-signed/, OWN],
     [
       'of an unknown authority',
       { cert: ISSUED_CERTIFICATE },
       undefined,
       '127.0.0.1',
-      /an authority that is not known here/,
+      /an unknown authority/,
       OWN,
     ],
   ] as const)(
@@ -369,7 +369,7 @@ describe('TLS that does not hold', () => {
     );
     const error = await failure(client(`https://127.0.0.1:${server.port}`).burn(burn, call));
     expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
-    expect(error.message).toMatch(/does not speak TLS, so it is no https address .*Nothing was sent\.$/);
+    expect(error.message).toMatch(/does not speak TLS .*Nothing was sent\.$/);
     expect(error.hint).toContain('http address');
     expect(server.connections).toBe(1);
   });
@@ -400,7 +400,7 @@ describe('TLS that does not hold', () => {
     const service = client(url, { requestTimeoutMs: 5_000 });
     const error = await failure(service.burn(burn, call));
     expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
-    expect(error.message).toMatch(/speaks TLS, so that it cannot read what is sent to an http address/);
+    expect(error.message).toMatch(/speaks TLS, not plain http/);
     expect(error.hint).toContain('https address');
     // Known by now, so that nothing goes there in the clear any more; nor is it missed when there is to be no second try.
     expect((await failure(service.currentBatch(call))).message).toBe(error.message);
@@ -517,9 +517,13 @@ describe('the time for all of a call', () => {
     const { error, elapsedMs } = await settled(service.burn(burn, call), 5_000);
     expect(elapsedMs).toBeLessThan(1_300);
     expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
-    expect((error as FlywheelError).message).toMatch(/All the time that there was, 0\.3 s, is over\.$/);
+    expect((error as FlywheelError).message).toMatch(/The total time limit of 0\.3 s is over\.$/);
     const read = await failure(service.currentBatch(call));
-    expect([read.code, read.exitCode, read.hint]).toEqual(['ERR_UNAVAILABLE', 6, 'Allow more with --wait.']);
+    expect([read.code, read.exitCode, read.hint]).toEqual([
+      'ERR_UNAVAILABLE',
+      6,
+      'Allow more time with --wait.',
+    ]);
   });
 
   it('counts tries and waits together', async () => {

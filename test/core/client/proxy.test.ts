@@ -110,7 +110,7 @@ describe('a proxy that', () => {
       'answers in the name of the service',
       answers(`${OPEN}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull`),
       3,
-      /spoke in the name of the service/,
+      /answered in place of the service/,
     ],
     [
       'opens a tunnel to plain http',
@@ -177,7 +177,7 @@ describe('a proxy that speaks TLS itself', () => {
     closers.push(() => service.close());
     const error = await failedBurn(service);
     expect(error.message).toMatch(
-      /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is signed by itself/,
+      /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is self-signed/,
     );
     expect([error.exitCode, tunnel.seen]).toEqual([6, []]);
   });

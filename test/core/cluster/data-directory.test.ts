@@ -130,7 +130,7 @@ describe('a data directory on a cluster', () => {
     const expected = 'cluster' in config ? config.cluster.genesisHash : '';
     expect(failure.code).toBe('ERR_CHAIN_MISMATCH');
     expect(failure.message).toContain(expected);
-    expect(failure.message).toMatch(/is of a cluster of its own \(genesis \w+\), expected was/);
+    expect(failure.message).toMatch(/belongs? to another cluster \(genesis \w+\), expected/);
     expect(await test.store.progress()).toEqual(before);
     const ambient = ambientWith();
     const settings = resolveSettings(ambient, { dataDir, rpcUrl: [other.url] });
@@ -152,7 +152,7 @@ describe('a data directory on a cluster', () => {
       ),
     ).toMatchObject({
       code: 'ERR_CHAIN_MISMATCH',
-      message: expect.stringContaining(`The account ${multisig} of this flywheel is not a mint`),
+      message: expect.stringContaining(`The account ${multisig} of this project is not a mint`),
     });
     await opened.close();
   });

@@ -80,7 +80,7 @@ it('burns once what was on its way when a standby that had not heard of it took 
     answers.add(answer.text);
   }
   expect([...answers].some((text) => text.includes('may still land'))).toBe(true);
-  expect([answer.status, answer.text]).toEqual([503, expect.stringContaining('The chain knows 1 burns')]);
+  expect([answer.status, answer.text]).toEqual([503, expect.stringContaining('The chain has 1 burns')]);
   await lost;
   expect(full - (await supply())).toBe(2_000_000n);
   await way.end();

@@ -35,7 +35,7 @@ export function checkEnded(
   // Of several operations the first that failed gives the exit.
   const isOne = line !== 'pending resume' && line !== 'pending resume --yes';
   // Of an operation that is left open the exit tells only how its last step ended.
-  const isLeft = stderr.includes('This resumes safely');
+  const isLeft = stderr.includes('Resume it');
   if (isOne && !isLeft && NOTHING.has(exit) && own.length > 0) {
     const names = own.map(({ item }) => item.name).join(', ');
     throw new Broken('nothing done', `exit ${exit} of \`${line}\`, which has landed ${names}`);

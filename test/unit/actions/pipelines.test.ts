@@ -61,6 +61,6 @@ describe('digest', () => {
   it('is missing where the content is not that of pipelines', async () => {
     const description = await describeAccounts(accountsOf(batchState([[memo('no proof', [vault])]])));
     expect(description).toMatchObject({ digest: null, pipelines: null });
-    expect(description.pipelinesProblem).toContain('Transaction 1 is no pipeline');
+    expect(description.pipelinesProblem).toContain('Transaction 1 is not a pipeline');
   });
 });

@@ -75,7 +75,7 @@ describe('above the amount for which the digest is asked', () => {
 
 describe('a recipient that looks like', () => {
   const warning = (recipient: Address, like: Address): string =>
-    `LOOK-ALIKE: the recipient ${recipient} begins and ends like ${like}`;
+    `LOOK-ALIKE: the recipient ${recipient} resembles ${like}`;
 
   it.each([
     ['the mint', mint],
@@ -117,14 +117,14 @@ describe('what has not been seen before', () => {
   it('is said: nothing yet, then new recipients and larger totals', async () => {
     const home = emptyDirectory();
     const first = await asked(HONEST, home);
-    expect(first.said).toContain('Nothing has been approved here for this flywheel before');
+    expect(first.said).toContain('First approval of this project on this machine');
     expect((await approveHonest({ home })).exit).toBe(0);
     const same = await asked(HONEST, home);
     expect(same.said).not.toMatch(/approved before|approved here/);
     const carol = namedAddress('carol');
     const other = await asked(airdropTo(carol), home);
-    expect(other.said).toContain(`Not a recipient of any batch approved before: ${carol}.`);
+    expect(other.said).toContain(`New recipients: ${carol}.`);
     const larger = await asked(airdropTo(alice, 3), home);
-    expect(larger.said).toContain(`more than any batch approved before; the largest took ${TOTAL}.`);
+    expect(larger.said).toContain(`The largest before had ${TOTAL}.`);
   });
 });

@@ -4,7 +4,7 @@ import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js'
 import { executeRequest } from '../../../src/cli/execute-request.js';
 import { SHELLS } from '../../../src/cli/help/completion.js';
 import { runProgram } from '../../../src/cli/program.js';
-import { shownWords } from '../../../src/cli/shown-words.js';
+import { shownWords } from '../../../src/cli/redact.js';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-error.js';

@@ -4,7 +4,7 @@ import { type Measured, measuredText } from '../../../src/cli/output/measure.js'
 import { createProgress } from '../../../src/cli/output/progress.js';
 
 describe('what is measured', () => {
-  const at = (done: number): Measured => ({ noun: 'element', done, failed: 3, total: 10_000 });
+  const at = (done: number): Measured => ({ noun: 'burn', done, failed: 3, total: 10_000 });
   const begun = { atMs: 1_000, done: 100 };
 
   it('has a rate and a time left, both of this run only', () => {

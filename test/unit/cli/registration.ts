@@ -20,7 +20,7 @@ export const PLAN: RegistrationPlan = {
   },
   facts: { threshold: '2', 'mint.mintAuthority': 'none' },
   irreversible: ['The multisig cannot be closed.', 'Nobody can take the vault back.'],
-  warnings: ['Somebody can make more of the token.'],
+  warnings: ['Somebody can mint more tokens.'],
   state: 'new',
 };
 

@@ -49,7 +49,7 @@ const FAILURES = [
   { index: 1, type: 'ERR_INVALID_PROOF', message: 'The proof type "NOPE" is not known or not permitted.' },
   {
     ...{ index: 2, type: 'ERR_BURN_TOKENOMICS_FAILED' },
-    message: `The burn wallet ${MADE.burnWallet} has 985153.75 FLY left, 3000000 FLY are needed; send it FLY.`,
+    message: `Insufficient funds: the burn wallet ${MADE.burnWallet} has 985153.75 FLY and needs 3000000 FLY. Send it FLY.`,
   },
 ] as const;
 const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedService> => ({
@@ -346,7 +346,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),
   'db-check': onDatabase(['db', 'check'], {
     check: async () => [
-      { name: 'caps', ok: true, detail: 'no days on which more has landed than their cap' },
+      { name: 'caps', ok: true, detail: 'no days over their cap' },
       { name: 'supply FLY', ok: false, detail: 'less was burned than is written down' },
     ],
   }),

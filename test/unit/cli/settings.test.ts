@@ -303,7 +303,7 @@ describe('an option that has no effect', () => {
     expect(complaint(stderr)).toMatchObject({
       error: 'ERR_USAGE',
       message: expect.stringMatching(
-        / has no use for --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
+        / does not take --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
       ),
     });
   });
@@ -313,7 +313,9 @@ describe('an option that has no effect', () => {
     async (...words) => {
       const { exit, stderr } = await (await withProfile()).run('-p', 'staging', ...words);
       expect(exit).toBe(2);
-      expect(complaint(stderr).message).toContain('reads a data directory; profile staging is a remote API.');
+      expect(complaint(stderr).message).toContain(
+        'reads a data directory, but profile staging is a remote API.',
+      );
     },
   );
 });

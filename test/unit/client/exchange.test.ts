@@ -39,7 +39,7 @@ describe('Exchange', () => {
       expect(await exchange.outcome).toMatchObject(
         interim === 8
           ? { kind: 'answer', status: 204 }
-          : { kind: 'failure', maybeSent: true, reason: 'api.test sends one interim answer after the other' },
+          : { kind: 'failure', maybeSent: true, reason: 'api.test sends too many interim responses' },
       );
     }
   });

@@ -104,7 +104,7 @@ describe('an operation that the service is at', () => {
     );
     expect(await failureOf(service.executeBatch(execute, call))).toMatchObject({
       code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-      message: 'At it. All the time that there was, 65 s, is over.',
+      message: 'At it. The total time limit of 65 s is over.',
       options: { idempotencyKey: 'key-1' },
     });
     expect(asked().filter((one) => one === 'POST /execute')).toHaveLength(3);

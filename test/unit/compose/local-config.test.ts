@@ -50,7 +50,7 @@ describe('home', () => {
     expect(() => requireLocalConfig(directory)).toThrow(
       expect.objectContaining({
         code: 'ERR_LOCAL_NOT_FOUND',
-        message: `There is no flywheel in ${directory}.`,
+        message: `No project in ${directory}.`,
         hint: expect.stringContaining('flywheel local init'),
       }),
     );
@@ -99,7 +99,7 @@ describe('createFileKeyring', () => {
 
   it.each([
     ['not there', (): undefined => undefined, 'no such file'],
-    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is no keypair file'],
+    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is not a keypair file'],
     [
       'another key',
       (path: string) => writeFileSync(path, JSON.stringify([...generateKeypair()])),

@@ -26,7 +26,7 @@ it('refuses what is written for it until it is there again, and nobody else', as
   const engine = engineBeside(test, { verifyToken: verifyEachProject(chain, test.store, 'genesis') });
   await expect(engine.burn(aBurnRequest(1), test.project.call())).rejects.toMatchObject({
     code: 'ERR_UNAVAILABLE',
-    message: expect.stringContaining(`The account ${gone} of this flywheel is not a mint`),
+    message: expect.stringContaining(`The account ${gone} of this project is not a mint`),
   });
   expect((await engine.burn(aBurnRequest(1), other.call())).value.result).toBe('SUCCESS');
   gone = null;

@@ -173,10 +173,10 @@ describe('attributeOutcomes', () => {
   it('names what does not belong to the request', () => {
     const other = element(9, { type: 'B' });
     expect(found([a, b], { success: [burned(a)], errors: [] }).problem).toBe(
-      'it holds 1 results for 2 elements',
+      'it has 1 results for 2 elements',
     );
     expect(found([a], { success: [burned(a), burned(a)], errors: [] }).problem).toBe(
-      'it holds 2 results for 1 elements',
+      'it has 2 results for 1 elements',
     );
     for (const result of [
       { success: [burned(a), burned(other)], errors: [] },

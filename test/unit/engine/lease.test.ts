@@ -244,7 +244,7 @@ describe('a chain that does not say what became of a burn', () => {
     await reached;
     await expect(engine.burn(aBurnRequest(1), call)).rejects.toMatchObject({
       code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-      message: `A request with the idempotency key key-1 is still running: it waits for the chain to confirm 1 transaction, ${signature} first.`,
+      message: `A request with the idempotency key key-1 is still running, waiting for the chain to confirm 1 transaction, ${signature} first.`,
       options: { retryAfterSeconds: 1 },
     });
     isSilent = false;

@@ -96,7 +96,7 @@ describe('what openApiDocument says of limits and keys', () => {
       signedTx: { maxLength: 1_644 },
     });
     expect(JSON.stringify(describedAs('getBatch')?.parameters)).toContain('beyond 200 characters');
-    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain('at most 2048 bytes and 80000 values');
+    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain('at most 2048 bytes, 80000 values');
   });
 
   it('only a POST whose path says what it is about may come without a body', () => {
@@ -118,7 +118,7 @@ describe('what openApiDocument says of limits and keys', () => {
   it('the limits are those that hold, and of repeats it is said where there are any', () => {
     expect(describedAs('burn')?.description).toContain('At most 100 in 1 s per key');
     expect(describedAs('burnBatch')?.description).toContain('At most 1 in 10 s per key');
-    expect(describedAs('burnBatch')?.description).toContain('the repeat of a success is still answered');
+    expect(describedAs('burnBatch')?.description).toContain('Repeats of a successful request');
     expect(describedAs('getBatch')?.description).not.toContain('repeat');
   });
 

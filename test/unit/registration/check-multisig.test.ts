@@ -42,9 +42,9 @@ describe('a multisig that is there', () => {
 
   it.each<[string, Partial<Multisig>]>([
     ['its threshold is 1', { threshold: 1 }],
-    ['the owner may not vote', withRights(5, 7)],
-    ['the operator may not initiate, vote and execute', withRights(7, 3)],
-    [`${stranger} may change its members and rules alone`, { configAuthority: stranger }],
+    ['the owner lacks the right to vote', withRights(5, 7)],
+    ['the operator lacks the right to initiate, vote or execute', withRights(7, 3)],
+    [`${stranger} alone can change its members and rules`, { configAuthority: stranger }],
     [`${stranger} is a member`, { members: [...multisig().members, { key: stranger, permissions: 1 }] }],
     [`${members.owner} is not a member`, { members: multisig().members.slice(1) }],
   ])('is refused where %s', (text, more) => {
@@ -58,6 +58,6 @@ describe('a multisig that is there', () => {
     expect(multisigProblems(multisig({ timeLockSeconds: 60 }), members)).toEqual([]);
     expect(multisigWarnings(multisig({ timeLockSeconds: 60 }), members)[0]).toContain('60 s after both');
     expect(multisigWarnings(multisig({ rentCollector: stranger }), members)[0]).toContain(stranger);
-    expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('never comes back');
+    expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('does not come back');
   });
 });

@@ -51,7 +51,9 @@ describe('what is said of a token', () => {
     ['vault', { vault: account({ delegate: stranger }) }],
     ['burn wallet', { burn: account({ delegate: stranger }) }],
   ])('names a delegate of the %s', (whose, accounts) => {
-    expect(warnings(accounts)).toEqual([`${stranger} may take tokens out of the ${whose} as its delegate.`]);
+    expect(warnings(accounts)).toEqual([
+      `${stranger} is a delegate and can take tokens out of the ${whose}.`,
+    ]);
   });
 
   it.each<[string, Accounts]>([

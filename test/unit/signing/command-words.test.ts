@@ -33,11 +33,11 @@ describe('commandWords', () => {
     'sign *',
     '~/sign',
   ])('refuses what only a shell would understand: %s', (command) => {
-    expect(() => words(command)).toThrow('--operator-signer is no command');
+    expect(() => words(command)).toThrow('--operator-signer is not a valid command');
   });
 
   it.each(['', '  ', "''", `sign 'x`])('refuses what names no program: %j', (command) => {
-    expect(() => words(command)).toThrow('--operator-signer is no command');
+    expect(() => words(command)).toThrow('--operator-signer is not a valid command');
   });
 
   it('repeats nothing of what was given', () => {

@@ -116,7 +116,7 @@ describe('canonicalJson', () => {
 
   it('refuses a number that no double carries', () => {
     expect(() => canonicalJson([new InexactNumber('9007199254740993')])).toThrow(
-      'The number 9007199254740993 is not kept exactly by JSON readers; write it as text.',
+      'The number 9007199254740993 would be rounded by JSON readers; write it as text.',
     );
   });
 

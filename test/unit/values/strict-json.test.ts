@@ -154,7 +154,7 @@ describe('parseStrictJson within limits', () => {
     expect(() => parseStrictJson(text, { maxValues: 6 })).toThrow(
       expect.objectContaining({
         code: 'ERR_PAYLOAD_TOO_LARGE',
-        message: 'The JSON holds more than 6 values.',
+        message: 'The JSON has more than 6 values.',
       }),
     );
     expect(() => parseStrictJson('['.repeat(60), { maxValues: 50 })).toThrow('more than 50 values');

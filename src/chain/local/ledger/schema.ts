@@ -38,18 +38,18 @@ export function isEmptyLedger(database: SqliteFile): boolean {
   if (application === APPLICATION_ID && found > SCHEMA_VERSION) {
     throw fileUnavailable(
       database,
-      `was written by a newer flywheel (schema ${found}, this one knows ${SCHEMA_VERSION})`,
-      { hint: 'Upgrade flywheel, or give another --data-dir.' },
+      `was written by a newer version of flywheel (schema ${found}; this version supports ${SCHEMA_VERSION})`,
+      { hint: 'Upgrade flywheel, or use another --data-dir.' },
     );
   }
   if (application === APPLICATION_ID) {
     throw fileUnavailable(database, 'was written by a build of flywheel from before its first release', {
-      hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
+      hint: 'Use another --data-dir, or delete this one: `flywheel local reset --yes`',
     });
   }
   if (isEmpty && !database.readOnly) return true;
   throw fileUnavailable(database, isEmpty ? 'is empty' : 'is not a ledger', {
-    hint: 'Run `flywheel local init` in an empty data directory, or give another --data-dir.',
+    hint: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
   });
 }
 

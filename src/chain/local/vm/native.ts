@@ -103,5 +103,5 @@ const hasBuild = ({ os, cpu }: Platform): boolean =>
 /** With the remedy in it: what a command that has begun hints at is how it is resumed. */
 const problem = (host: Platform, names: readonly string[]): string =>
   hasBuild(host)
-    ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine: install again without --omit=optional, or use a server with --api-url.`
-    : `The embedded chain does not run here, since there is no build of LiteSVM for ${host.os} on ${host.cpu}: use Linux or macOS on x64 or arm64 (on Windows: WSL), or a server with --api-url.`;
+    ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine. Install flywheel again without --omit=optional, or use a server with --api-url.`
+    : `The embedded chain does not run on this machine: there is no LiteSVM build for ${host.os} on ${host.cpu}. Use Linux or macOS on x64 or arm64 (on Windows: WSL), or a server with --api-url.`;

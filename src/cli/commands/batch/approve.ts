@@ -8,14 +8,11 @@ import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../../output
 
 const configure = (command: Command) =>
   command
-    .argument('<approval>', 'id of the batch, the file that `batch init` wrote, base64, or -')
+    .argument('<approval>', 'batch id, the file from `batch init`, base64, or - for standard input')
     .addOption(KEYPAIR_OPTION)
-    .option(
-      '--wallet',
-      'sign with the wallet in your browser, on a page of this machine; it pays, and the vote is sent at once',
-    )
+    .option('--wallet', 'sign with the Solana wallet of your browser; sent at once, the wallet pays')
     .addOption(EXPECT_OPTION)
-    .option('--out <file>', 'write the signed approval here as well')
+    .option('--out <file>', 'also write the signed approval to this file')
     .addOption(FORCE_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -53,7 +50,7 @@ async function run(session: Session, [source]: [string], options: Options): Prom
     mayBeApproved: false,
   });
   if ('alreadyApproved' in signed) {
-    session.output.result(signed, () => [`Batch ${signed.batchId} is approved already; nothing was signed.`]);
+    session.output.result(signed, () => [`Batch ${signed.batchId} is already approved. Nothing was signed.`]);
     return undefined;
   }
   const { batchId, signedTx } = signed;
@@ -71,16 +68,16 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Nothing is signed that is not exactly one approval of this batch, and the batch is read back from chain.',
-    'Without a terminal it needs --yes and --expect.',
-    'With --wallet the owner signs and pays in a Solana wallet of the browser (Phantom, Solflare, a Ledger through them); what comes',
-    'back is checked and sent to the chain that is read, and `batch execute` needs neither keypair nor --signed-tx then.',
+    'Reads the batch back from the chain, checks it, shows it and asks. Then signs exactly one approval of this batch.',
+    'Without a terminal, --yes and --expect are required.',
+    'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). The signed approval is',
+    'checked and sent at once, and `batch execute` then needs neither --keypair nor --signed-tx.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batchId": uuid, "signedTx": base64 }',
     'with --wallet: { "batchId": uuid, "approved": true, "signature" }',
-    'when it stands on chain already: { "batchId": uuid, "alreadyApproved": true }',
+    'already approved on chain: { "batchId": uuid, "alreadyApproved": true }',
   ],
   examples: [
     'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',

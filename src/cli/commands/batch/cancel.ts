@@ -5,7 +5,7 @@ import { KEYPAIR_OPTION } from '../../options/keypair.js';
 import { parseBatchId } from '../../options/names.js';
 
 const configure = (command: Command) =>
-  command.argument('<batchId>', 'id of the batch (UUID)').addOption(KEYPAIR_OPTION);
+  command.argument('<batchId>', 'batch id (UUID)').addOption(KEYPAIR_OPTION);
 
 export const command = defineCommand({
   configure,
@@ -25,9 +25,9 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'Shows the batch as it is on chain and asks; then it is voted down, approved or not, and its accounts are closed. Their rent',
-    'and what it held of daily caps come back. What has been executed stays. Where the vote of the owner is needed it is signed',
-    'with the keypair.',
+    'Shows the batch as it is on chain and asks. Then votes it down, approved or not, and closes its accounts. Their rent and the',
+    'reserved caps come back. Executed transactions stay executed. If the vote of the owner is needed, it is signed with the',
+    'keypair.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],

@@ -11,7 +11,7 @@ export const command = defineCommand({
     const batch = reply.value;
     noteReply(session, reply);
     session.output.result(batch, (style) =>
-      batch === null ? ['No batch is waiting.'] : viewBatch(batch, style),
+      batch === null ? ['No batch in progress.'] : viewBatch(batch, style),
     );
     return undefined;
   },

@@ -16,15 +16,12 @@ import { FORCE_OPTION, failedOutFile } from '../../output/output-file.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<batchId>', 'id of the batch (UUID)')
-    .option('--signed-tx <base64>', 'the signed approval: base64, @file (also what approve prints), or -')
-    .option(
-      '--approval <file>',
-      'the file that `batch init` wrote, or the id of the batch; checked and signed here (default: the id)',
-    )
+    .argument('<batchId>', 'batch id (UUID)')
+    .option('--signed-tx <base64>', 'signed approval: base64, @file (from `batch approve --out`), or -')
+    .option('--approval <file>', 'approval file or batch id to check and sign here (default: the batch id)')
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
-    .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
+    .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
     .addOption(FORCE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
@@ -48,7 +45,7 @@ type Terms = Pick<ExecuteTerms, 'signedTx' | 'sign' | 'digest'>;
 async function approvalTerms(session: Session, options: Options, batchId: Uuid): Promise<Terms> {
   const { signedTx, approval } = options;
   if (signedTx !== undefined && approval !== undefined)
-    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+    throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
   if (signedTx !== undefined) {
     const digest = await digestOf(session, options.expect);
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
@@ -71,7 +68,7 @@ async function digestOf(session: Session, expect: string | undefined): Promise<S
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
   const { needsNoApproval, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
   if (!(await needsNoApproval(session, batchId)))
-    throw new FlywheelError('ERR_USAGE', 'Give either --signed-tx, or --approval with --keypair.');
+    throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
   await requireExecutesFromChain(session, batchId);
 }
 
@@ -136,9 +133,7 @@ async function ownSigning(
 export const command = defineCommand({
   configure,
   run,
-  details: [
-    'Neither is needed once the approval of the owner stands on chain, as after `batch approve --wallet`.',
-  ],
+  details: ['Neither is needed if the owner has approved on chain, as after `batch approve --wallet`.'],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [
     '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',

@@ -12,21 +12,15 @@ import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-fil
 const configure = (command: Command) =>
   command
     .argument('<pipelines>', 'pipelines file (JSON or CSV); - for standard input')
-    .option(
-      '--out <file>',
-      'write the response here: the approval file (default: among the approvals of the flywheel)',
-    )
-    .option(
-      '--failed-out <file>',
-      'of a batch that is over: write the pipelines that did not land, as a file',
-    )
+    .option('--out <file>', 'write the approval file here (default: approvals/ in the data directory)')
+    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
     .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
-    .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
+    .option('--dry-run', 'check the file and show totals and effects; send nothing')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -36,7 +30,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const out = outputFile(session, '--out', options.out, options);
   const failedOut = failedOutFile(session, options);
   if (out !== null && out.path === failedOut?.path)
-    throw new FlywheelError('ERR_USAGE', '--out and --failed-out need two files.');
+    throw new FlywheelError('ERR_USAGE', '--out and --failed-out must name different files.');
   const input = await openInput(session.context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
@@ -55,15 +49,15 @@ async function run(session: Session, [file]: [string], options: Options): Promis
 }
 
 const nothingNew = ({ output }: Session): void =>
-  output.result(null, () => ['All of it has landed before; nothing was sent.']);
+  output.result(null, () => ['Everything in this file already landed. Nothing was sent.']);
 
 export const command = defineCommand({
   configure,
   run,
   details: [
-    'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or the bare list.',
-    'A payload is the proof as JSON text or as an object; actions are BURN, AIRDROP and MEMO.',
-    'The same file is the same batch: run again, it prints that one, with a fresh approval.',
+    'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or only the list.',
+    'The payload is the proof: an object, or JSON text. Actions are BURN, AIRDROP and MEMO.',
+    'Run again with the same file, it prints the same batch with a fresh approval.',
   ],
   output: [
     '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',

@@ -6,7 +6,7 @@ import { defineCommand, type Session } from '../../command.js';
 import { callWith } from '../../send.js';
 
 const configure = (command: Command) =>
-  command.argument('<batch>', 'id of the batch, or the file that `batch init --out` wrote');
+  command.argument('<batch>', 'batch id, or the file from `batch init --out`');
 
 async function run(session: Session, [source]: [string]): Promise<undefined> {
   const [{ batchName, readApproval }, { inspectBatch }] = await Promise.all([
@@ -16,7 +16,7 @@ async function run(session: Session, [source]: [string]): Promise<undefined> {
   const opened = await session.service();
   const { chain } = opened;
   if (chain === null)
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so there is nothing to inspect.', {
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so the batch cannot be inspected.', {
       hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
     });
   const approval = isUuid(source) ? null : await readApproval(session, source);
@@ -32,8 +32,8 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'It is judged as `batch approve` does: "problem" is why that would refuse it, or null.',
-    'What is over and closed is read from its transactions, as far as the node still has them.',
+    'Makes the same checks as `batch approve`. "problem" says why that would refuse the batch, or is null.',
+    'A batch whose accounts are closed is read from its transactions, if the node still has them.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

@@ -45,11 +45,9 @@ const cells = (batch: ListedBatch) => [
 const configure = (command: Command) =>
   pageOptions(
     pipelineFilters(command, ACTION_NAMES)
-      .addOption(
-        new Option('--status <status>', 'only those of this status').choices(batchStatusSchema.options),
-      )
-      .option('--since <time>', 'only those made at this time or later: 24h, yesterday, ISO 8601')
-      .option('--until <time>', 'only those made before this time'),
+      .addOption(new Option('--status <status>', 'only with this status').choices(batchStatusSchema.options))
+      .option('--since <time>', 'only created at this time or later: 24h, yesterday, ISO 8601')
+      .option('--until <time>', 'only created before this time'),
     String(DEFAULT_LIMIT),
   );
 
@@ -78,7 +76,7 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Type, action, proof and recipient are of any of the pipelines; how they went is in `batch show`.',
+    '--type, --action, --proof-hash and --recipient match any pipeline of a batch. Outcomes are in `batch show`.',
   ],
   output: [
     '[ { "id", "status", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]',

@@ -20,9 +20,9 @@ const configure = (command: Command) =>
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
-    .option('--failed-out <file>', 'write the pipelines that did not land, as a pipelines file')
+    .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
     .addOption(FORCE_OPTION)
-    .option('--dry-run', 'check the whole file, add it up, and say what it would come to; send nothing')
+    .option('--dry-run', 'check the file and show totals and effects; send nothing')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -32,7 +32,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const how = howOften(options);
   const { dryRun = false } = options;
   if (!dryRun && !settings.yes && !canAsk(session))
-    throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes; nothing was sent.');
+    throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes. Nothing was sent.');
   const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
@@ -53,7 +53,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     failedOut,
   });
   if (!(await runBatchOperation(session, request, how, work, work.notes)))
-    session.output.result(null, () => ['All of it has landed before; nothing was sent.']);
+    session.output.result(null, () => ['Everything in this file already landed. Nothing was sent.']);
   return undefined;
 }
 
@@ -61,9 +61,9 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'What was set up is read back from chain and must equal the file before it is signed.',
-    'It is one operation: run again, it goes on where it stopped, and when it is over it prints what came of it.',
-    'Without a terminal it needs --yes.',
+    'Reads the batch back from the chain before signing: it must equal the file.',
+    'Run again with the same file, it resumes where it stopped; a finished batch is printed and not run again.',
+    'Without a terminal, --yes is required.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

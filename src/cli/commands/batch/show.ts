@@ -37,10 +37,9 @@ const cells = (pipeline: PipelineState) => [
 
 const configure = (command: Command) =>
   pageOptions(
-    pipelineFilters(
-      command.argument('<batchId>', 'id of the batch (UUID), of any age'),
-      ACTION_NAMES,
-    ).addOption(new Option('--state <state>', 'only pipelines that ended so').choices(PIPELINE_STATES)),
+    pipelineFilters(command.argument('<batchId>', 'batch id (UUID), of any age'), ACTION_NAMES).addOption(
+      new Option('--state <state>', 'only pipelines with this outcome').choices(PIPELINE_STATES),
+    ),
     'all',
   );
 

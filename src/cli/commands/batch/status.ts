@@ -15,8 +15,8 @@ const isFinal = (batch: Batch): boolean => batch.status === 'EXECUTED' || batch.
 
 const configure = (command: Command) =>
   command
-    .argument('<batchId>', 'id of the batch (UUID)')
-    .option('--watch', 'wait until it is EXECUTED or FAILED, which is exit 10; --timeout ends the wait');
+    .argument('<batchId>', 'batch id (UUID)')
+    .option('--watch', 'wait until it is EXECUTED or FAILED (exit 10); --timeout limits the wait');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -53,11 +53,11 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
         'ERR_TIMEOUT',
         `Batch ${batchId} is still ${batch.status} after ${limitSeconds} s.`,
         {
-          hint: 'Run the command again to go on waiting.',
+          hint: 'Run the command again to keep waiting.',
         },
       );
     }
-    output.progress.show(`${batch.status}, waiting for the end …`);
+    output.progress.show(`${batch.status}, waiting for the batch to finish …`);
     await context.sleep(Math.min(POLL_MS, leftMs));
   }
 }
@@ -69,7 +69,7 @@ export const command = defineCommand({
     '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
     '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
   ],
-  details: ['With --watch it exits with the verdict: 0 when the batch is EXECUTED, 10 when it is FAILED.'],
+  details: ['With --watch it exits 0 when the batch is EXECUTED, and 10 when it is FAILED.'],
   examples: [
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
     'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',

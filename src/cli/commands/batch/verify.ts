@@ -7,9 +7,9 @@ import { callWith } from '../../send.js';
 
 const configure = (command: Command) =>
   command
-    .argument('[batchId]', 'id of the batch (UUID); the service is asked for nothing but its index')
+    .argument('[batchId]', 'batch id (UUID); the service is asked for its index only')
     .requiredOption('--expect <file>', 'the pipelines file, or its digest (sha256:…)')
-    .option('--batch-index <n>', 'its index in the multisig, in place of the id: no service is asked');
+    .option('--batch-index <n>', 'index of the batch in the multisig, instead of the id; asks no service');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -19,7 +19,7 @@ async function run(
   { expect, batchIndex }: Options,
 ): Promise<undefined> {
   if ((id === undefined) === (batchIndex === undefined))
-    throw new FlywheelError('ERR_USAGE', 'Give either the id of the batch, or --batch-index.');
+    throw new FlywheelError('ERR_USAGE', 'Name either the batch id or --batch-index.');
   const [{ readExpectation }, { requirePins, refuse }, { verifyBatch }, { unitOfToken }] = await Promise.all([
     import('../../batch/expectation.js'),
     import('../../batch/pins.js'),
@@ -38,7 +38,9 @@ async function run(
   if (trusted === null) throw refuse(`The account ${pins.mint} is not a mint.`);
   const name = id === undefined ? null : await namedByService(session, id);
   if (name !== null && name.multisig !== pins.multisig)
-    throw refuse(`The batch is of the multisig ${name.multisig}; the flywheel's is ${pins.multisig}.`);
+    throw refuse(
+      `The batch belongs to the multisig ${name.multisig}, but the project's is ${pins.multisig}.`,
+    );
   const { value, view, failure } = await verifyBatch(chain, history, {
     batchId: name?.id ?? null,
     batchIndex: name?.batchIndex ?? parseIndex(batchIndex ?? ''),
@@ -70,9 +72,9 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'It is proven from the past of the chain alone: what was put into the batch, which of it was executed by transactions that',
-    'succeeded, and, where the node has kept them, how the balances of token accounts changed.',
-    'What was executed in part, or is not what the file says, is exit 9.',
+    'Reads only the chain: what was put into the batch, which of it was executed by transactions that',
+    'succeeded, and, if the node still has them, how the balances of token accounts changed.',
+    'A batch that differs from the file, or was executed only in part, is exit 9.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

@@ -11,21 +11,18 @@ import { burnsText, viewGap, viewNoGap } from '../../views/gap.js';
 const MAX_TRANSACTIONS = 1_000_000;
 
 const configure = (command: Command) =>
-  command.option(
-    '--expect <n>',
-    'accept only if so many transactions are missing; with --yes it has to be given',
-  );
+  command.option('--expect <n>', 'accept only if this many transactions are missing (required with --yes)');
 
 /** Without a person who looks at it, its size has to have been seen before. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
 function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
   if (expected === undefined && session.settings.yes)
-    throw new FlywheelError('ERR_USAGE', 'With --yes, --expect says how many transactions are missing.', {
-      hint: `Look at them first: \`${commandLine(session.settings, 'db', 'accept-gap')}\`; ${transactions} are missing.`,
+    throw new FlywheelError('ERR_USAGE', '--yes needs --expect, the number of missing transactions.', {
+      hint: `Review them first (${transactions} are missing): \`${commandLine(session.settings, 'db', 'accept-gap')}\``,
     });
   if (expected === undefined || expected === transactions) return;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `--expect: ${transactions} transactions are missing, not ${expected}; nothing was accepted.`,
+    `--expect: ${transactions} transactions are missing, not ${expected}. Nothing was accepted.`,
   );
 }
 
@@ -44,12 +41,12 @@ async function run(session: Session, _args: [], options: OptionsOf<typeof config
   if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
-    `Go on without a record of ${burnsText(gap)}? Requests that are sent again are then done again.`,
+    `Continue without a record of ${burnsText(gap)}? Lost requests that are sent again will burn again.`,
     { without: `--yes --expect ${gap.transactions}` },
   );
   await local.acceptGap(gap.transactions);
   session.output.result({ accepted: true, gap }, (style) => [
-    style.good(`Accepted: ${burnsText(gap)} without a record. Writes go on.`),
+    style.good(`Accepted: ${burnsText(gap)} without a record. Writes are possible again.`),
   ]);
   return undefined;
 }
@@ -58,13 +55,13 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    "Everything is written down before it is sent. A transaction that one of the service's own keys has signed, that took tokens, and that the store does not know, was sent by a store that had more: an older copy was restored. Or somebody else signs with the same keys: then find out who.",
-    'Accepting counts what was burned and airdropped on its days, so that daily caps hold, and writes a line of the audit log. Proofs, API keys and idempotency keys since that copy cannot be had back: make lost keys again, and know that a lost request that is sent again is a new one and burns again. What the copy has as pending is then carried on.',
-    'On the embedded ledger it is for a store.db that is older than its ledger.db.',
+    'flywheel stores every transaction before it sends it. If the chain has a transaction of the project that the store does not know, an older copy of the store was restored, or somebody else signs with the same keys.',
+    'Accepting counts the lost burns and airdrops against the daily caps and writes an audit log entry. Lost proofs, API keys and idempotency keys do not come back: create lost keys again. A lost request that is sent again burns again. Pending requests of the restored copy are then resumed.',
+    'On the embedded ledger it is for a store.db that is older than ledger.db.',
   ],
   output: [
     '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "pendingBurns", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',
-    'amounts in whole tokens; accepted is false where nothing is missing',
+    'amounts in whole tokens; accepted is false if nothing is missing',
   ],
   examples: ['flywheel db accept-gap', 'flywheel db accept-gap --project fly --yes --expect 12'],
 });

@@ -5,7 +5,7 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { viewFindings } from '../../views/database.js';
 
 const configure = (command: Command) =>
-  command.option('--chain', 'look up on the chain what has landed, and hold the supplies against it');
+  command.option('--chain', 'also compare burns and supplies with the chain');
 
 async function run(session: Session, _args: [], { chain }: OptionsOf<typeof configure>): Promise<ExitCode> {
   const { context, settings, output } = session;
@@ -19,11 +19,11 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Checks the database of the settings, or the store of the data directory where no database is named. A server may run meanwhile.',
-    'Reads all of it, which takes its time on a large one, and changes nothing.',
-    'With --chain the newest burns of each project are looked up, its supply is held against all that was burned, and what the chain',
-    'has and the database does not, as an older copy of it, is named.',
-    `Exits with ${EXIT.unsafe} when something is not as it has to be.`,
+    'Checks the configured database, or the store of the data directory. A server may keep running.',
+    'Reads every row, which is slow on a large database, and changes nothing.',
+    'With --chain it looks up the newest burns of each project, compares the supply with everything that was burned, and lists',
+    'transactions that are on chain and not in the database.',
+    `Exits with ${EXIT.unsafe} if a check fails.`,
   ],
   output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
   examples: [

@@ -10,9 +10,9 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'All rows, what the configuration says and the keys of the API go from the data directory into the database of the settings, in which nothing is registered yet; they are read back and compared before anything counts. The same command again changes nothing.',
-    'Stop what uses the directory first, and use the database from then on. Private keys stay where they are. Nothing is written there until all has expired that may have been sent before.',
-    'A backup is `VACUUM INTO` of store.db, or `pg_dump` of the database.',
+    'Copies all rows, the configuration and the API keys of the data directory into the configured database, which must have no project yet. The copy is read back and compared before it counts. Running it again changes nothing.',
+    'Stop every process that uses the directory first, and use the database from then on. Private keys stay in the directory. Writes start once every transaction that was sent before has expired.',
+    'For a backup use `VACUUM INTO` on store.db, or `pg_dump` on the database.',
   ],
   uses: ['service'],
   output: [

@@ -3,7 +3,8 @@ import type { Command } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { viewMigration } from '../../views/database.js';
 
-const configure = (command: Command) => command.option('--dry-run', 'say what would be done; change nothing');
+const configure = (command: Command) =>
+  command.option('--dry-run', 'show what would be done; change nothing');
 
 async function run(session: Session, _args: [], { dryRun }: OptionsOf<typeof configure>): Promise<undefined> {
   const { context, settings, output } = session;
@@ -17,8 +18,8 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Of many processes that do it at once one does the work, and the others find it done. Servers of an older version answer 503 from then on, until they are replaced; a version never works on a schema that it does not know.',
-    'serve, register and import do it by themselves; other commands say that it is needed.',
+    'Several processes may run it at once; one does the work. Servers of an older version then answer 503 until you replace them.',
+    '`serve` and `register` migrate by themselves. Other commands ask you to run this one.',
   ],
   uses: ['service'],
   output: ['{ "database", "from": version, "to": version, "applied": [ name ], "dryRun": true|false }'],

@@ -10,7 +10,7 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'Rows of tables are estimates of the database; who is at work is told by leases, so one that has ended may be listed until its lease is over.',
+    'Row counts are estimates of the database. Running work is known by leases: a process that has ended may be listed until its lease expires.',
   ],
   uses: ['service'],
   output: [

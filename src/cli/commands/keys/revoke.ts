@@ -5,8 +5,8 @@ import { durationOption } from '../../options/durations.js';
 
 const configure = (command: Command) =>
   command
-    .argument('<id>', 'id of the key, as `flywheel keys list` shows it')
-    .option('--after <time>', 'for how long the key stays valid: 30min, 24h, 7d (default: 0)');
+    .argument('<id>', 'id of the key, from `flywheel keys list`')
+    .option('--after <time>', 'keep the key valid for 30min, 24h, 7d (default: 0)');
 
 async function run(
   session: Session,
@@ -29,8 +29,8 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'To replace a key, make another with the same scopes (`flywheel keys create`), give it to whoever uses the old one, and revoke the old one with --after. An idempotency key belongs to the project: a request that was begun with the old key is carried on, or answered again, with the new one.',
-    'The commands of this machine use the key in the file api-key of the data directory, unless FLYWHEEL_API_KEY names another.',
+    'To replace a key, create another with the same scopes (`flywheel keys create`), hand it out, and revoke the old one with --after. Idempotency keys belong to the project: the new key resumes and repeats requests that the old key started.',
+    'Commands on this machine use the file api-key in the data directory, unless FLYWHEEL_API_KEY is set.',
   ],
   output: ['{ "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" }'],
   examples: [

@@ -5,7 +5,7 @@ import { defineCommand } from '../../command.js';
 
 export const command = defineCommand({
   configure: (command) =>
-    command.argument('<file>', 'file to write (0600); one that is there is not replaced'),
+    command.argument('<file>', 'file to write (0600); an existing file is not replaced'),
   run: async (session, [file]) => {
     const owner = await (await session.local()).exportOwner(resolve(session.context.cwd, file));
     const { address, keypair } = owner;

@@ -8,8 +8,8 @@ export const command = defineCommand({
     session.output.result(found, (style) => [
       style.good(
         found.fetched
-          ? 'The real Squads program runs here from now on.'
-          : 'The real Squads program runs here already.',
+          ? 'This data directory now runs the real Squads program.'
+          : 'This data directory already runs the real Squads program.',
       ),
       `file     ${found.file}`,
       `SHA-256  ${found.sha256}`,
@@ -17,7 +17,7 @@ export const command = defineCommand({
     return undefined;
   },
   details: [
-    'Reads the program from the RPC node that --rpc-url names, holds it to the SHA-256 of the one on mainnet, and keeps it in the data directory; nothing else is fetched, ever. Without it Squads runs natively, and what that lacks ends in UnsupportedInstruction.',
+    'Downloads the program from the RPC node of --rpc-url, checks its SHA-256 against the one on mainnet, and stores it in the data directory. Without it a native implementation of Squads runs, which answers UnsupportedInstruction to what it lacks.',
   ],
   output: ['{ "program": address, "sha256", "file", "fetched": boolean }'],
   examples: ['flywheel local fetch-squads --rpc-url mainnet'],

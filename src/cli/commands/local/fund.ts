@@ -12,8 +12,8 @@ const NAMES = ['vault', 'burn-wallet', 'owner', 'operator'];
 const configure = (command: Command) =>
   command
     .option('--to <account>', 'vault, burn-wallet, owner, operator or an address (default: vault)')
-    .option('--tokens <n>', 'whole tokens to give')
-    .option('--sol <n>', 'SOL to give');
+    .option('--tokens <n>', 'whole tokens to send')
+    .option('--sol <n>', 'SOL to send');
 
 type Options = OptionsOf<typeof configure>;
 
@@ -27,7 +27,7 @@ function parse(options: Options): FundInput {
   const tokens = decimalOption('--tokens', options.tokens, undefined);
   const sol = decimalOption('--sol', options.sol, undefined);
   if (tokens === undefined && sol === undefined)
-    throw new FlywheelError('ERR_USAGE', 'Give --tokens, --sol or both.');
+    throw new FlywheelError('ERR_USAGE', 'Add --tokens, --sol or both.');
   return { to, ...(tokens === undefined ? {} : { tokens }), ...(sol === undefined ? {} : { sol }) };
 }
 

@@ -27,7 +27,7 @@ const configure = (command: Command) =>
     .option('--name <text>', `name of the token (default: ${DEFAULTS.name})`)
     .option('--symbol <text>', `symbol of the token (default: ${DEFAULTS.symbol})`)
     .option('--decimals <n>', 'decimals of the mint (default: 6)')
-    .option('--supply <n>', `tokens minted, once (default: ${DEFAULTS.supply})`)
+    .option('--supply <n>', `tokens to mint (default: ${DEFAULTS.supply})`)
     .addOption(
       new Option('--token-program <name>', 'program of the mint (default: token)').choices([
         'token',
@@ -35,7 +35,7 @@ const configure = (command: Command) =>
       ]),
     )
     .addOption(
-      new Option('--token-generation <name>', 'v1 has the burn operations (default: v1)').choices([
+      new Option('--token-generation <name>', 'only v1 has the burn operations (default: v1)').choices([
         'v1',
         'v2',
       ]),
@@ -47,18 +47,15 @@ const configure = (command: Command) =>
     .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
     .option(
       '--proof-type <type>',
-      `a proof type; repeat for several (default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+      `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
       collect,
     )
     .addOption(SCOPE_OPTION)
-    .option('--daily-burn <n>', 'tokens that may be burned in a UTC day (default: no cap)')
-    .option('--daily-airdrop <n>', 'tokens that may be airdropped in a UTC day (default: no cap)')
-    .option(
-      '--min-operator-sol <n>',
-      'SOL that `batch init` leaves the operator with at least (default: 0.1)',
-    )
-    .option('--max-batch-rent <n>', 'SOL of rent that all waiting batches may take together (default: 5)')
-    .option('--squads-program <file>', 'program file to run instead of the native Squads');
+    .option('--daily-burn <n>', 'most tokens to burn per UTC day (default: no cap)')
+    .option('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)')
+    .option('--min-operator-sol <n>', 'least SOL that `batch init` leaves the operator (default: 0.1)')
+    .option('--max-batch-rent <n>', 'most rent in SOL of all waiting batches (default: 5)')
+    .option('--squads-program <file>', 'Squads program file to run instead of the native implementation');
 
 type Options = OptionsOf<typeof configure>;
 

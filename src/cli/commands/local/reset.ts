@@ -6,12 +6,12 @@ export const command = defineCommand({
   configure: (command) => command,
   run: async (session) => {
     const dataDir = session.settings.dataDir.value;
-    await requireConsent(session, `Wipe everything in ${dataDir}?`);
+    await requireConsent(session, `Delete everything in ${dataDir}?`);
     await (await session.local()).reset();
-    session.output.result({ dataDir, reset: true }, (style) => [style.good(`Wiped ${dataDir}.`)]);
+    session.output.result({ dataDir, reset: true }, (style) => [style.good(`Deleted ${dataDir}.`)]);
     return undefined;
   },
-  details: ['Everything in it is lost: the ledger, the keys, the owner keypair that was made there.'],
+  details: ["Deletes the ledger, all keys, and the owner's keypair if it was created there."],
   uses: ['service'],
   output: ['{ "dataDir": path, "reset": true }'],
   examples: ['flywheel local reset --yes'],

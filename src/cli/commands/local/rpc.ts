@@ -13,7 +13,7 @@ const configure = (command: Command) =>
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
     .option(
       '--port <n>',
-      `port; subscriptions are served there and at the next one; 0 takes a free pair (default: ${DEFAULT_PORT})`,
+      `port of the RPC; subscriptions also use the next port; 0 for free ones (default: ${DEFAULT_PORT})`,
     );
 
 async function run(session: Session, _args: [], typed: OptionsOf<typeof configure>): Promise<undefined> {
@@ -21,10 +21,10 @@ async function run(session: Session, _args: [], typed: OptionsOf<typeof configur
   const port = integerOption('--port', typed.port, { least: 0, most: 65_534, fallback: DEFAULT_PORT });
   const node = await session.context.startLocalRpc(session.settings, { host, port });
   if (!isLoopbackHost(host))
-    session.output.warn(`Everybody who reaches ${host} can take SOL from the treasury of this test cluster.`);
+    session.output.warn(`Everyone who can reach ${host} can take SOL from this test cluster.`);
   const { url, webSocketUrl } = node;
   session.output.result({ url, webSocketUrl }, (style) => [
-    style.good(`A test cluster is at ${url}, its subscriptions at ${webSocketUrl}`),
+    style.good(`Test cluster at ${url}, subscriptions at ${webSocketUrl}`),
   ]);
   await untilStopped(session, node, 'Stopping.');
   return undefined;
@@ -34,8 +34,8 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Serves the ledger of the data directory as a Solana JSON-RPC with subscriptions, for web3.js, kit and others, beside `flywheel serve` and every command on the same directory. It is a test cluster of one node: nothing on it is worth anything, and `requestAirdrop` gives up to 100 SOL at a time.',
-    'SIGTERM or Ctrl-C stops it.',
+    'Serves the ledger of the data directory as Solana JSON-RPC with subscriptions, for web3.js, kit and wallets. Other commands and `flywheel serve` may use the same directory. It is a test cluster: its tokens are worthless, and `requestAirdrop` sends up to 100 SOL.',
+    'Stop it with SIGTERM or Ctrl-C.',
   ],
   uses: ['service'],
   output: ['{ "url": address, "webSocketUrl": address }, once it listens'],

@@ -10,7 +10,7 @@ export const command = defineCommand({
     return undefined;
   },
   output: [
-    'what `flywheel local init` prints, without the key, and',
+    'the output of `flywheel local init` without the key, and',
     '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
   ],
   examples: ['flywheel local status', 'flywheel local status --json'],

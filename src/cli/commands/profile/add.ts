@@ -23,10 +23,10 @@ const MAX_KEY_BYTES = 4_096;
 const configure = (command: Command) =>
   limitOptions(command)
     .argument('<name>', 'name of the profile')
-    .option('--update', 'change the profile of that name where there is one; the rest of it stays')
+    .option('--update', 'change an existing profile; other values stay')
     .option('--api-key-stdin', 'read the API key from standard input')
     .option('--keypair <file>', "the owner's keypair file")
-    .option('--multisig <address>', 'pin the multisig of the flywheel')
+    .option('--multisig <address>', 'pin the multisig of the project')
     .option('--owner <address>', 'pin its owner')
     .option('--operator <address>', 'pin its operator')
     .option('--mint <address>', 'pin its mint')
@@ -107,10 +107,7 @@ function checkQuorum({ settings }: Session, name: string, changes: Profile): voi
 function parsePinned({ multisig, owner, operator, mint, vaultIndex }: Options): PinnedFlywheel | undefined {
   if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
   if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
-    throw new FlywheelError(
-      'ERR_USAGE',
-      'A flywheel is pinned by all of --multisig, --owner, --operator and --mint.',
-    );
+    throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
   const pins = { multisig, owner, operator, mint };
   for (const [pin, address] of Object.entries(pins)) {
     if (!isAddress(address))
@@ -133,7 +130,7 @@ async function readKey({ context }: Session): Promise<Secret> {
   if (/^[\x21-\x7e]+$/.test(key)) return new Secret(key);
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    'Standard input: expected an API key, visible ASCII characters on one line.',
+    'Standard input: expected an API key on one line, in visible ASCII characters.',
   );
 }
 
@@ -141,9 +138,9 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    `Of the options of all commands these are stored: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
-    'The key is kept in a file of its own that only you can read; it is never taken from the command line.',
-    'A batch over a limit is refused before anything is signed, with --yes as well; `none` takes a limit away. A day counts what was approved here, executed or not.',
+    `The profile also stores these global options: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
+    'The API key is stored in a separate file that only you can read. It is never taken from the command line.',
+    'A batch over a limit is never signed, not even with --yes. `none` removes a limit. The daily limit counts approvals of this machine, executed or not.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

@@ -7,8 +7,8 @@ import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../../output
 
 const configure = (command: Command) =>
   command
-    .argument('[name]', 'the profile in use; naming it guards against a mistake')
-    .option('--out <file>', 'write the pins here as well, for --pins')
+    .argument('[name]', 'the profile in use, named for safety')
+    .option('--out <file>', 'also write the pins to this file, for --pins')
     .addOption(FORCE_OPTION);
 
 async function run(
@@ -28,7 +28,7 @@ async function run(
   ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
-    throw new FlywheelError('ERR_USAGE', `The profile in use is another one; add --profile ${name}.`);
+    throw new FlywheelError('ERR_USAGE', `Another profile is in use. Add --profile ${name}.`);
   const outFile = outputFile(session, '--out', options.out, options);
   if (outFile !== null) requireFree(outFile);
   const opened = await session.service();
@@ -41,9 +41,7 @@ async function run(
   if (!settings.yes) await confirmPins(session, pins);
   else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
   else if (outFile === null)
-    session.output.warn(
-      'Nothing was pinned: no profile is in use that could keep it. Add --profile NAME, or --out FILE.',
-    );
+    session.output.warn('No profile is in use, so nothing was pinned. Add --profile NAME or --out FILE.');
   const value = pinnedText(pins);
   if (outFile !== null) writeOutput(outFile, `${JSON.stringify(value, null, 2)}\n`, { isPublic: true });
   session.output.result(value, (style) => viewPins(value, style));
@@ -54,8 +52,8 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'Reads members and their rights, threshold, time lock, configuration authority, rent collector, mint and vault account.',
-    'From then on an approval is refused when any of it has changed, until it is pinned again.',
+    'Reads members and rights, threshold, time lock, configuration authority, rent collector, mint and vault account from the chain.',
+    'Approvals are refused once any of it changes, until you pin it again.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: ['{ "multisig", "owner", "operator", "vaultIndex", "mint", "facts": { name: text } }'],

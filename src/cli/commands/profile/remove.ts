@@ -13,9 +13,9 @@ export const command = defineCommand({
     if (pending > 0) {
       throw new FlywheelError(
         'ERR_CONFIG_INVALID',
-        `The profile ${name} has ${pending} operations whose outcome is not known or not printed, or whose batch waits; it was not removed.`,
+        `The profile ${name} has ${pending} pending operations or waiting batches. It was not removed.`,
         {
-          hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel batches that wait.`,
+          hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
         },
       );
     }

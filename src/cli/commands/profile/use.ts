@@ -7,7 +7,7 @@ import { parseProfileName } from '../../options/names.js';
 const configure = (command: Command) =>
   command
     .argument('[name]', 'name of the profile')
-    .option('--none', 'use none: commands work on the data directory again');
+    .option('--none', 'use no profile: commands use the embedded engine again');
 
 async function run(
   { settings, output }: Session,
@@ -15,12 +15,12 @@ async function run(
   { none }: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   if ((given === undefined) === (none === undefined))
-    throw new FlywheelError('ERR_USAGE', 'Name a profile, or give --none.');
+    throw new FlywheelError('ERR_USAGE', 'Name a profile, or add --none.');
   const current = given === undefined ? null : parseProfileName(given);
   const { useProfile } = await import('../../config/profile-store.js');
   await useProfile(settings.configDir.value, current);
   output.result({ current }, (style) => [
-    style.good(current === null ? 'No profile is in use now.' : `The current profile is ${current}.`),
+    style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
   ]);
   return undefined;
 }

@@ -5,15 +5,13 @@ import { readProof } from '../../input/proof.js';
 import { readInputText } from '../../input/read-input.js';
 
 export const command = defineCommand({
-  configure: (command) => command.argument('<file>', 'the proof, a JSON object; - for standard input'),
+  configure: (command) => command.argument('<file>', 'proof file (a JSON object); - for standard input'),
   run: async ({ context, output }, [file]) => {
     const hash = proofHash(readProof(await readInputText(context, file)));
     output.result({ hash }, () => [hash]);
     return undefined;
   },
-  details: [
-    'The hash is taken over the canonical JSON (RFC 8785), so white space and the order of keys do not matter.',
-  ],
+  details: ['Hashes the canonical JSON (RFC 8785), so white space and key order do not matter.'],
   uses: [],
   output: ['{ "hash": sha256 }'],
   examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],

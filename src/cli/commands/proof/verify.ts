@@ -10,16 +10,16 @@ import type { Candidate } from '../../proof/expected-actions.js';
 const configure = (command: Command) =>
   command
     .requiredOption('--tx <signature>', 'signature of the transaction')
-    .requiredOption('--proof <file>', 'the proof, a JSON object; - for standard input')
-    .option('--amount <n>', 'whole tokens that were to be burned for it')
-    .option('--expect <file>', 'the burns file or pipelines file that says what was to be done for it');
+    .requiredOption('--proof <file>', 'proof file (a JSON object); - for standard input')
+    .option('--amount <n>', 'whole tokens that should have been burned')
+    .option('--expect <file>', 'burns file or pipelines file with the expected amounts');
 
 type Options = OptionsOf<typeof configure>;
 
 async function run(session: Session, _args: [], options: Options): Promise<undefined> {
   const { tx, proof } = options;
   if (options.amount !== undefined && options.expect !== undefined)
-    throw new FlywheelError('ERR_USAGE', '--amount and --expect exclude each other.');
+    throw new FlywheelError('ERR_USAGE', '--amount and --expect cannot be combined.');
   const hash = proofHash(readProof(await readInputText(session.context, proof)));
   const candidates = await candidatesOf(session, options, hash);
   const opened = await session.service();
@@ -45,10 +45,10 @@ export const command = defineCommand({
   configure,
   run,
   details: [
-    'The transaction is read from the local ledger, or from FLYWHEEL_RPC_URL in remote use; no service is believed.',
-    'What it burned and sent for this proof is told from its instructions, or from the batch that it executed, and held against',
-    '--amount or the entry of --expect with this proof, in base units and of the pinned mint; what differs, or cannot be told, is',
-    'exit 9. Without either it is only shown, as far as it can be told.',
+    'Reads the transaction from the local ledger, or from FLYWHEEL_RPC_URL with a remote API. No service is asked.',
+    'Decodes what it burned and sent for this proof from its instructions, or from the batch it executed, and compares that with',
+    '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. A difference, or an unreadable',
+    'transaction, is exit 9. Without either option the amounts are only shown.',
   ],
   uses: ['service', 'request', 'chain', 'approval'],
   output: [

@@ -75,11 +75,11 @@ describe('a node that is looked at', () => {
     const own = await stubNode(healthy);
     expect(await check(own, bare, late, other, broken)).toMatchObject([
       { problem: null },
-      { problem: `The RPC node HOST is of a cluster without the Squads program ${SQUADS_PROGRAM}.` },
+      { problem: `The cluster of the RPC node HOST has no Squads program ${SQUADS_PROGRAM}.` },
       { problem: 'The RPC node HOST is behind the others by 400 slots.', state: { slotsBehind: 400 } },
-      { problem: 'The RPC node HOST is of another cluster than HOST.', state: { cluster: 'devnet' } },
+      { problem: 'The RPC nodes HOST and HOST belong to different clusters.', state: { cluster: 'devnet' } },
       {
-        problem: 'HOST does not speak as a Solana RPC node: it answered getGenesisHash with an HTML page.',
+        problem: 'HOST is not a Solana RPC node: it answered getGenesisHash with an HTML page.',
         state: null,
       },
     ]);
@@ -100,7 +100,7 @@ describe('a node that is looked at', () => {
     const node = await stubNode(healthy);
     node.always = status(429, { 'retry-after': '1' });
     expect(await check(node)).toMatchObject([
-      { problem: 'The RPC node HOST limits how often it may be asked (429).' },
+      { problem: 'The RPC node HOST limits the request rate (429).' },
     ]);
     expect(node.calls).toHaveLength(1);
   });

@@ -383,7 +383,7 @@ describe('settling on a cluster', () => {
     const renew = () => Promise.reject(new TypeError('It has not been proven.'));
     await expect(settle(chain, { units, areNew: false, lease: FREE_LEASE, renew })).rejects.toMatchObject({
       code: 'ERR_UNAVAILABLE',
-      message: expect.stringContaining('remembers far enough'),
+      message: expect.stringContaining('enough history'),
     });
     expect(state.sent).toEqual([]);
   });

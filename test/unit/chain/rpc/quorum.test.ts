@@ -63,7 +63,7 @@ describe('two nodes that have to agree', () => {
     expect(error.exitCode).toBe(EXIT.unsafe);
     const [left, right] = nodes.map(({ url }) => new URL(url).host);
     expect(error.message).toBe(
-      `The RPC nodes ${left} and ${right} do not agree about the account ${address}: ${what}.`,
+      `The RPC nodes ${left} and ${right} disagree about the account ${address}: ${what}.`,
     );
     expect(asked(nodes[0])).toHaveLength(5);
   });

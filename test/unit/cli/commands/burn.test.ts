@@ -16,7 +16,7 @@ import { namedAddress } from '../../../support/oracle.js';
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as { txHash: string };
 
-const MISSING = `The burn wallet ${namedAddress('burn wallet')} has 1 FLY left, 12.5 FLY are needed; send it FLY.`;
+const MISSING = `Insufficient funds: the burn wallet ${namedAddress('burn wallet')} has 1 FLY and needs 12.5 FLY. Send it FLY.`;
 
 const keys = ({ service }: TestCli) => service.calls.map(({ call }) => call.idempotencyKey);
 /** A service whose burns end so, one after the other, and go well after that. */
@@ -142,7 +142,7 @@ describe('burn', () => {
 
   it.each([
     [{ explorer: 'mainnet' }, 'mainnet'],
-    [{ explorer: null }, 'cluster of your own'],
+    [{ explorer: null }, 'your own cluster'],
     [{ kind: 'remote' }, 'through '],
   ] as const)('asks a person before it burns what has worth, %o', async (place, where) => {
     const pins = { mint: 'Mint', facts: {} } as never;

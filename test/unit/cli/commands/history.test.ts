@@ -49,7 +49,7 @@ describe('history', () => {
     expect(cli.service.calls[0]?.input).toMatchObject({ since });
   });
 
-  it('lists burns alone that failed, or whose outcome is unknown', async () => {
+  it('lists only single burns with this status', async () => {
     const service = fakeService();
     const [listed] = (EXAMPLES.listBurns.response as BurnPage).items as [BurnState];
     const error = { type: 'ERR_BURN_TOKENOMICS_FAILED', message: 'It said "no",\nand left.' };

@@ -89,7 +89,7 @@ describe('batches that wait for approval', () => {
     const { exit, stdout, stderr } = await cli.run('pending');
     expect([exit, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ operation: 'burn' })]]);
     expect(JSON.parse(stderr).warning).toBe(
-      'Batches that wait for approval are not listed. api.example cannot be reached.',
+      'Waiting batches could not be listed. api.example cannot be reached.',
     );
   });
 });

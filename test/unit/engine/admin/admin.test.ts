@@ -20,7 +20,7 @@ describe('register', () => {
       test.engine.register({ ...REGISTER_DEFAULTS, owner: test.project.owner.address }),
     ).rejects.toMatchObject({
       code: 'ERR_LOCAL_ALREADY_EXISTS',
-      message: `The token FLY (${test.project.registration.mintAddress}) is registered here already.`,
+      message: `The token FLY (${test.project.registration.mintAddress}) is already registered here.`,
     });
     expect(await landedCount(test.chain)).toBe(height);
   });
@@ -99,7 +99,7 @@ describe('keys', () => {
       test.engine.createKey({ scopes: ['burn'], proofTypes: ['X', 'WATCH_AD', 'Y'] }),
     ).rejects.toMatchObject({
       code: 'ERR_INVALID_REQUEST',
-      message: 'The flywheel has no proof type X, Y; it has PRODUCT_BUY, WATCH_AD.',
+      message: 'The project has no proof type X, Y. It has PRODUCT_BUY, WATCH_AD.',
     });
     await expect(test.engine.revokeKey('no-such-key')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
     const other = await test.register({ symbol: 'OTH' });

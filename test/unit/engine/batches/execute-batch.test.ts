@@ -200,7 +200,7 @@ describe('executeBatch', () => {
       ),
     ).rejects.toMatchObject({
       code: 'ERR_BATCH_EXECUTE_FAILED',
-      message: expect.stringContaining('transaction 0 is another one'),
+      message: expect.stringContaining('transaction 0 differs'),
     });
     expect(transactionAccounts.size).toBe(1);
     expect(await height()).toBe(before);

@@ -40,7 +40,7 @@ describe('rent', () => {
     });
     await expect(onDearChain(100_000n).burn(aBurnRequest(1), test.project.call())).rejects.toMatchObject({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
-      message: expect.stringContaining('left for fees'),
+      message: expect.stringContaining('for fees and needs'),
     });
   });
 

@@ -161,7 +161,7 @@ describe('openSqliteStore', () => {
     const before = readFileSync(path);
     expect(await failureOf(use(write))).toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
-      message: `The store ${path} has version ${STORE_VERSION + 1}; this build of flywheel knows versions up to ${STORE_VERSION}.`,
+      message: `The store ${path} has version ${STORE_VERSION + 1}, but this version of flywheel supports up to ${STORE_VERSION}.`,
       hint: 'Use the version of flywheel that wrote it, or a newer one.',
     });
     expect(readFileSync(path).equals(before)).toBe(true);

@@ -150,7 +150,7 @@ describe('openLedger', () => {
     const before = readFileSync(options.path);
     const { message } = await unavailable(() => openLedger(options));
     expect(message).toBe(
-      `The ledger ${options.path} was written by a newer flywheel (schema ${SCHEMA_VERSION + 1}, this one knows ${SCHEMA_VERSION}).`,
+      `The ledger ${options.path} was written by a newer version of flywheel (schema ${SCHEMA_VERSION + 1}; this version supports ${SCHEMA_VERSION}).`,
     );
     expect(readFileSync(options.path)).toEqual(before);
   });

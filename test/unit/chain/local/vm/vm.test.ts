@@ -11,9 +11,14 @@ describe('loadNative', () => {
   });
 
   it.each([
-    ['plan9', 'mips', 'there is no build of LiteSVM for plan9 on mips', 'on Windows: WSL'],
-    ['win32', 'x64', 'there is no build of LiteSVM for win32 on x64', 'on Windows: WSL'],
-    ['darwin', 'arm64', 'needs the package litesvm-darwin-arm64', 'install again without --omit=optional'],
+    ['plan9', 'mips', 'there is no LiteSVM build for plan9 on mips', 'on Windows: WSL'],
+    ['win32', 'x64', 'there is no LiteSVM build for win32 on x64', 'on Windows: WSL'],
+    [
+      'darwin',
+      'arm64',
+      'needs the package litesvm-darwin-arm64',
+      'Install flywheel again without --omit=optional',
+    ],
   ])('says what is missing on %s %s, and what to do', (os, cpu, problem, remedy) => {
     const load = () => loadNative({ os, cpu });
     expect(load).toThrow(new RegExp(`${problem}.*${remedy}.*--api-url`));

@@ -111,11 +111,11 @@ function redirected(answer: HttpAnswer): Failed {
   return {
     error: new FlywheelError(
       'ERR_RESPONSE_INVALID',
-      `The service redirects (${answer.status}) to where the request and its key are not sent.`,
+      `The service redirects (${answer.status}) to another place. flywheel does not send the request or its key there.`,
       {
         status: answer.status,
         exit: EXIT.refused,
-        hint: 'Give the address to which it redirects as the API address, if you trust it.',
+        hint: 'If you trust the new address, set it as the API address.',
       },
     ),
     retryable: false,
@@ -211,7 +211,7 @@ function readAnswer<Value>(
       return contradicted(
         call,
         answer,
-        shown.contradiction ?? shown.unproven ?? 'it holds the API key where something else belongs',
+        shown.contradiction ?? shown.unproven ?? 'it contains the API key in the wrong place',
       );
     shown.warnings.forEach(sender.warn);
     return { value, answer, finding };
@@ -243,7 +243,7 @@ export async function tryOnce<Value>(
   const outcome = await exchange(sender, call, budget, tryNumber);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
   call.onAnswer?.(outcome);
-  if (isOfAnother(call, outcome)) return contradicted(call, outcome, 'it is the answer to another request');
+  if (isOfAnother(call, outcome)) return contradicted(call, outcome, 'it answers another request');
   if (outcome.status < 200 || outcome.status >= 300)
     return failedWithAnswer(call, outcome, sender.clock.nowMs());
   return readAnswer(sender, call, outcome, expected);

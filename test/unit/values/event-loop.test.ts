@@ -1,7 +1,7 @@
 /** Turns that are given away: those who are about to connect have one too. */
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { giveTurns } from '../../../src/values/turns.js';
+import { giveTurns } from '../../../src/values/event-loop.js';
 
 describe('giveTurns', () => {
   it('lets ten connections in that came at once', async () => {

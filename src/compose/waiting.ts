@@ -58,6 +58,6 @@ function pauseOf(error: unknown): number | undefined {
 const stillOpen = (waitMs: number, cause: FlywheelError): FlywheelError =>
   new FlywheelError(
     'ERR_TIMEOUT',
-    `The chain has not said within ${waitMs / 1_000} s what came of it; it is stored, and may still land.`,
-    { cause, hint: 'Run the same command again to wait on; --wait allows more.' },
+    `No outcome within ${waitMs / 1_000} s. The transaction is stored and may still land.`,
+    { cause, hint: 'Run the same command again to keep waiting, or allow more time with --wait.' },
   );

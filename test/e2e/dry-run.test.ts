@@ -100,13 +100,13 @@ describe('--strict', () => {
     const file = write('strict.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
     const { exit, stderr } = await run('burn-batch', file, '--strict');
     expect([exit, error(stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
-    expect(error(stderr).message).toMatch(/2 problems; nothing was sent: \[1\]: .*\[2\]: /);
+    expect(error(stderr).message).toMatch(/2 problems, nothing was sent: \[1\]: .*\[2\]: /);
     expect((await json('local', 'status')).burned).toBe('0');
     const fine = write('fine.json', [burn(1, 30), burn(4, 10)]);
     expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
-    expect(again.stderr).toContain('it is done, and the command would only print its outcome');
+    expect(again.stderr).toContain('it is done, and the command would only print the stored result');
   });
 });
 

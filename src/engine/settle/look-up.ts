@@ -66,8 +66,8 @@ export function requireRemembered(units: readonly Unit[], fates: readonly Fate[]
   if (forgotten === undefined) return;
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `No node remembers far enough to say whether the transaction ${forgotten.transactions[0]?.signature} has landed; nothing is signed in its place.`,
-    { hint: 'Name an RPC node that keeps more of the past.' },
+    `No node has enough history to say whether the transaction ${forgotten.transactions[0]?.signature} landed. Nothing is signed in its place.`,
+    { hint: 'Use an RPC node with more history: --rpc-url.' },
   );
 }
 
@@ -154,7 +154,7 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
   const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
   // The rest of a unit is on its way where a chain takes its time; elsewhere it would be there.
   if (landed.length > 0 && (isOver || pollMs === null)) {
-    const reason = 'the bundle was taken apart, and only the transactions before it landed';
+    const reason = 'the bundle was split, and only the transactions before it landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
   if (isOver) return EXPIRED;

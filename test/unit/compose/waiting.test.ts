@@ -1,6 +1,6 @@
 /** How long a command waits for a cluster. */
 import { describe, expect, it } from 'vitest';
-import { withPatience } from '../../../src/compose/patience.js';
+import { withPatience } from '../../../src/compose/waiting.js';
 import { eachOperation, type Perform, type Service } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 
@@ -22,7 +22,7 @@ describe('a wait', () => {
     const service = withPatience(endless('ERR_INTERRUPTED'), 20);
     await expect(service.burn(burn, { credential: null })).rejects.toMatchObject({
       code: 'ERR_TIMEOUT',
-      message: 'The chain has not said within 0.02 s what came of it; it is stored, and may still land.',
+      message: 'No outcome within 0.02 s. The transaction is stored and may still land.',
     });
   });
 

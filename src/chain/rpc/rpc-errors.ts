@@ -71,15 +71,15 @@ const trouble = (
 });
 
 const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble =>
-  trouble('limited', `${named(asked)} limits how often it may be asked (${code})`, {
+  trouble('limited', `${named(asked)} limits the request rate (${code})`, {
     waitMs,
-    hint: 'Wait and run it again, allow more with --max-wait, or give further nodes with --rpc-url.',
+    hint: 'Wait and run the command again, allow a longer wait with --max-wait, or add nodes with --rpc-url.',
   });
 
 const notAllowed = (asked: Asked, code: number): Trouble =>
   trouble('not allowed', `${named(asked)} does not allow ${asked.method} (${code})`, {
     exit: EXIT.auth,
-    hint: 'Check the key in the address of the RPC node, and what it allows.',
+    hint: 'Check the API key in the address of the RPC node, and its permissions.',
   });
 
 /** The node has not seen what has been seen elsewhere. */
@@ -87,22 +87,22 @@ export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
     'behind',
     `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
-    { hint: 'It may catch up: allow more with --max-wait, or give another node with --rpc-url.' },
+    { hint: 'Allow a longer wait with --max-wait, or use another node: --rpc-url.' },
   );
 
 const failing = (asked: Asked, how: string, waitMs?: number): Trouble =>
   trouble('failing', `${named(asked)} ${how}`, {
     waitMs,
-    hint: 'The fault is at the node: run it again later, or give another one with --rpc-url.',
+    hint: 'Run the command again later, or use another node: --rpc-url.',
   });
 
-const CHECK_ADDRESS = 'Check the address of the RPC node, path included; `flywheel doctor` asks it more.';
+const CHECK_ADDRESS = 'Check the address of the RPC node, including its path: `flywheel doctor`';
 
 /** @param how - as in "it answered …". */
 const notSolana = (asked: Asked, how: string): Trouble =>
   trouble(
     'not Solana',
-    `${asked.node.address.host} does not speak as a Solana RPC node: it answered ${asked.method} ${how}`,
+    `${asked.node.address.host} is not a Solana RPC node: it answered ${asked.method} ${how}`,
     { hint: CHECK_ADDRESS },
   );
 
@@ -112,13 +112,13 @@ export const unbelievable = (asked: Asked, what: string): Trouble => ({
   error: new FlywheelError(
     'ERR_RESPONSE_INVALID',
     `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
-    { hint: 'The answer is not believed: give another node with --rpc-url.' },
+    { hint: 'Use another node: --rpc-url.' },
   ),
 });
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
-const NEXT_NODE = 'Run it again later, or give another node with --rpc-url.';
+const NEXT_NODE = 'Run the command again later, or use another node: --rpc-url.';
 
 /** A reason as a sentence; the name of a host that it begins with stays as it is. */
 export function unreachable(

@@ -1,5 +1,5 @@
 /** Asks what a request would come to, where that can be asked without sending it. */
-import type { Change, Foresight } from '../contract/foresight.js';
+import type { Change, Foresight } from '../contract/dry-run.js';
 import { wrapUnknown } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Session } from './command.js';
@@ -16,7 +16,7 @@ export async function outlookOf(session: Session): Promise<Outlook> {
   try {
     const { foresight, credential, symbol } = await session.service();
     if (foresight !== null) return { foresight, credential, symbol };
-    return { foresight: null, reason: 'only the service knows them', symbol };
+    return { foresight: null, reason: 'only the service has them', symbol };
   } catch (error) {
     return { foresight: null, reason: wrapUnknown(error).message.replace(/\.$/, ''), symbol: null };
   }
