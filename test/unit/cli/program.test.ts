@@ -186,6 +186,26 @@ describe('help', () => {
     }
   });
 
+  it('has examples that the command line takes', async () => {
+    const pages = await helpPages('0.0.0', 80);
+    const examples = new Set(pages.flatMap(({ text }) => text.match(/(?<=^ {2}\$ flywheel ).*$/gm) ?? []));
+    expect(examples.size).toBeGreaterThan(50);
+    for (const example of examples) {
+      // What is for the shell: quotes, and where input and output are.
+      const [typed = ''] = example.split(/ [<>|] /);
+      const words = Array.from(
+        typed.matchAll(/(['"])(.*?)\1|(\S+)/g),
+        ([, , quoted, bare]) => quoted ?? bare ?? '',
+      );
+      const paths: string[] = [];
+      const execute = async ({ path }: { path: string }) => void paths.push(path);
+      await runProgram({ version: '0.0.0', width: 80, write: () => undefined, execute }, words).catch(
+        (error: Error) => expect.unreachable(`${example}: ${error.message}`),
+      );
+      expect([example, paths.length]).toEqual([example, 1]);
+    }
+  });
+
   it('names what was meant where a word is none', async () => {
     for (const [words, meant] of [
       [['brun'], 'burn'],
