@@ -62,10 +62,11 @@ async function createSession(
       return local;
     },
     explained: async (thrown) => {
+      const { withPlace } = await import('./hint-place.js');
       const opened = await service?.catch(() => undefined);
-      if (opened === undefined) return thrown;
+      if (opened === undefined) return withPlace(thrown, settings);
       const { withFundsHint } = await import('./funds-hint.js');
-      return withFundsHint(thrown, opened, settings);
+      return withPlace(withFundsHint(thrown, opened, settings), settings);
     },
     close: async () => {
       // One that failed to open has nothing to close; its error went to the command already.

@@ -16,16 +16,17 @@ export interface OpenedKeyring extends Keyring {
   close(): Promise<void>;
 }
 
-/** What names the keeper of a key, as messages say it. */
-const NAMES = {
-  operator: { setting: 'operator', flag: '--operator-signer', keypair: 'FLYWHEEL_OPERATOR_KEYPAIR' },
-  'burn wallet': { setting: 'burnWallet', flag: '--burn-signer', keypair: 'FLYWHEEL_BURN_KEYPAIR' },
-} as const;
+/** Keys that somebody else may keep, by the settings that say who does. */
+const SETTINGS = { operator: 'operator', 'burn wallet': 'burnWallet' } as const;
 
-type Custodian = keyof typeof NAMES;
+type Custodian = keyof typeof SETTINGS;
 
 /** A key that is read when it is first needed; it has to be that of the address. */
-function createLateSigner(address: Address, role: Custodian, load: () => Promise<KeypairSigner>): Signer {
+function createLateSigner(
+  address: Address,
+  role: Custodian,
+  { where, load }: Extract<KeyKeeper, { load: unknown }>,
+): Signer {
   let loaded: Promise<KeypairSigner> | undefined;
   const own = async (): Promise<KeypairSigner> => {
     loaded ??= load();
@@ -33,7 +34,7 @@ function createLateSigner(address: Address, role: Custodian, load: () => Promise
     if (keypair.address === address) return keypair;
     throw new FlywheelError(
       'ERR_KEYPAIR_INVALID',
-      `${NAMES[role].keypair} is the key of ${keypair.address}, but the ${role} of this project is ${address}. Nothing was signed.`,
+      `${where} is the key of ${keypair.address}, but the ${role} of this project is ${address}. Nothing was signed.`,
     );
   };
   return {
@@ -56,24 +57,25 @@ export function openKeyring(
   outlivesSignal = false,
 ): OpenedKeyring {
   const files = createFileKeyring(dataFiles(dataDir.value).keys);
-  const keeperOf = (role: Custodian): KeyKeeper | null => {
-    const { setting } = NAMES[role];
-    const { value, source } = signers[setting];
-    const command = stored[setting];
+  const keeperOf = (role: Custodian) => {
+    const { value, source } = signers[SETTINGS[role]];
+    const command = stored[SETTINGS[role]];
     // What the directory was registered with comes before a profile, which may be of another one.
-    return command !== undefined && (value === null || source === 'profile') ? { command } : value;
+    const isStored = command !== undefined && (value === null || source === 'profile');
+    const keeper = isStored ? { command, where: 'The program in local.json' } : value;
+    if (keeper === null || 'load' in keeper) return keeper;
+    return { words: commandWords(keeper.command, keeper.where) };
   };
   const keepers = { operator: keeperOf('operator'), 'burn wallet': keeperOf('burn wallet') };
-  for (const role of Object.keys(NAMES) as Custodian[]) {
-    const keeper = keepers[role];
-    if (keeper !== null && 'command' in keeper) commandWords(keeper.command, NAMES[role].flag);
-  }
   const closers: (() => Promise<void>)[] = [];
-  const signerOf = (address: Address, role: Custodian, keeper: KeyKeeper): Signer => {
-    if (!('command' in keeper)) return createLateSigner(address, role, () => keeper.load());
-    const words = commandWords(keeper.command, NAMES[role].flag);
+  const signerOf = (
+    address: Address,
+    role: Custodian,
+    keeper: NonNullable<ReturnType<typeof keeperOf>>,
+  ): Signer => {
+    if ('load' in keeper) return createLateSigner(address, role, keeper);
     const signal = outlivesSignal ? undefined : ambient.signal;
-    const signer = createProgramSigner({ env: ambient.env, signal, address, role, words });
+    const signer = createProgramSigner({ env: ambient.env, signal, address, role, words: keeper.words });
     closers.push(() => signer.close());
     return signer;
   };

@@ -91,7 +91,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
   };
 }
 
-export function gapReport({ token, flywheel, gap }: ProjectGap): GapReport {
+function gapReport({ token, flywheel, gap }: ProjectGap): GapReport {
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const { burns, transactions, pendingBurns, dateFound } = gap;
   return {

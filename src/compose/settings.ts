@@ -31,8 +31,11 @@ export interface PinnedFlywheel {
   readonly facts?: Readonly<Record<string, string>>;
 }
 
-/** Who keeps a key that the embedded engine signs with: a program, or a keypair that the environment gives. */
-export type KeyKeeper = { readonly command: string } | { load(): Promise<KeypairSigner> };
+/** Who keeps a key that the embedded engine signs with, and where that is said: a program, or a keypair that the environment gives. */
+export type KeyKeeper = { readonly where: string } & (
+  | { readonly command: string }
+  | { load(): Promise<KeypairSigner> }
+);
 
 /** Of what is `null` the data directory says who keeps it; it does itself unless it names another. */
 export interface SignerSettings {

@@ -2,22 +2,9 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makePrivateDirectory } from '../../files/write-file.js';
 import { defineCommand, type Session } from '../command.js';
 import { wrapText } from '../output/table.js';
 import { grouped, tokensText } from '../views/unit.js';
-
-/** Where the demo works: a folder of its own, or beside the data directory that was given. */
-function places({ settings }: Session): { folder: string; dataDir: string } {
-  if (settings.dataDir.source !== 'flag') {
-    const folder = mkdtempSync(join(tmpdir(), 'flywheel-demo-'));
-    return { folder, dataDir: join(folder, 'data') };
-  }
-  const dataDir = settings.dataDir.value;
-  const folder = `${dataDir}-files`;
-  makePrivateDirectory(folder, 'ERR_CONFIG_INVALID');
-  return { folder, dataDir };
-}
 
 /** Of what is said of a step. */
 const INDENT = '   ';
@@ -35,7 +22,8 @@ async function run(session: Session): Promise<undefined> {
     if (isHuman) output.text(`${text}\n`);
     else if (!session.settings.quiet) output.show(text);
   };
-  const { folder, dataDir } = places(session);
+  const folder = mkdtempSync(join(tmpdir(), 'flywheel-demo-'));
+  const dataDir = join(folder, 'data');
   let step = 0;
   const where = `Everything runs on this machine, in ${folder}. No network, no account.`;
   for (const line of wrapText(where, width)) tell(line);
@@ -67,12 +55,10 @@ async function run(session: Session): Promise<undefined> {
 export const command = defineCommand({
   configure: (command) => command,
   run,
-  details: [
-    'Uses a temporary directory, or --data-dir DIR with its files in DIR-files, and leaves everything there.',
-  ],
+  details: ['Uses a temporary directory, and leaves everything there.'],
   uses: [],
   output: [
     '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; progress is on standard error',
   ],
-  examples: ['flywheel demo', 'flywheel demo --data-dir ./demo --json'],
+  examples: ['flywheel demo', 'flywheel demo --json'],
 });

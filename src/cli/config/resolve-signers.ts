@@ -4,41 +4,25 @@ import type { KeyKeeper, Setting, SignerSettings } from '../../compose/settings.
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { CliContext } from '../context.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
-import { findSetting, longFlag, type Places } from './find-setting.js';
-import { SETTINGS_TABLE } from './settings-table.js';
+import { findSetting, type Places } from './find-setting.js';
+import type { SETTINGS_TABLE } from './settings-table.js';
 
-/** The names under which a key's keeper can be given. */
-interface SignerNames {
-  readonly setting: 'operatorSigner' | 'burnSigner';
-  readonly flag: string;
-  /** The variable of its keypair. */
-  readonly keypair: string;
-}
-
-const SIGNER_NAMES: Readonly<Record<keyof SignerSettings, SignerNames>> = {
-  operator: {
-    setting: 'operatorSigner',
-    flag: longFlag(SETTINGS_TABLE.operatorSigner.flags),
-    keypair: 'FLYWHEEL_OPERATOR_KEYPAIR',
-  },
-  burnWallet: {
-    setting: 'burnSigner',
-    flag: longFlag(SETTINGS_TABLE.burnSigner.flags),
-    keypair: 'FLYWHEEL_BURN_KEYPAIR',
-  },
-};
-
-function resolveOne(context: CliContext, places: Places, names: SignerNames): Setting<KeyKeeper | null> {
-  const found = findSetting(names.setting, places);
-  const keypair = places.env[names.keypair];
+function resolveOne(
+  context: CliContext,
+  places: Places,
+  name: 'operatorSigner' | 'burnSigner',
+  variable: (typeof SETTINGS_TABLE.signerKeypairs.variables)[number],
+): Setting<KeyKeeper | null> {
+  const found = findSetting(name, places);
+  const keypair = places.env[variable];
   if (found?.source !== 'flag' && keypair !== undefined && keypair !== '') {
-    if (found?.source !== 'environment')
-      return { value: { load: () => loadKey(context, keypair, names.keypair) }, source: 'environment' };
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${names.keypair} cannot be combined.`);
+    if (found?.source === 'environment')
+      throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${variable} cannot be combined.`);
+    const load = () => loadKey(context, keypair, variable);
+    return { value: { where: variable, load }, source: 'environment' };
   }
-  return found === undefined
-    ? { value: null, source: 'default' }
-    : { value: { command: found.text }, source: found.source };
+  if (found === undefined) return { value: null, source: 'default' };
+  return { value: { where: found.where, command: found.text }, source: found.source };
 }
 
 /** @throws `ERR_KEYPAIR_INVALID` naming the variable or the file, and never its content. */
@@ -49,6 +33,6 @@ async function loadKey(context: CliContext, text: string, variable: string): Pro
 
 /** @throws `ERR_CONFIG_INVALID` where the environment names two keepers of one key. */
 export const resolveSigners = (context: CliContext, places: Places): SignerSettings => ({
-  operator: resolveOne(context, places, SIGNER_NAMES.operator),
-  burnWallet: resolveOne(context, places, SIGNER_NAMES.burnWallet),
+  operator: resolveOne(context, places, 'operatorSigner', 'FLYWHEEL_OPERATOR_KEYPAIR'),
+  burnWallet: resolveOne(context, places, 'burnSigner', 'FLYWHEEL_BURN_KEYPAIR'),
 });

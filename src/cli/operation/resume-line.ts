@@ -24,7 +24,7 @@ export const agreedLine = (settings: Settings, ...words: readonly string[]): str
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
 /** The flags that lead to the same service, whatever the environment says then. */
-function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile }: Settings): readonly string[] {
+export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile }: Settings): readonly string[] {
   if (apiUrl.value === null) {
     const local = apiUrl.source === 'flag' ? ['--local'] : [];
     return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value])];

@@ -11,7 +11,13 @@ import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/register.js';
-import { type Failed, findFates, type Open, refused, type Unit } from '../../engine/settle/look-up.js';
+import {
+  type Failed,
+  findFates,
+  refused,
+  requireRemembered,
+  type Unit,
+} from '../../engine/settle/look-up.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -94,10 +100,9 @@ function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: State
  */
 async function isFinal(landing: Landing, sent: NonNullable<Sent>, isNew: boolean): Promise<boolean> {
   const { chain, sleep } = landing;
-  const { signature } = sent;
   const bytes = Buffer.from(sent.wire, 'base64');
   const unit: Unit = {
-    transactions: [{ signature, bytes }],
+    transactions: [{ signature: sent.signature, bytes }],
     lastValidBlockHeight: BigInt(sent.lastValidBlockHeight),
   };
   if (isNew) {
@@ -107,27 +112,13 @@ async function isFinal(landing: Landing, sent: NonNullable<Sent>, isNew: boolean
   for (;;) {
     const [fate] = await findFates(chain, [unit]);
     invariant(fate !== undefined, 'What is asked for is answered.');
+    requireRemembered([unit], [fate]);
     if (fate.kind === 'expired') return false;
     if (fate.kind === 'failed') throw refusal(landing, fate);
     if (fate.kind === 'landed' && fate.isFinal) return true;
-    if (fate.kind === 'open') await sendAgain(chain, signature, bytes, fate);
+    if (fate.kind === 'open') await chain.submit([bytes]);
     await sleep(chain.pollMs ?? POLL_MS);
   }
-}
-
-async function sendAgain(
-  chain: Chain,
-  signature: string,
-  bytes: Uint8Array,
-  { isOver }: Open,
-): Promise<void> {
-  if (isOver === true)
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `No node has enough history to say whether the transaction ${signature} landed. Nothing is signed in its place.`,
-      { hint: 'Use an RPC node with more history: --rpc-url.' },
-    );
-  await chain.submit([bytes]);
 }
 
 /** What the chain has refused can be tried anew. */

@@ -9,7 +9,7 @@ import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { complaint, person, READER } from '../../support/commands.js';
+import { complaint, localWith, person, READER } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
 import { helpPages } from '../../support/help-pages.js';
 import { testCli } from '../../support/in-process.js';
@@ -186,6 +186,26 @@ describe('help', () => {
     }
   });
 
+  it('has examples that the command line takes', async () => {
+    const pages = await helpPages('0.0.0', 80);
+    const examples = new Set(pages.flatMap(({ text }) => text.match(/(?<=^ {2}\$ flywheel ).*$/gm) ?? []));
+    expect(examples.size).toBeGreaterThan(50);
+    for (const example of examples) {
+      // What is for the shell: quotes, and where input and output are.
+      const [typed = ''] = example.split(/ [<>|] /);
+      const words = Array.from(
+        typed.matchAll(/(['"])(.*?)\1|(\S+)/g),
+        ([, , quoted, bare]) => quoted ?? bare ?? '',
+      );
+      const paths: string[] = [];
+      const execute = async ({ path }: { path: string }) => void paths.push(path);
+      await runProgram({ version: '0.0.0', width: 80, write: () => undefined, execute }, words).catch(
+        (error: Error) => expect.unreachable(`${example}: ${error.message}`),
+      );
+      expect([example, paths.length]).toEqual([example, 1]);
+    }
+  });
+
   it('names what was meant where a word is none', async () => {
     for (const [words, meant] of [
       [['brun'], 'burn'],
@@ -206,6 +226,33 @@ describe('an error', () => {
     const { stderr } = await testCli(READER).run('brun');
     expect(stderr).toMatch(/^error: .*brun.*\(ERR_USAGE\)\nhint: .*burn.*\n$/);
     expect(complaint((await testCli().run('brun')).stderr).error).toBe('ERR_USAGE');
+  });
+
+  it('names commands that work where this one has worked, as they stand', async () => {
+    const fail =
+      (...of: ConstructorParameters<typeof FlywheelError>) =>
+      (): never => {
+        throw new FlywheelError(...of);
+      };
+    const wipe = { hint: 'Wipe it: `flywheel local reset --yes`; `flywheel help files` says what it holds.' };
+    const openers = localWith({ vault: fail('ERR_STORE_UNAVAILABLE', 'It is another.', wipe) });
+    const local = async (...words: string[]) =>
+      complaint((await testCli({ openers }).run('vault', ...words)).stderr).hint;
+    expect(await local()).toBe(wipe.hint);
+    expect(await local('--data-dir', '/a b')).toBe(
+      "Wipe it: `flywheel local reset --yes --local --data-dir '/a b'`; `flywheel help files` says what it holds.",
+    );
+    const service = fakeService();
+    const remote = async (code: 'ERR_APPROVAL_EXPIRED' | 'ERR_STORE_BEHIND') => {
+      service.answer('currentBatch', fail(code, 'No.'));
+      const cli = testCli({ service });
+      return complaint((await cli.run('batch', 'current', '--api-url', 'http://127.0.0.1:1')).stderr).hint;
+    };
+    expect(await remote('ERR_APPROVAL_EXPIRED')).toContain(
+      '`flywheel batch approve --api-url http://127.0.0.1:1`',
+    );
+    // That is for whoever runs the service.
+    expect(await remote('ERR_STORE_BEHIND')).toContain('`flywheel db accept-gap`');
   });
 
   it('that is over after a while says until when for people, after how long for programs', async () => {
