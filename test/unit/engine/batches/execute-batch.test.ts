@@ -1,7 +1,4 @@
-import { VersionedTransaction } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildApproval } from '../../../../src/approval/build-approval.js';
-import { rentExemptLamports } from '../../../../src/chain/account.js';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
@@ -117,29 +114,6 @@ describe('executeBatch', () => {
     expect(await second).toMatchObject({ value: first.value, meta: { replayed: true } });
   });
 
-  it('costs what it says, to the lamport, and reclaims its rent once', async () => {
-    test = await openTestEngine();
-    const { operator } = test.project.registration;
-    const start = await lamportsOf(test.chain, operator);
-    const batch = await init(ones(6));
-    const { cost: paid } = (await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call()))
-      .meta;
-    expect(paid?.rentReclaimedLamports).toBe(0n);
-    expect(await lamportsOf(test.chain, operator)).toBe(
-      start - (paid?.feeLamports ?? 0n) - (paid?.rentPaidLamports ?? 0n),
-    );
-    const { meta } = await execute(batch);
-    const { feeLamports, rentPaidLamports, rentReclaimedLamports } = meta.cost ?? expect.fail();
-    expect(rentPaidLamports).toBe(paid?.rentPaidLamports);
-    expect(rentReclaimedLamports).toBe(rentPaidLamports);
-    expect(rentPaidLamports).toBeGreaterThan(rentExemptLamports(0) * 8n);
-    // Set-up 8, two approvals of which the owner's has two signatures, execution 6, closing 1.
-    expect(feeLamports).toBe(5_000n * 18n);
-    expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
-    await execute(batch);
-    expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
-  });
-
   it.each(['rejected', 'cancelled'] as const)('fails a batch that was %s with other tools', async (how) => {
     test = await openTestEngine({ dailyBurn: '100' });
     const { owner, registration } = test.project;
@@ -205,22 +179,5 @@ describe('executeBatch', () => {
     expect(transactionAccounts.size).toBe(1);
     expect(await height()).toBe(before);
     expect((await execute(batch)).value.result.totalSuccessful).toBe(2);
-  });
-
-  it('builds the same approval that a client builds', async () => {
-    test = await openTestEngine();
-    const { registration, owner } = test.project;
-    const batch = await init(ones(1));
-    const issued = Buffer.from(batch.proposalApproveTx, 'base64');
-    const blockhash = VersionedTransaction.deserialize(issued).message.recentBlockhash;
-    const unsigned = buildApproval({
-      owner: owner.address,
-      multisig: registration.multisig as Address,
-      batchIndex: 1n,
-      blockhash,
-      feePayer: registration.operator as Address,
-    });
-    // Only the operator's signature, the first of two, is filled in.
-    expect(issued.subarray(65)).toEqual(Buffer.from(unsigned).subarray(65));
   });
 });
