@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
-import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -19,7 +17,8 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { signTransaction } from '../../../support/sign.js';
+
+import { land } from '../../../support/payments.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -37,16 +36,6 @@ const execute = (batch: InitBatchResult, key?: string) =>
   );
 
 const height = () => landedCount(test.chain);
-
-/** Lands one instruction, signed and paid by `signer`. */
-async function land(signer: KeypairSigner, instruction: Instruction): Promise<void> {
-  const { blockhash } = await test.chain.latestBlockhash();
-  const message = compileV0Message({ payer: signer.address, instructions: [instruction], blockhash });
-  const signed = signTransaction(message, [signer]);
-  expect(await test.chain.submit([signed.bytes])).toEqual([null]);
-  const [record] = await test.chain.lookUp([signed.signature]);
-  expect(record?.error).toBeNull();
-}
 
 const place = ({ batch }: InitBatchResult, member: KeypairSigner) => ({
   multisig: batch.multisig as Address,
@@ -122,12 +111,14 @@ describe('executeBatch', () => {
     const operator = test.deps.keyring.get(registration.operator as Address);
     if (how === 'rejected') {
       const instruction = proposalApprove(place(batch, owner));
-      await land(owner, { ...instruction, data: encodeInstruction('proposalReject', { memo: null }) });
+      await land(test, owner, [
+        { ...instruction, data: encodeInstruction('proposalReject', { memo: null }) },
+      ]);
     } else {
-      await land(owner, proposalApprove(place(batch, owner)));
-      await land(operator, proposalApprove(place(batch, operator)));
-      await land(owner, proposalCancelV2(place(batch, owner)));
-      await land(operator, proposalCancelV2(place(batch, operator)));
+      await land(test, owner, [proposalApprove(place(batch, owner))]);
+      await land(test, operator, [proposalApprove(place(batch, operator))]);
+      await land(test, owner, [proposalCancelV2(place(batch, owner))]);
+      await land(test, operator, [proposalCancelV2(place(batch, operator))]);
     }
     const { value, meta } = await execute(batch);
     expect(value.result).toEqual({
