@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
-import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { transfer } from '../../src/chain/system.js';
 import { createFileKeyring } from '../../src/compose/file-keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
+import { requireExpired } from '../../src/engine/gaps/in-flight.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import { copyStore } from '../../src/store/transfer/copy.js';
 import type { Address } from '../../src/values/address.js';
-import { systemClock, utcDay } from '../../src/values/time.js';
+import { utcDay } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
 import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
 import { chainOver, replacing } from '../support/doubles.js';
@@ -25,42 +25,35 @@ import {
   type TestEngine,
   tokensOf,
 } from '../support/engine.js';
-import { untilExpired } from '../support/in-flight.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
+import { whenExpired } from '../support/in-flight.js';
 import { itLong } from '../support/long.js';
-import { nodeAt } from '../support/rpc-chain.js';
+import { openCluster } from '../support/open-cluster.js';
 import { failureOf } from '../support/service.js';
 
-const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 3 } as const;
+/** By then all has expired. */
+const LIFETIME_SLOTS = 400;
 
 let test: TestEngine;
-let node: TestNode;
+let cluster: Awaited<ReturnType<typeof openCluster>>;
 let chain: Chain;
 let asked: string[];
 let stores: Store[];
 
 beforeEach(async () => {
   test = await openTestEngine({ dailyBurn: '1000' });
-  node = await startTestNode({ directory: test.dataDir, ...SLOTS });
-  const cluster = createRpcChain({
-    ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 20 },
-    clock: systemClock,
-    sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-    maxPriorityFeeLamports: 0n,
-  }).chain;
+  cluster = await openCluster(test, { more: async () => ({ maxPriorityFeeLamports: 0n }) });
   asked = [];
-  chain = chainOver(cluster, {
+  chain = chainOver(cluster.chain, {
     history: (account, past) => {
       asked.push(account);
-      return cluster.history(account, past);
+      return cluster.chain.history(account, past);
     },
   });
   stores = [];
 });
 afterEach(async () => {
   for (const store of stores) await store.close();
-  await chain.close();
-  await closeTestNodes();
+  await cluster.close();
   await test.destroy();
   removeDirectories();
 });
@@ -75,7 +68,9 @@ async function copyOf(store: Store): Promise<Store> {
 
 /** On a copy that is written again: all has expired that was sent before. */
 async function engineOnCopy(copy: Store): Promise<Engine> {
-  await untilExpired({ chain, store: copy });
+  await failureOf(requireExpired({ chain, store: copy }));
+  cluster.node.advance(LIFETIME_SLOTS);
+  await whenExpired(() => requireExpired({ chain, store: copy }));
   return engineOn(copy);
 }
 
@@ -102,12 +97,12 @@ describe('a store that is older than the chain', () => {
     });
     expect(failure.message).toContain('The chain has 2 burns of this project');
     for (const refused of [
-      engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call()),
-      engine.burnBatch([aBurnRequest(1)], call()),
-      engine.executeBatch({ batchId: randomUUID() as Uuid, signedTx: 'AA==' }, call()),
-      engine.cancelBatch({ batchId: randomUUID() }, call()),
+      () => engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call()),
+      () => engine.burnBatch([aBurnRequest(1)], call()),
+      () => engine.executeBatch({ batchId: randomUUID() as Uuid, signedTx: 'AA==' }, call()),
+      () => engine.cancelBatch({ batchId: randomUUID() }, call()),
     ])
-      expect(await failureOf(refused)).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+      expect(await failureOf(refused())).toMatchObject({ code: 'ERR_STORE_BEHIND' });
     expect((await engine.listBurns({}, call())).value.items).toHaveLength(1);
 
     const gap = await findOn(copy);

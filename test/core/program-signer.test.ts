@@ -8,7 +8,7 @@ import {
   type ProgramSigner,
   type ProgramSignerOptions,
 } from '../../src/signing/program-signer.js';
-import { itLong } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
 const keypair = generateKeypair();
@@ -43,18 +43,23 @@ async function goneAll(pids: readonly number[]): Promise<void> {
 }
 
 describe('a program that signs', () => {
-  it.each([
-    ['every line until its input ends', LOOP],
-    ['one line, and ends', ONCE],
-    [
-      'one line without its end',
-      'lines.once("line", (line) => { process.stdout.write(sign(line)); process.exit(0); });',
-    ],
-    [
-      'in pieces, between empty lines',
-      'for await (const line of lines) { const text = sign(line); process.stdout.write("\\n" + text.slice(0, 9)); await new Promise((done) => setTimeout(done, 5)); console.log(text.slice(9) + "\\r\\n"); }',
-    ],
-  ])('signs %s', async (_, code) => {
+  it.each(
+    sampleOf<readonly [string, string]>(
+      [
+        ['every line until its input ends', LOOP],
+        ['one line, and ends', ONCE],
+        [
+          'one line without its end',
+          'lines.once("line", (line) => { process.stdout.write(sign(line)); process.exit(0); });',
+        ],
+        [
+          'in pieces, between empty lines',
+          'for await (const line of lines) { const text = sign(line); process.stdout.write("\\n" + text.slice(0, 9)); await new Promise((done) => setTimeout(done, 5)); console.log(text.slice(9) + "\\r\\n"); }',
+        ],
+      ],
+      2,
+    ),
+  )('signs %s', async (_, code) => {
     const all = messages(20);
     const signatures = await signerOf(signingProgram(code, keypair)).signAll(all);
     expect(signatures.map((signature, at) => verifySignature(address, all[at] as Buffer, signature))).toEqual(
@@ -117,20 +122,25 @@ describe('a program that does not sign', () => {
     };
   };
 
-  it.each([
-    ['garbage', 'for await (const line of lines) console.log("hello");', /not a signature \(5 characters\)/],
-    ['the message', 'for await (const line of lines) console.log(line);', /not a signature/],
-    [
-      'a signature over another message',
-      'for await (const line of lines) console.log(sign("AAAA"));',
-      /signature that is not/,
-    ],
-    [
-      'a key',
-      'for await (const line of lines) console.log(seed.toString("base64"));',
-      /not a signature \(44 characters\)/,
-    ],
-  ])('answers %s: nothing of it is used, or shown', async (_, code, message_) => {
+  it.each(
+    sampleOf<readonly [string, string, RegExp]>(
+      [
+        ['garbage', 'for await (const line of lines) console.log("hello");', /not a signature \(5 characters\)/],
+        ['the message', 'for await (const line of lines) console.log(line);', /not a signature/],
+        [
+          'a signature over another message',
+          'for await (const line of lines) console.log(sign("AAAA"));',
+          /signature that is not/,
+        ],
+        [
+          'a key',
+          'for await (const line of lines) console.log(seed.toString("base64"));',
+          /not a signature \(44 characters\)/,
+        ],
+      ],
+      2,
+    ),
+  )('answers %s: nothing of it is used, or shown', async (_, code, message_) => {
     const { failure } = failing(code);
     const error = (await failure) as Error;
     expect(error).toMatchObject({ code: 'ERR_SIGNATURE_WRONG', message: expect.stringMatching(message_) });
@@ -142,6 +152,7 @@ describe('a program that does not sign', () => {
     await expect(signer.sign(message)).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
   });
 
+<<<<<<< HEAD
   it.each([
     ['ends with a status', 'console.error("AccessDenied: no"); process.exit(3);', /status 3/],
     ['ends without an answer', 'process.exit(0);', /without an answer/],
@@ -153,6 +164,24 @@ describe('a program that does not sign', () => {
       /answered more than once/,
     ],
   ])('%s', async (_, code, reason) => {
+=======
+  it.each(
+    sampleOf<readonly [string, string, RegExp]>(
+      [
+        ['ends with a status', 'console.error("AccessDenied: no"); process.exit(3);', /status 3/],
+        ['ends without an answer', 'process.exit(0);', /without an answer/],
+        ['is killed', 'process.kill(process.pid, "SIGKILL");', /ended by SIGKILL/],
+        ['floods', 'process.stdout.write("x".repeat(5_000));', /more than a signature/],
+        [
+          'answers twice',
+          'for await (const line of lines) console.log(sign(line) + "\\n" + sign(line));',
+          /more than it was asked/,
+        ],
+      ],
+      3,
+    ),
+  )('%s', async (_, code, reason) => {
+>>>>>>> 7b2538a6 (test: every check runs a sample of programs that sign wrongly, of servers that stall and of batches that were set up in part)
     const { failure } = failing(code);
     expect(await failure).toMatchObject({
       code: 'ERR_SIGNER_FAILED',

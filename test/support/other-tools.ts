@@ -8,38 +8,14 @@ import { argumentMessage } from '../../src/chain/squads/message.js';
 import { transfer } from '../../src/chain/system.js';
 import type { Instruction } from '../../src/chain/transaction/instruction.js';
 import { compile } from '../../src/chain/transaction/message.js';
-import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
-import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
 import { addInstructions, executeTransactions } from '../../src/engine/batches/plan-batch.js';
-import { FlywheelError, invariant } from '../../src/errors/flywheel-error.js';
+import { invariant } from '../../src/errors/flywheel-error.js';
 import type { Address } from '../../src/values/address.js';
 import type { TestEngine } from './engine.js';
-import { signTransaction } from './sign.js';
-
-async function submit(
-  { chain }: TestEngine,
-  signer: KeypairSigner,
-  instructions: readonly Instruction[],
-): Promise<boolean> {
-  const { blockhash } = await chain.latestBlockhash();
-  const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
-  const { bytes, signature } = signTransaction(message, [signer]);
-  const [rejection] = await chain.submit([bytes]);
-  const [record] = await chain.lookUp([signature]);
-  return rejection === null && record?.error === null;
-}
-
-async function land(
-  test: TestEngine,
-  signer: KeypairSigner,
-  instructions: readonly Instruction[],
-): Promise<void> {
-  if (await submit(test, signer, instructions)) return;
-  throw new FlywheelError('ERR_INTERNAL', 'What members do with other tools has to land.');
-}
+import { land, tryLand } from './payments.js';
 
 async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {
   const batch = await store.read((tx) => tx.batches.get(id));
@@ -95,7 +71,7 @@ export async function executeOutside(
   ];
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
-    if (!(await submit(test, owner, [...instructions, ...beside]))) break;
+    if ((await tryLand(test, owner, [...instructions, ...beside])) !== null) break;
     landed += 1;
   }
   return landed > 0;
@@ -138,7 +114,7 @@ export async function cancelOutside(test: TestEngine, init: InitBatchResult): Pr
   const { multisig } = context.flywheel;
   for (const member of [test.project.owner, context.operator]) {
     // One of them may have voted already.
-    await submit(test, member, [
+    await tryLand(test, member, [
       proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address }),
     ]);
   }

@@ -17,22 +17,24 @@ const FEE_LAMPORTS = 5_000n;
 
 export const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
 
-/** Lands one transaction that `payer` signs and pays for. */
-export async function land(
+/** Sends one transaction that `payer` signs and pays for. @returns why it has not landed, or has failed; else `null` */
+export async function tryLand(
   { chain }: TestEngine,
   payer: KeypairSigner,
   instructions: readonly Instruction[],
-): Promise<void> {
+): Promise<object | null> {
   const { blockhash } = await chain.latestBlockhash();
-  const { bytes, signature } = signTransaction(
-    compileLegacyMessage({ payer: payer.address, instructions, blockhash }),
-    [payer],
-  );
+  const message = compileLegacyMessage({ payer: payer.address, instructions, blockhash });
+  const { bytes, signature } = signTransaction(message, [payer]);
   const [rejection] = await chain.submit([bytes]);
   const [record] = await chain.lookUp([signature]);
-  if (rejection !== null || record?.error !== null) {
-    throw new TypeError(`The payment did not land: ${JSON.stringify(rejection ?? record?.error)}`);
-  }
+  return rejection ?? (record == null ? { error: 'It is not there.' } : record.error);
+}
+
+/** The same, where it has to land. */
+export async function land(...[test, payer, instructions]: Parameters<typeof tryLand>): Promise<void> {
+  const problem = await tryLand(test, payer, instructions);
+  if (problem !== null) throw new TypeError(`It did not land: ${JSON.stringify(problem)}`);
 }
 
 /** Sends SOL. */

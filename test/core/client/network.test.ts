@@ -27,6 +27,7 @@ import {
   startTlsServer,
   TEST_AUTHORITY,
 } from '../../support/http-tls.js';
+import { sampleOf } from '../../support/long.js';
 
 const KEY = 'secret-api-key-1234567890';
 const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
@@ -158,7 +159,7 @@ const REFUSED_BODIES: readonly (readonly [string, Behaviour, RegExp])[] = [
 ];
 
 describe.each([
-  ...STALLS.map((row) => [...row, TIMEOUT_MS] as const),
+  ...sampleOf(STALLS, 3).map((row) => [...row, TIMEOUT_MS] as const),
   ...BREAKS.map((row) => [...row, 2_000] as const),
 ])('a server that %s', (_name, behave, message, requestTimeoutMs) => {
   it('is given up in time; a read is unavailable, what acts is unknown', async () => {

@@ -2,15 +2,10 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
-import { messages } from '../../../../src/engine/batches/batch-context.js';
-import { executeTransactions } from '../../../../src/engine/batches/plan-batch.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
-  aBurnRequest,
   aPipeline,
   burnAction,
   engineBeside,
@@ -20,7 +15,6 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { signTransaction } from '../../../support/sign.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -49,29 +43,6 @@ async function isOnChain(batchIndex: string): Promise<boolean> {
     proposalAddress(multisig, index).address,
   ]);
   return accounts.some((account) => account !== null);
-}
-
-/** Signs and lands transactions of the operator outside of the engine, as other tools would. */
-async function land(transactions: readonly (readonly Instruction[])[]): Promise<void> {
-  const signer = test.deps.keyring.get(operator() as Address);
-  const { blockhash } = await test.chain.latestBlockhash();
-  const receipt = await test.chain.submit(
-    transactions.map(
-      (instructions) =>
-        signTransaction(compileLegacyMessage({ payer: signer.address, instructions, blockhash }), [signer])
-          .bytes,
-    ),
-  );
-  expect(receipt.every((rejection) => rejection === null)).toBe(true);
-}
-
-/** Runs so many transactions of an approved batch with other tools. */
-async function executeOutside(batchId: string, from: number, count: number): Promise<void> {
-  const record = await test.store.read((tx) => tx.batches.get(batchId));
-  const flywheel = await test.store.read((tx) => tx.flywheels.ofToken(record?.tokenId ?? ''));
-  if (record === undefined || flywheel === undefined) throw new Error('There is no such batch.');
-  const all = [...executeTransactions({ flywheel, batchIndex: record.batchIndex }, messages(record))];
-  await land(all.slice(from, from + count));
 }
 
 /** An engine that dies at its `nth` list of bundles, after so many of them were sent. */
@@ -228,23 +199,5 @@ describe('cancelBatch', () => {
         if (nth < 2 || sent === 0) await test.destroy();
       }
     }
-  });
-});
-
-describe('executeBatch', () => {
-  it('goes on from where members have gone on with other tools, and repeats nothing', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(ones(7));
-    await expect(execute(started, dyingEngine(2, 0))).rejects.toThrow();
-    await executeOutside(started.batch.id, 0, 3);
-    await passBlocks(test, 150);
-    const { value } = await execute(started);
-    expect(value.result).toMatchObject({ total: 7, totalSuccessful: 7, totalFailed: 0 });
-    expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
-    expect(await test.engine.status()).toMatchObject({ burned: '7', usedToday: { burn: '7' } });
-    await test.engine.burn(aBurnRequest(13), call());
-    await expect(test.engine.burn(aBurnRequest(0.000001), call())).rejects.toMatchObject({
-      code: 'ERR_DAILY_LIMIT_EXCEEDED',
-    });
   });
 });

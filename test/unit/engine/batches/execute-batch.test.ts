@@ -1,12 +1,7 @@
-import { VersionedTransaction } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildApproval } from '../../../../src/approval/build-approval.js';
-import { rentExemptLamports } from '../../../../src/chain/account.js';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
-import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -22,7 +17,8 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { signTransaction } from '../../../support/sign.js';
+
+import { land } from '../../../support/payments.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -40,16 +36,6 @@ const execute = (batch: InitBatchResult, key?: string) =>
   );
 
 const height = () => landedCount(test.chain);
-
-/** Lands one instruction, signed and paid by `signer`. */
-async function land(signer: KeypairSigner, instruction: Instruction): Promise<void> {
-  const { blockhash } = await test.chain.latestBlockhash();
-  const message = compileV0Message({ payer: signer.address, instructions: [instruction], blockhash });
-  const signed = signTransaction(message, [signer]);
-  expect(await test.chain.submit([signed.bytes])).toEqual([null]);
-  const [record] = await test.chain.lookUp([signed.signature]);
-  expect(record?.error).toBeNull();
-}
 
 const place = ({ batch }: InitBatchResult, member: KeypairSigner) => ({
   multisig: batch.multisig as Address,
@@ -117,29 +103,6 @@ describe('executeBatch', () => {
     expect(await second).toMatchObject({ value: first.value, meta: { replayed: true } });
   });
 
-  it('costs what it says, to the lamport, and reclaims its rent once', async () => {
-    test = await openTestEngine();
-    const { operator } = test.project.registration;
-    const start = await lamportsOf(test.chain, operator);
-    const batch = await init(ones(6));
-    const { cost: paid } = (await test.engine.getBatch({ batchId: batch.batch.id }, test.project.call()))
-      .meta;
-    expect(paid?.rentReclaimedLamports).toBe(0n);
-    expect(await lamportsOf(test.chain, operator)).toBe(
-      start - (paid?.feeLamports ?? 0n) - (paid?.rentPaidLamports ?? 0n),
-    );
-    const { meta } = await execute(batch);
-    const { feeLamports, rentPaidLamports, rentReclaimedLamports } = meta.cost ?? expect.fail();
-    expect(rentPaidLamports).toBe(paid?.rentPaidLamports);
-    expect(rentReclaimedLamports).toBe(rentPaidLamports);
-    expect(rentPaidLamports).toBeGreaterThan(rentExemptLamports(0) * 8n);
-    // Set-up 8, two approvals of which the owner's has two signatures, execution 6, closing 1.
-    expect(feeLamports).toBe(5_000n * 18n);
-    expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
-    await execute(batch);
-    expect(await lamportsOf(test.chain, operator)).toBe(start - feeLamports);
-  });
-
   it.each(['rejected', 'cancelled'] as const)('fails a batch that was %s with other tools', async (how) => {
     test = await openTestEngine({ dailyBurn: '100' });
     const { owner, registration } = test.project;
@@ -148,12 +111,14 @@ describe('executeBatch', () => {
     const operator = test.deps.keyring.get(registration.operator as Address);
     if (how === 'rejected') {
       const instruction = proposalApprove(place(batch, owner));
-      await land(owner, { ...instruction, data: encodeInstruction('proposalReject', { memo: null }) });
+      await land(test, owner, [
+        { ...instruction, data: encodeInstruction('proposalReject', { memo: null }) },
+      ]);
     } else {
-      await land(owner, proposalApprove(place(batch, owner)));
-      await land(operator, proposalApprove(place(batch, operator)));
-      await land(owner, proposalCancelV2(place(batch, owner)));
-      await land(operator, proposalCancelV2(place(batch, operator)));
+      await land(test, owner, [proposalApprove(place(batch, owner))]);
+      await land(test, operator, [proposalApprove(place(batch, operator))]);
+      await land(test, owner, [proposalCancelV2(place(batch, owner))]);
+      await land(test, operator, [proposalCancelV2(place(batch, operator))]);
     }
     const { value, meta } = await execute(batch);
     expect(value.result).toEqual({
@@ -205,22 +170,5 @@ describe('executeBatch', () => {
     expect(transactionAccounts.size).toBe(1);
     expect(await height()).toBe(before);
     expect((await execute(batch)).value.result.totalSuccessful).toBe(2);
-  });
-
-  it('builds the same approval that a client builds', async () => {
-    test = await openTestEngine();
-    const { registration, owner } = test.project;
-    const batch = await init(ones(1));
-    const issued = Buffer.from(batch.proposalApproveTx, 'base64');
-    const blockhash = VersionedTransaction.deserialize(issued).message.recentBlockhash;
-    const unsigned = buildApproval({
-      owner: owner.address,
-      multisig: registration.multisig as Address,
-      batchIndex: 1n,
-      blockhash,
-      feePayer: registration.operator as Address,
-    });
-    // Only the operator's signature, the first of two, is filled in.
-    expect(issued.subarray(65)).toEqual(Buffer.from(unsigned).subarray(65));
   });
 });

@@ -1,19 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
-import { memo, proofMemoText } from '../../../../src/chain/memo.js';
+import { proofMemoText } from '../../../../src/chain/memo.js';
 import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import {
   associatedTokenAddress,
   multisigAddress,
   vaultAddress,
 } from '../../../../src/chain/squads/addresses.js';
-import { vaultMessage } from '../../../../src/chain/squads/message.js';
-import {
-  burnChecked,
-  createAssociatedTokenAccountIdempotent,
-  transferChecked,
-} from '../../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/wire.js';
 import {
@@ -96,47 +90,6 @@ function greatest(fits: (count: number) => boolean): number {
 const fitting = (message: string): number => Number(/the first ([0-9]+) of its/.exec(message)?.[1]);
 
 describe('planPipeline', () => {
-  it('writes the proof first, then the actions in order, all run by the vault', () => {
-    const [first] = plan([burn(1.5), text(3), airdrop('alice', 2)]);
-    const amounts = { mint, decimals: 6, owner: vault, tokenProgram: TOKEN_PROGRAM };
-    const owner = namedAddress('alice');
-    const to = associatedTokenAddress(owner, mint, TOKEN_PROGRAM);
-    const instructions = [
-      memo(proofMemoText('TYPE_0', hash), [vault]),
-      burnChecked({ ...amounts, account: flywheel.vaultTokenAccount, amount: 1_500_000n }),
-      memo('mmm', [vault]),
-      createAssociatedTokenAccountIdempotent({ payer: vault, owner, mint, tokenProgram: TOKEN_PROGRAM }),
-      transferChecked({ ...amounts, from: flywheel.vaultTokenAccount, to, amount: 2_000_000n }),
-    ];
-    expect(first).toEqual({
-      message: vaultMessage(vault, instructions),
-      // Type mark, bump and no other bumps; nine keys, five instructions with 15 indexes and their data.
-      accountBytes:
-        13 + 15 + 32 * 9 + 5 * 9 + 15 + instructions.reduce((sum, { data }) => sum + data.length, 0),
-      instructions,
-      executeComputeUnitLimit: null,
-      burn: 1_500_000n,
-      airdrop: 2_000_000n,
-      actions: [
-        { action: 'BURN', amount: 1_500_000n },
-        { action: 'MEMO', message: 'mmm' },
-        { action: 'AIRDROP', toAddress: owner, amount: 2_000_000n },
-      ],
-      newTokenAccounts: [to],
-    });
-  });
-
-  it('lays out one transaction a pipeline, in order, never split or merged', () => {
-    const plans = plan([burn(1)], [burn(2), burn(3)], [airdrop('bob', 4)], [text(1)]);
-    expect(plans.map(({ burn: burned, airdrop: given }) => [burned, given])).toEqual([
-      [1_000_000n, 0n],
-      [5_000_000n, 0n],
-      [0n, 4_000_000n],
-      [0n, 0n],
-    ]);
-    expect(plans.map(({ instructions }) => instructions.length)).toEqual([2, 3, 3, 2]);
-  });
-
   it('opens the account of a recipient who comes twice once', () => {
     const [only] = plan([airdrop('bob', 1), airdrop('bob', 2)]);
     expect(only?.newTokenAccounts).toEqual([
@@ -328,15 +281,5 @@ describe('shared', () => {
       return [...shared(flywheel, rest)].map((instructions) => instructions.length);
     };
     expect(shape(1n)).toEqual(shape(0xffff_ffff_ffffn));
-  });
-});
-
-describe('setupTransactions', () => {
-  it('opens batch and draft together, adds one a pipeline, then activates', () => {
-    const messages = plan([burn()], [burn()], [burn()]).map(({ message }) => message);
-    expect([...setupTransactions(place, messages)].map((instructions) => instructions.length)).toEqual([
-      2, 1, 1, 1, 1,
-    ]);
-    expect([...executeTransactions(place, messages)]).toHaveLength(3);
   });
 });

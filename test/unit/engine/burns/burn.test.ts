@@ -47,23 +47,4 @@ describe('burnBatch', () => {
     const repeat = await burnBatch(requests, key);
     expect([repeat.meta.replayed, jsonText(repeat.value)]).toEqual([true, jsonText(first.value)]);
   });
-
-  it('stops between intents when aborted, keeps what was done, and carries on', async () => {
-    test = await openTestEngine();
-    const abort = new AbortController();
-    const key = randomIds.uuid();
-    const requests = Array.from({ length: 300 }, () => aBurnRequest(1));
-    const call = test.project.call({
-      idempotencyKey: key,
-      signal: abort.signal,
-      onElement: () => abort.abort(),
-    });
-    await expect(test.engine.burnBatch(requests, call)).rejects.toMatchObject({ code: 'ERR_INTERRUPTED' });
-    const { burned } = await test.engine.status();
-    expect(Number(burned)).toBeGreaterThan(0);
-    expect(Number(burned)).toBeLessThan(300);
-    const { value } = await burnBatch(requests, key);
-    expect(value.success).toHaveLength(300);
-    expect((await test.engine.status()).burned).toBe('300');
-  });
 });
