@@ -31,6 +31,7 @@ import {
   tellWaiting,
 } from '../settle/look-up.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
+import type { BatchContext } from './batch-context.js';
 import { countLandedBundles } from './holds.js';
 import type { BatchState } from './on-chain.js';
 
@@ -78,6 +79,19 @@ interface SignedElsewhere {
   readonly signature: string;
   readonly bytes: Uint8Array;
   readonly lastValidBlockHeight: bigint;
+}
+
+/** A batch that is held by this engine. */
+export interface HeldBatch {
+  readonly deps: EngineDeps;
+  readonly context: BatchContext;
+  readonly batch: BatchRecord;
+  readonly lease: Lease;
+}
+
+/** With how far it has come. */
+export interface BatchWork extends HeldBatch {
+  readonly advance: Advance;
 }
 
 /** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
@@ -130,12 +144,13 @@ export class Advance {
   #isAlone = false;
 
   private constructor(
-    deps: EngineDeps,
-    { batch, operator, lease, phases, stored }: AdvanceInput & { readonly stored: readonly BundleRecord[] },
+    { deps, context, batch, lease }: HeldBatch,
+    phases: readonly BundlePhase[] | undefined,
+    stored: readonly BundleRecord[],
   ) {
     this.#deps = deps;
     this.#batch = batch;
-    this.#operator = operator;
+    this.#operator = context.operator;
     this.#lease = lease;
     this.#phases = phases;
     for (const bundle of stored) {
@@ -144,10 +159,13 @@ export class Advance {
     }
   }
 
-  /** Takes over what was written down before. */
-  static async open(deps: EngineDeps, input: AdvanceInput): Promise<Advance> {
-    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id, input.phases));
-    return new Advance(deps, { ...input, stored });
+  /**
+   * Takes over what was written down before.
+   * @param phases - what of it matters. @default all of them
+   */
+  static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
+    const stored = await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases));
+    return { ...held, advance: new Advance(held, phases, stored) };
   }
 
   /**
@@ -598,14 +616,6 @@ export class Advance {
       `Batch ${this.#batch.id} is not finalized on chain yet. Try again.`,
     );
   }
-}
-
-interface AdvanceInput {
-  readonly batch: BatchRecord;
-  readonly operator: Signer;
-  readonly lease: Lease;
-  /** What of it matters. @default all phases */
-  readonly phases?: readonly BundlePhase[];
 }
 
 const isSame = (a: BatchState, b: BatchState): boolean =>
