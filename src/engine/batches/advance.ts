@@ -5,7 +5,6 @@
  *
  * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
  */
-import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
@@ -433,7 +432,7 @@ export class Advance {
     tellSigned(this.#deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));
-    this.#lease.tellSteps?.({ done: steps.first + countOf(landed), total: steps.end });
+    this.#lease.tellSteps({ done: steps.first + countOf(landed), total: steps.end });
     return hasEnded;
   }
 
@@ -599,15 +598,12 @@ export class Advance {
     return { operationId: this.#batch.id, phase };
   }
 
+  /** Where the chain tells an end at once, nothing is waited for. */
   async #pause(times = 1): Promise<void> {
-    const { signal } = this.#lease;
     const { pollMs } = this.#deps.chain;
-    if (pollMs !== null)
-      await setTimeout(pollMs / times, undefined, signal === undefined ? {} : { signal }).catch(
-        () => undefined,
-      );
-    signal?.throwIfAborted();
-    await this.#lease.check();
+    this.#lease.signal?.throwIfAborted();
+    if (pollMs === null) await this.#lease.check();
+    else await this.#lease.pause(pollMs / times);
   }
 
   #notFinal(): FlywheelError {

@@ -4,11 +4,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment } from '../../chain/chain.js';
+import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
+import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
 import { CANCELLED, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, VoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn, underLease } from '../lease.js';
@@ -16,12 +20,10 @@ import { operation } from '../operation.js';
 import { awaitFates } from '../settle/fate.js';
 import { Advance, type BatchWork, type End, type Goal, type Next } from './advance.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
-import { contextOf } from './batch-context.js';
-import { batchView } from './batch-view.js';
+import { type BatchContext, contextOf } from './batch-context.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
-import { findBatch } from './get-batch.js';
+import { batchView, findBatch } from './get-batch.js';
 import { releaseHolds } from './holds.js';
-import { nextVote } from './next-vote.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
 import { conclude } from './verdict.js';
@@ -176,5 +178,51 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
       if (found === null) await tx.batches.setClosed(id, date);
       else if (isUnfinished) await tx.batches.addCost(id, { rentPaidLamports: found.lamports });
     },
+  );
+}
+
+/** The vote that ends a proposal next (squads-v4.md, section 6): what it is, and who has to give it. */
+type NextVote =
+  | { readonly by: 'operator'; readonly instructions: (batchIndex: bigint) => readonly Instruction[] }
+  | { readonly by: 'owner'; readonly kind: VoteKind };
+
+/** Who may vote on a proposal, who has, and how many are missing to end it. */
+function countVoters({ members, threshold }: Multisig, { status, rejected, cancelled }: Proposal) {
+  const voters = members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0);
+  const isApproved = status.kind === 'Approved';
+  const given = isApproved
+    ? cancelled.filter((key) => members.some((member) => member.key === key))
+    : rejected;
+  return {
+    kind: isApproved ? ('cancel' as const) : ('reject' as const),
+    needed: (isApproved ? threshold : voters.length - threshold + 1) - given.length,
+    canVote: (key: Address) => voters.some((voter) => voter.key === key) && !given.includes(key),
+  };
+}
+
+/**
+ * The vote that a proposal needs next to be rejected or cancelled.
+ * @throws `ERR_INVALID_REQUEST` when owner and operator together are not enough.
+ */
+function nextVote(account: Multisig, proposal: Proposal, { flywheel }: BatchContext): NextVote {
+  const { multisig, owner, operator: member } = flywheel;
+  const { kind, needed, canVote } = countVoters(account, proposal);
+  const isDraft = proposal.status.kind === 'Draft';
+  const operatorVote: NextVote = {
+    by: 'operator',
+    instructions: (batchIndex) => {
+      const input = { multisig, batchIndex, member };
+      if (kind === 'cancel') return [proposalCancelV2(input)];
+      return isDraft ? [proposalActivate(input), proposalReject(input)] : [proposalReject(input)];
+    },
+  };
+  // A draft takes no votes; activating it is the operator's.
+  if (isDraft || (canVote(member) && needed <= 1)) return operatorVote;
+  // The owner first, so that nothing is voted on before the owner agrees.
+  if (canVote(owner)) return { by: 'owner', kind };
+  if (canVote(member)) return operatorVote;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The batch needs ${needed} more votes to ${kind} it, by other members of the multisig ${multisig}.`,
   );
 }

@@ -12,7 +12,7 @@ import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
-import { noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
+import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
 import {
   Advance,
   type BatchWork,

@@ -26,8 +26,7 @@ import {
 } from '../pages.js';
 import { isFinal } from './batch-claim.js';
 import { type BatchOwner, ownerOf } from './batch-context.js';
-import { listedBatchView } from './batch-view.js';
-import { findBatch } from './get-batch.js';
+import { findBatch, listedBatchView } from './get-batch.js';
 
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({

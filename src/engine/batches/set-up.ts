@@ -10,7 +10,7 @@ import { isoTime } from '../../values/time.js';
 import { inTurns } from '../pause.js';
 import { Advance, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
-import { initBatchView } from './batch-view.js';
+import { initBatchView } from './get-batch.js';
 import { type BatchState, differenceFromPlan, readBatchOnChain, readBatchState } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 import { createInstructions, setupTransactions, shared } from './plan-batch.js';
