@@ -4,6 +4,7 @@
  */
 import type { Call, WaitingForChain } from '../contract/call.js';
 import type { KeyedOperationId } from '../contract/operations.js';
+import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -93,12 +94,18 @@ export async function requireReadable(
 /** Only this status is a verdict on the request itself: every other 4xx is about the caller, the limits or the key. */
 const REFUSED = 400;
 
+/** Of those with this status, what is said of the store: whatever is registered meanwhile is found by another try. */
+const OF_THE_STORE: readonly ErrorCode[] = ['ERR_TOKEN_NOT_FOUND', 'ERR_FLYWHEEL_NOT_FOUND'];
+
 /**
  * A refusal that a request earns by its content alone, whatever store and chain say: every other try with it is refused as well, on
  * any server, so that it may say that its key was not used.
  */
 export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
-  value !== undefined && isFlywheelError(error) && error.status === REFUSED
+  value !== undefined &&
+  isFlywheelError(error) &&
+  error.status === REFUSED &&
+  !OF_THE_STORE.includes(error.code)
     ? error.with({ keyUnused: true })
     : error;
 
