@@ -226,18 +226,8 @@ export class Advance {
   }
 
   /** The bundles of a phase that have landed for good, in order. */
-  executions(phase: BundlePhase): readonly BundleExecution[] {
-    return this.#landedOf(phase).map((bundle) => ({
-      bundleId: bundle.bundleId,
-      txHashes: bundle.transactions.map(({ signature }) => signature),
-    }));
-  }
-
-  /** Indexes of the transactions of a phase that have landed for good. */
-  indexes(phase: BundlePhase): ReadonlySet<number> {
-    return new Set(
-      this.#landedOf(phase).flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)),
-    );
+  landedOf(phase: BundlePhase): readonly BundleRecord[] {
+    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
   }
 
   /** Writes what became of transactions, under the lease. */
@@ -321,10 +311,6 @@ export class Advance {
   #taken(bundle: BundleRecord, fate: Fate): Fate {
     this.#take(bundle, fate);
     return fate;
-  }
-
-  #landedOf(phase: BundlePhase): readonly BundleRecord[] {
-    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
   }
 
   #knownAs({ signature }: Pick<SignedElsewhere, 'signature'>): BundleRecord | undefined {
@@ -616,6 +602,13 @@ export class Advance {
 
 const isSame = (a: BatchState, b: BatchState): boolean =>
   isDeepStrictEqual([a.batch, a.proposal], [b.batch, b.proposal]);
+
+/** Bundles as the API tells of them. */
+export const executionsOf = (bundles: readonly BundleRecord[]): BundleExecution[] =>
+  bundles.map(({ bundleId, transactions }) => ({
+    bundleId,
+    txHashes: transactions.map(({ signature }) => signature),
+  }));
 
 const countOf = (bundles: readonly BundleRecord[]): number =>
   bundles.reduce((sum, { transactions }) => sum + transactions.length, 0);

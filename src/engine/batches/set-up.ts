@@ -8,7 +8,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import { inTurns } from '../pause.js';
-import { Advance, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
+import { Advance, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './get-batch.js';
 import { type BatchState, differenceFromPlan, readBatchOnChain, readBatchState } from './on-chain.js';
@@ -169,7 +169,7 @@ function initResult({ batch, total }: SetUp, advance: Advance, failedTxMsg?: str
     total,
     totalSuccessful,
     totalFailed: total - totalSuccessful,
-    successfulExecutions: [...advance.executions('SETUP')],
+    successfulExecutions: executionsOf(advance.landedOf('SETUP')),
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
     batchIndex: Number(batch.batchIndex),
   };

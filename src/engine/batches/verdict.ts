@@ -1,9 +1,9 @@
 /** What executing a batch has come to, and how that is written. */
-import type { BundleExecution, ExecuteResult } from '../../contract/schemas/batch.js';
-import type { BatchRecord } from '../../store/records.js';
+import type { ExecuteResult } from '../../contract/schemas/batch.js';
+import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import type { Advance, BatchWork, Failure } from './advance.js';
+import { type BatchWork, executionsOf, type Failure } from './advance.js';
 import { countForeign } from './holds.js';
 import { type BatchState, countExecuted } from './on-chain.js';
 
@@ -23,7 +23,8 @@ export async function conclude(
   after: (tx: StoreTransaction, judged: JudgedBatch) => Promise<void>,
 ): Promise<JudgedBatch> {
   const executed = state === null ? 0 : await countExecuted(deps.chain, context.flywheel, batch, state);
-  const executeResult = resultOf(batch, executed, advance.executions('EXECUTE'), whyNotAll(executed));
+  const landed = advance.landedOf('EXECUTE');
+  const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
     ...batch,
     status: executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED',
@@ -32,7 +33,7 @@ export async function conclude(
   await lease.write(async (tx) => {
     const date = isoTime(tx.nowMs);
     await advance.write(tx);
-    await countForeign(tx, batch, foreignOf(batch, executed, advance));
+    await countForeign(tx, batch, foreignOf(batch, executed, landed));
     // Its members have finished a draft with tools of their own.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
       await tx.batches.transition(batch.id, 'FINALIZED', {}, date);
@@ -43,8 +44,12 @@ export async function conclude(
 }
 
 /** Indexes of the pipelines that others have executed and that are not counted yet. */
-function foreignOf({ executeResult }: BatchRecord, executed: number, advance: Advance): readonly number[] {
-  const own = advance.indexes('EXECUTE');
+function foreignOf(
+  { executeResult }: BatchRecord,
+  executed: number,
+  landed: readonly BundleRecord[],
+): readonly number[] {
+  const own = new Set(landed.flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)));
   // What had been counted when the batch failed is not counted once more.
   const known = executeResult?.totalSuccessful ?? 0;
   return Array.from({ length: executed }, (_, index) => index).filter((at) => at >= known && !own.has(at));
@@ -54,12 +59,17 @@ function foreignOf({ executeResult }: BatchRecord, executed: number, advance: Ad
 function resultOf(
   { pipelines, executeResult }: BatchRecord,
   executed: number,
-  landed: readonly BundleExecution[],
+  landed: readonly BundleRecord[],
   failure: Failure | null,
 ): ExecuteResult {
   const total = pipelines.length;
   return {
-    ...{ total, totalSuccessful: executed, totalFailed: total - executed, successfulExecutions: [...landed] },
+    ...{
+      total,
+      totalSuccessful: executed,
+      totalFailed: total - executed,
+      successfulExecutions: executionsOf(landed),
+    },
     ...((executeResult?.failedOnTransactionIndex ?? -1) < executed
       ? fieldsOf(failure)
       : earlierFields(executeResult)),
