@@ -88,7 +88,7 @@ async function givenVote(input: ApprovalInput, found: BatchState): Promise<Signe
   const earlier = advance.openBytes('OWNER_APPROVAL');
   if (earlier !== undefined && isSignedByAll(earlier))
     return checkSignedVote(input, 'approve', Buffer.from(earlier).toString('base64'));
-  throw invalidRequest(["signedTx: expected base64 text; the owner's approval does not stand on chain"]);
+  throw invalidRequest(['signedTx: expected base64 text; the owner has not approved on chain']);
 }
 
 /**

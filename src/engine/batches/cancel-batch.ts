@@ -17,7 +17,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { isWorkedOn, underLease } from '../lease.js';
 import { operation } from '../operation.js';
-import { awaitFates } from '../settle/fate.js';
+import { awaitFates } from '../settle/look-up.js';
 import { Advance, type BatchWork, type End, type Goal, type Next } from './advance.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
@@ -88,7 +88,7 @@ async function isOpened({ deps, batch, lease, advance }: BatchWork): Promise<boo
     if (fate?.kind === 'open') {
       throw new FlywheelError(
         'ERR_UNAVAILABLE',
-        `The set-up of batch ${batch.id} may still land; try again when its blockhash has expired.`,
+        `Set-up transactions of batch ${batch.id} may still land. Try again in a minute, after they have expired.`,
       );
     }
   }
@@ -223,6 +223,6 @@ function nextVote(account: Multisig, proposal: Proposal, { flywheel }: BatchCont
   if (canVote(member)) return operatorVote;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The batch needs ${needed} more votes to ${kind} it, by other members of the multisig ${multisig}.`,
+    `The batch needs ${needed} more votes by other members of the multisig ${multisig} to ${kind} it.`,
   );
 }

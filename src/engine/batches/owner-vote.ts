@@ -147,13 +147,13 @@ export async function landOwnerVote(
   if (fate.kind === 'expired') {
     throw new FlywheelError(
       'ERR_APPROVAL_EXPIRED',
-      `The blockhash of the signed transaction of batch ${id} is too old, and it has not landed. Sign a fresh one: POST /v1/flywheel/batch/${id}/approval gives it, as \`flywheel batch approve ${id}\` does.`,
+      `The signed transaction of batch ${id} has expired and did not land. Sign a fresh one: \`flywheel batch approve ${id}\`, or POST /v1/flywheel/batch/${id}/approval.`,
     );
   }
   if (fate.kind === 'open') {
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The chain does not say yet what became of the transaction ${signature} of the owner.`,
+      `The outcome of the owner's transaction ${signature} is not known yet.`,
     );
   }
   if (fate.rejection !== null) {
@@ -164,7 +164,7 @@ export async function landOwnerVote(
   }
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
-    `The transaction ${signature} of the owner failed on chain: ${fate.reason}.`,
+    `The owner's transaction ${signature} failed on chain: ${fate.reason}.`,
   );
 }
 
