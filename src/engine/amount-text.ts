@@ -3,7 +3,7 @@ import { shownSymbol } from '../chain/tokens/metadata.js';
 import type { TokenRecord } from '../store/records.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 
-const SOL_DECIMALS = 9;
+export const SOL_DECIMALS = 9;
 
 /** `1250.5 FLY` */
 export const tokenText = (baseUnits: bigint, token: Pick<TokenRecord, 'decimals' | 'symbol'>): string =>

@@ -26,6 +26,16 @@ export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<U
   return latest !== undefined && latest > day ? latest : day;
 }
 
+/** What counts on the day of now, in base units. */
+export async function usedToday(
+  tx: StoreTransaction,
+  tokenId: string,
+): Promise<{ readonly day: UtcDay } & Readonly<Record<UsageKind, bigint>>> {
+  const day = await dayOfNow(tx, tokenId);
+  const of = (kind: UsageKind): Promise<bigint> => tx.usage.used({ tokenId, day, kind });
+  return { day, burn: await of('burn'), airdrop: await of('airdrop') };
+}
+
 /** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */
 export function dayOfUse(accepted: UtcDay, landedMs: number): UtcDay {
   const day = utcDay(landedMs);

@@ -4,9 +4,7 @@ import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '..
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
 import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
-import type { UsageKind } from '../store/repositories/usage.js';
 import type { Secret } from '../values/secret.js';
-import type { UtcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { admit, requireFlywheel, requireToken } from './authenticate.js';
 import { pipelineList } from './batches/check-pipelines.js';
@@ -14,7 +12,7 @@ import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn, totalVaultRen
 import { checkAndPlan } from './batches/init-batch.js';
 import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
-import { dayOfNow } from './daily-cap.js';
+import { usedToday } from './daily-cap.js';
 import type { EngineDeps } from './deps.js';
 
 /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
@@ -29,7 +27,7 @@ export async function foreseeBurns(
   const [balance, { supply }, { day, burn: used }] = await Promise.all([
     readBurnWallet(deps.chain, token),
     readTokens(deps, token),
-    readUsage(deps, token),
+    deps.store.read((tx) => usedToday(tx, token.id)),
   ]);
   const allowance = new BurnAllowance({ deps, token, principal }, balance, { day, used });
   let burned = 0n;
@@ -63,7 +61,7 @@ export async function foreseeBatch(
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([
     readTokens(deps, token, flywheel.vaultTokenAccount),
-    readUsage(deps, token),
+    deps.store.read((tx) => usedToday(tx, token.id)),
   ]);
   const [burn, airdrop] = [totalBurn(pipelines), totalAirdrop(pipelines)];
   const change = changes(token);
@@ -97,13 +95,3 @@ async function readTokens(
     vault: decodeTokenAccount(vault ?? null)?.amount ?? 0n,
   };
 }
-
-const readUsage = (
-  { store }: EngineDeps,
-  { id }: TokenRecord,
-): Promise<{ readonly day: UtcDay } & Readonly<Record<UsageKind, bigint>>> =>
-  store.read(async (tx) => {
-    const day = await dayOfNow(tx, id);
-    const of = (kind: UsageKind) => tx.usage.used({ tokenId: id, day, kind });
-    return { day, burn: await of('burn'), airdrop: await of('airdrop') };
-  });

@@ -3,6 +3,7 @@
  * written for the work is written in a transaction that first prolongs the lease, or ends what it holds. So one that was taken over meanwhile, because its
  * process stood still for longer than the lease, writes nothing more.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import { type FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -36,23 +37,7 @@ export interface Holding {
 export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 
 /** Work that is held, and who waits for it. */
-export interface Lease {
-  /** Of what is worked on, as events name it. */
-  readonly id: string;
-  /**
-   * Writes something for the work, in one transaction that first prolongs the lease.
-   * @throws when another has taken over, which may be far ahead by its clock; nothing is written then.
-   */
-  readonly write: <Result>(work: (tx: StoreTransaction) => Promise<Result>) => Promise<Result>;
-  /** Asked before anything is sent. @throws when another has taken over. */
-  readonly check: () => Promise<void>;
-  /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
-  readonly signal: AbortSignal | undefined;
-  /** Says what is waited for. */
-  readonly tell: (waiting: WaitingForChain) => void;
-  /** Says how far it is, to who asked to hear of it. */
-  readonly tellSteps?: (steps: Steps) => void;
-}
+export type Lease = Pick<HeldLease, 'id' | 'write' | 'check' | 'pause' | 'signal' | 'tell' | 'tellSteps'>;
 
 /** What has a lease in the store. */
 interface Leased {
@@ -132,7 +117,7 @@ export async function underLease<Result>(
   }
 }
 
-export class HeldLease implements Lease {
+export class HeldLease {
   readonly #deps: EngineDeps;
   readonly #holding: Holding;
   readonly #caller: Caller;
@@ -169,7 +154,11 @@ export class HeldLease implements Lease {
     await this.#deps.store.transaction(this.#holding.giveUp, this.#holding).catch(() => undefined);
   }
 
-  readonly write: Lease['write'] = (work) =>
+  /**
+   * Writes something for the work, in one transaction that first prolongs the lease.
+   * @throws when another has taken over, which may be far ahead by its clock; nothing is written then.
+   */
+  readonly write = <Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> =>
     this.#deps.store.transaction(async (tx) => {
       await this.#renew(tx);
       return work(tx);
@@ -201,6 +190,7 @@ export class HeldLease implements Lease {
     throw this.#holding.lost();
   }
 
+  /** Of what is worked on, as events name it. */
   get id(): string {
     return this.#holding.ids[0] ?? '';
   }
@@ -209,20 +199,32 @@ export class HeldLease implements Lease {
     return this.#holding.ids.includes(id);
   }
 
+  /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
   get signal(): AbortSignal | undefined {
     return this.#caller.signal;
   }
 
+  /** Says what is waited for. */
   readonly tell = (waiting: WaitingForChain): void => {
     this.waiting = waiting;
     this.#caller.onWaiting?.(waiting);
   };
 
+  /** Says how far it is, to who asked to hear of it. */
   readonly tellSteps = (steps: Steps): void => this.#caller.onSteps?.(steps);
 
+  /** Asked before anything is sent. @throws when another has taken over. */
   readonly check = async (): Promise<void> => {
     if (this.#isLost) throw this.#holding.lost();
     if (this.#untilMs - this.#deps.store.latestMs() < SHORT_MS) await this.#prolong();
+  };
+
+  /** Waits before the next look. @throws at once when nobody waits any longer, and then when another has taken over. */
+  readonly pause = async (ms: number): Promise<void> => {
+    const { signal } = this;
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+    signal?.throwIfAborted();
+    await this.check();
   };
 
   async isTaken(): Promise<boolean> {

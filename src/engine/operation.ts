@@ -19,7 +19,7 @@ import {
   requestIdentity,
   requireReadable,
   requireRepeat,
-} from './requests/requests.js';
+} from './requests.js';
 
 /** A call that may be carried out: who calls, and what for. */
 interface Admitted<Input> {

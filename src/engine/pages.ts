@@ -6,7 +6,7 @@ import { normalKey } from '../contract/headers.js';
 import { invalidRequest } from '../contract/validate.js';
 import type { BurnPlace } from '../store/repositories/burns.js';
 import type { Moved, MovedFilter } from '../store/repositories/pipelines.js';
-import { parseTime } from '../values/time.js';
+import { isoTime, parseTime } from '../values/time.js';
 import type { Principal } from './authenticate.js';
 
 const INDEX = /^\d{1,15}$/;
@@ -29,6 +29,18 @@ export function permittedTypes(
   if (asked === undefined) return key.proofTypes ?? undefined;
   return [asked].filter((one) => key.proofTypes?.includes(one) ?? true);
 }
+
+/** A span of time as the store keeps times. */
+export const boundsOf = ({
+  since,
+  until,
+}: {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}): { readonly since?: string; readonly until?: string } => ({
+  ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+  ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+});
 
 /** An idempotency key as requests keep it. */
 export const askedKey = (key: string | undefined): string | undefined => key && normalKey(key);

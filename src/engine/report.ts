@@ -15,12 +15,13 @@ import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';
 import type { BurnSum } from '../store/repositories/burns.js';
 import type { PipelineAmounts } from '../store/repositories/pipelines.js';
-import { isoTime, isoWeek, type UtcDay, utcDay } from '../values/time.js';
+import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { requireToken } from './authenticate.js';
 import { isFinal } from './batches/batch-claim.js';
 import type { EngineDeps } from './deps.js';
 import { operation } from './operation.js';
+import { boundsOf } from './pages.js';
 import { createPause } from './pause.js';
 
 /** Burns that are added up between two turns of others: a few milliseconds. */
@@ -58,15 +59,7 @@ export const report = operation('report', {
   },
 });
 
-interface Bounds {
-  readonly since?: string;
-  readonly until?: string;
-}
-
-const boundsOf = ({ since, until }: { since?: string | undefined; until?: string | undefined }): Bounds => ({
-  ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-  ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
-});
+type Bounds = ReturnType<typeof boundsOf>;
 
 interface Amounts {
   burned: bigint;

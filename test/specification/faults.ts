@@ -15,7 +15,10 @@ export function faults(under: () => Api): void {
     const api = under();
     const project = await api.register();
     api.service.breakStore({ lost: 'flywheel', tokenId: project.tokenId });
-    (await api.initBatch(project, burning(1))).refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
+    const init = await api.initBatch(project, burning(1), 'k-1');
+    init.refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
+    // What is registered meanwhile, a try that another server is still at may find.
+    expect(init.http.headers['idempotency-key-unused']).toBeUndefined();
     const body = { batchId: randomUUID(), signedTx: 'AAAA' };
     (await api.executeBatch(project, body)).refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
   });

@@ -1,4 +1,5 @@
 /** Chains and stores that behave otherwise in the one thing that a test is about. */
+import { setTimeout } from 'node:timers/promises';
 import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
 import type { Lease } from '../../src/engine/lease.js';
 
@@ -39,6 +40,8 @@ export const FREE_LEASE: Lease = {
   id: 'test',
   write: () => Promise.reject(new TypeError('Nothing is written.')),
   check: async () => undefined,
+  pause: (ms) => setTimeout(ms),
   signal: undefined,
   tell: () => undefined,
+  tellSteps: () => undefined,
 };

@@ -12,11 +12,10 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
+import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { landWhole } from './land-whole.js';
 import { requireTreasury } from './register.js';
-
-const SOL_DECIMALS = 9;
 
 /**
  * Sends tokens, SOL or both in one transaction.

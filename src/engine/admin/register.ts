@@ -24,13 +24,13 @@ import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
+import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { recordRegistration } from './audit.js';
 import { insertKey } from './keys.js';
 import { landWhole } from './land-whole.js';
 import { registrationView } from './registration-view.js';
 
-const SOL_DECIMALS = 9;
 const VAULT_INDEX = 0;
 /** Owner and operator must both approve. */
 const THRESHOLD = 2;

@@ -2,9 +2,8 @@
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus } from '../../contract/admin.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { UsageKind } from '../../store/repositories/usage.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { dayOfNow } from '../daily-cap.js';
+import { usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { registrationView } from './registration-view.js';
 
@@ -22,11 +21,7 @@ export async function registrationStatus(
     flywheel.owner,
     flywheel.operator,
   ]);
-  const used = await deps.store.read(async (tx) => {
-    const day = await dayOfNow(tx, token.id);
-    const of = (kind: UsageKind) => tx.usage.used({ tokenId: token.id, day, kind });
-    return { burn: await of('burn'), airdrop: await of('airdrop') };
-  });
+  const used = await deps.store.read((tx) => usedToday(tx, token.id));
   const supply = decodeMint(mint ?? null)?.supply ?? 0n;
   const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const tokens = (account: typeof vaultTokens): string =>

@@ -10,7 +10,7 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
 import { feeLamports, fundsLimits, newTokenAccountBytes, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
-import { dailyCap, dayOfNow } from '../daily-cap.js';
+import { dailyCap, usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { registrationStatus } from './status.js';
@@ -81,15 +81,14 @@ export async function vaultReport(
   const { name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, burnWallet, owner, operator } =
     status;
   const { balances } = status;
-  const day = await deps.store.read((tx) => dayOfNow(tx, token.id));
-  const cap = async (kind: UsageKind): Promise<CapState> => {
-    const used = await deps.store.read((tx) => tx.usage.used({ tokenId: token.id, day, kind }));
+  const today = await deps.store.read((tx) => usedToday(tx, token.id));
+  const cap = (kind: UsageKind): CapState => {
     const limit = dailyCap(flywheel, kind);
     const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
     return {
-      used: whole(used),
+      used: whole(today[kind]),
       cap: limit === null ? null : whole(limit),
-      left: limit === null ? null : whole(atLeastNone(limit - used)),
+      left: limit === null ? null : whole(atLeastNone(limit - today[kind])),
     };
   };
   const burnFee = maxFeeLamports(deps.chain);
@@ -98,7 +97,7 @@ export async function vaultReport(
     ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
     vaultTokenAccount: flywheel.vaultTokenAccount,
     ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
-    today: { day, burn: await cap('burn'), airdrop: await cap('airdrop') },
+    today: { day: today.day, burn: cap('burn'), airdrop: cap('airdrop') },
     pipelines: await pipelinesLeft(deps, token, flywheel, balances),
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
   };

@@ -5,7 +5,6 @@
  *
  * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
  */
-import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
@@ -31,6 +30,7 @@ import {
   tellWaiting,
 } from '../settle/look-up.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
+import type { BatchContext } from './batch-context.js';
 import { countLandedBundles } from './holds.js';
 import type { BatchState } from './on-chain.js';
 
@@ -78,6 +78,19 @@ interface SignedElsewhere {
   readonly signature: string;
   readonly bytes: Uint8Array;
   readonly lastValidBlockHeight: bigint;
+}
+
+/** A batch that is held by this engine. */
+export interface HeldBatch {
+  readonly deps: EngineDeps;
+  readonly context: BatchContext;
+  readonly batch: BatchRecord;
+  readonly lease: Lease;
+}
+
+/** With how far it has come. */
+export interface BatchWork extends HeldBatch {
+  readonly advance: Advance;
 }
 
 /** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
@@ -130,12 +143,13 @@ export class Advance {
   #isAlone = false;
 
   private constructor(
-    deps: EngineDeps,
-    { batch, operator, lease, phases, stored }: AdvanceInput & { readonly stored: readonly BundleRecord[] },
+    { deps, context, batch, lease }: HeldBatch,
+    phases: readonly BundlePhase[] | undefined,
+    stored: readonly BundleRecord[],
   ) {
     this.#deps = deps;
     this.#batch = batch;
-    this.#operator = operator;
+    this.#operator = context.operator;
     this.#lease = lease;
     this.#phases = phases;
     for (const bundle of stored) {
@@ -144,10 +158,13 @@ export class Advance {
     }
   }
 
-  /** Takes over what was written down before. */
-  static async open(deps: EngineDeps, input: AdvanceInput): Promise<Advance> {
-    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(input.batch.id, input.phases));
-    return new Advance(deps, { ...input, stored });
+  /**
+   * Takes over what was written down before.
+   * @param phases - what of it matters. @default all of them
+   */
+  static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
+    const stored = await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases));
+    return { ...held, advance: new Advance(held, phases, stored) };
   }
 
   /**
@@ -209,18 +226,8 @@ export class Advance {
   }
 
   /** The bundles of a phase that have landed for good, in order. */
-  executions(phase: BundlePhase): readonly BundleExecution[] {
-    return this.#landedOf(phase).map((bundle) => ({
-      bundleId: bundle.bundleId,
-      txHashes: bundle.transactions.map(({ signature }) => signature),
-    }));
-  }
-
-  /** Indexes of the transactions of a phase that have landed for good. */
-  indexes(phase: BundlePhase): ReadonlySet<number> {
-    return new Set(
-      this.#landedOf(phase).flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)),
-    );
+  landedOf(phase: BundlePhase): readonly BundleRecord[] {
+    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
   }
 
   /** Writes what became of transactions, under the lease. */
@@ -304,10 +311,6 @@ export class Advance {
   #taken(bundle: BundleRecord, fate: Fate): Fate {
     this.#take(bundle, fate);
     return fate;
-  }
-
-  #landedOf(phase: BundlePhase): readonly BundleRecord[] {
-    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
   }
 
   #knownAs({ signature }: Pick<SignedElsewhere, 'signature'>): BundleRecord | undefined {
@@ -415,7 +418,7 @@ export class Advance {
     tellSigned(this.#deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));
-    this.#lease.tellSteps?.({ done: steps.first + countOf(landed), total: steps.end });
+    this.#lease.tellSteps({ done: steps.first + countOf(landed), total: steps.end });
     return hasEnded;
   }
 
@@ -581,15 +584,12 @@ export class Advance {
     return { operationId: this.#batch.id, phase };
   }
 
+  /** Where the chain tells an end at once, nothing is waited for. */
   async #pause(times = 1): Promise<void> {
-    const { signal } = this.#lease;
     const { pollMs } = this.#deps.chain;
-    if (pollMs !== null)
-      await setTimeout(pollMs / times, undefined, signal === undefined ? {} : { signal }).catch(
-        () => undefined,
-      );
-    signal?.throwIfAborted();
-    await this.#lease.check();
+    this.#lease.signal?.throwIfAborted();
+    if (pollMs === null) await this.#lease.check();
+    else await this.#lease.pause(pollMs / times);
   }
 
   #notFinal(): FlywheelError {
@@ -600,16 +600,15 @@ export class Advance {
   }
 }
 
-interface AdvanceInput {
-  readonly batch: BatchRecord;
-  readonly operator: Signer;
-  readonly lease: Lease;
-  /** What of it matters. @default all phases */
-  readonly phases?: readonly BundlePhase[];
-}
-
 const isSame = (a: BatchState, b: BatchState): boolean =>
   isDeepStrictEqual([a.batch, a.proposal], [b.batch, b.proposal]);
+
+/** Bundles as the API tells of them. */
+export const executionsOf = (bundles: readonly BundleRecord[]): BundleExecution[] =>
+  bundles.map(({ bundleId, transactions }) => ({
+    bundleId,
+    txHashes: transactions.map(({ signature }) => signature),
+  }));
 
 const countOf = (bundles: readonly BundleRecord[]): number =>
   bundles.reduce((sum, { transactions }) => sum + transactions.length, 0);

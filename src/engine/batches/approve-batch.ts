@@ -3,12 +3,9 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import { invalidRequest } from '../../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
-import type { EngineDeps } from '../deps.js';
-import type { Lease } from '../lease.js';
-import type { Advance, Failure, Next } from './advance.js';
-import { approveInstructions, type BatchContext } from './batch-context.js';
+import type { BatchWork, Failure, Next } from './advance.js';
+import { approveInstructions } from './batch-context.js';
 import { holdFromNow, refuseOverCaps } from './holds.js';
-import { landOwnerVote } from './land-vote.js';
 import {
   type BatchOnChain,
   type BatchState,
@@ -17,14 +14,9 @@ import {
   kindOf,
   readBatchOnChain,
 } from './on-chain.js';
-import { checkSignedVote, isSignedByAll, type SignedVote } from './owner-vote.js';
+import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
 
-export interface ApprovalInput {
-  readonly deps: EngineDeps;
-  readonly context: BatchContext;
-  readonly batch: BatchRecord;
-  readonly advance: Advance;
-  readonly lease: Lease;
+export interface ApprovalInput extends BatchWork {
   /** `undefined`: the owner's approval has to stand on chain already. */
   readonly signedTx: string | undefined;
 }
@@ -72,7 +64,7 @@ export const approvalFailed = ({ id }: BatchRecord, { message }: Failure): Flywh
  */
 async function landApproval(input: ApprovalInput, vote: SignedVote): Promise<void> {
   try {
-    await landOwnerVote(input.deps, input.batch, input.advance, vote);
+    await landOwnerVote(input, vote);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_BATCH_EXECUTE_FAILED')) throw error;
     const now = await readPlanned(input);
@@ -88,31 +80,22 @@ const standsOnChain = ({ context }: ApprovalInput, { proposal }: BatchState): bo
 async function givenVote(input: ApprovalInput, found: BatchState): Promise<SignedVote | null> {
   const { signedTx, advance } = input;
   if (signedTx !== undefined) {
-    const vote = await checkVote(input, signedTx);
+    const vote = await checkSignedVote(input, 'approve', signedTx);
     return standsOnChain(input, found) ? null : vote;
   }
   if (standsOnChain(input, found)) return null;
   // It was sent, and the chain has taken it back, or an earlier run did not live to see it land.
   const earlier = advance.openBytes('OWNER_APPROVAL');
   if (earlier !== undefined && isSignedByAll(earlier))
-    return checkVote(input, Buffer.from(earlier).toString('base64'));
+    return checkSignedVote(input, 'approve', Buffer.from(earlier).toString('base64'));
   throw invalidRequest(['signedTx: expected base64 text; the owner has not approved on chain']);
-}
-
-async function checkVote({ deps, context, batch }: ApprovalInput, signedTx: string): Promise<SignedVote> {
-  const issued = await deps.store.read((tx) => tx.batches.votes(batch.id));
-  return checkSignedVote(signedTx, { context, batch, kind: 'approve', issued });
 }
 
 /**
  * Reads the batch and checks that it holds exactly what was planned, before anybody votes on it or executes it here.
  * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
  */
-export async function readPlanned({
-  deps,
-  context,
-  batch,
-}: Pick<ApprovalInput, 'deps' | 'context' | 'batch'>): Promise<BatchOnChain> {
+export async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOnChain> {
   const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
   // Of what can run no more, anybody may close a part.
   if (isEnded(found)) return found;

@@ -6,7 +6,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
-import { waitsFor } from '../requests/requests.js';
+import { waitsFor } from '../requests.js';
 
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';

@@ -4,29 +4,29 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment } from '../../chain/chain.js';
-import { type BundleExecution, CANCELLED, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
+import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
+import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
+import type { Instruction } from '../../chain/transaction/instruction.js';
+import { CANCELLED, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, VoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { isWorkedOn, type Lease, underLease } from '../lease.js';
+import { isWorkedOn, underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { awaitFates } from '../settle/look-up.js';
-import { Advance, type End, type Goal, type Next } from './advance.js';
-import type { ApprovalInput } from './approve-batch.js';
+import { Advance, type BatchWork, type End, type Goal, type Next } from './advance.js';
 import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf } from './batch-context.js';
-import { batchView } from './batch-view.js';
 import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
-import { foreignOf, resultOf } from './execute-result.js';
-import { findBatch } from './get-batch.js';
-import { countForeign, releaseHolds } from './holds.js';
-import { landOwnerVote } from './land-vote.js';
-import { nextVote } from './next-vote.js';
-import { type BatchOnChain, countExecuted, readBatchOnChain } from './on-chain.js';
-import { checkSignedVote, issueVote } from './owner-vote.js';
+import { batchView, findBatch } from './get-batch.js';
+import { releaseHolds } from './holds.js';
+import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
+import { conclude } from './verdict.js';
 
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
@@ -35,8 +35,7 @@ export const cancelBatch = operation('cancelBatch', {
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction((tx) => claim(deps, tx, found), found);
     const cancelTx = await underLease(deps, batchHolding(batch), call, async (lease) => {
-      const advance = await Advance.open(deps, { batch, operator: context.operator, lease });
-      const asked = await new Cancellation(deps, { context, batch, lease, advance }).run(signedTx);
+      const asked = await cancel(await Advance.open({ deps, context, batch, lease }), signedTx);
       await lease.giveUp();
       return asked;
     });
@@ -67,162 +66,163 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead):
   return batch;
 }
 
-class Cancellation {
-  readonly #deps: EngineDeps;
-  readonly #context: BatchContext;
-  readonly #batch: BatchRecord;
-  readonly #lease: Lease;
-  readonly #advance: Advance;
-
-  constructor(
-    deps: EngineDeps,
-    { context, batch, lease, advance }: Omit<ApprovalInput, 'deps' | 'signedTx'>,
-  ) {
-    this.#deps = deps;
-    this.#context = context;
-    this.#batch = batch;
-    this.#lease = lease;
-    this.#advance = advance;
-  }
-
-  /** @returns the vote that the owner has to sign first, base64, or `null` when the batch is over. */
-  async run(signedTx: string | undefined): Promise<string | null> {
-    const batch = this.#batch;
-    const isOnChain = batch.status !== 'AVAILABLE_TO_QUEUE' || (await this.#isOpened());
-    if (isOnChain) {
-      const ended = await this.#end(signedTx);
-      if ('kind' in ended) return this.#askOwner(ended.kind);
-      if (!isOver(batch)) await this.#conclude(ended.state);
-    } else await this.#conclude(null);
-    const current = await this.#deps.store.read((tx) => currentRecord(tx, batch.id));
-    if (isOnChain && current.dateClosed === null)
-      await closeAccounts(this.#deps, this.#context, current, this.#lease);
-    return null;
-  }
-
-  /** Is anything of an unfinished set-up on chain? The accounts at its index may be another's. */
-  async #isOpened(): Promise<boolean> {
-    const opening = this.#advance.openOf('SETUP', 0);
-    if (opening !== undefined) {
-      const [fate] = await awaitFates(this.#deps.chain, [opening], this.#lease);
-      if (fate?.kind === 'open') {
-        throw new FlywheelError(
-          'ERR_UNAVAILABLE',
-          `Set-up transactions of batch ${this.#batch.id} may still land. Try again in a minute, after they have expired.`,
-        );
-      }
-    }
-    await this.#advance.settleAll();
-    return this.#advance.hasLanded('SETUP', 0);
-  }
-
-  /** Votes until the program lets the accounts be closed. @returns how it stands then, or the vote that the owner has to give. */
-  async #end(signedTx: string | undefined): Promise<End<BatchOnChain> | { readonly kind: VoteKind }> {
-    const batch = this.#batch;
-    let signed = signedTx;
-    let asked: VoteKind | undefined;
-    const next = async (found: BatchOnChain): Promise<Next> => {
-      const { proposal, multisig } = found;
-      invariant(proposal !== null, 'What has no proposal is over.');
-      const vote = nextVote(multisig, proposal, this.#context);
-      if (vote.by === 'operator') {
-        const first = this.#advance.countLanded('CANCEL');
-        return {
-          phase: 'CANCEL',
-          first,
-          end: first + 1,
-          instructions: () => vote.instructions(batch.batchIndex),
-        };
-      }
-      asked = vote.kind;
-      if (signed === undefined) return 'wait';
-      const given = signed;
-      signed = undefined;
-      await this.#landOwner(given, vote.kind).catch(async (error: unknown) => {
-        // Members may have been faster, with votes or with the last transaction: then what is next is decided anew.
-        if (isDeepStrictEqual((await this.#read()).proposal, proposal)) throw error;
-      });
-      return 'again';
-    };
-    const goal: Goal<BatchOnChain> = {
-      read: (commitment) => this.#read(commitment),
-      isReached: (found) => found.proposal === null || isCloseable(found, batch),
-      next,
-    };
-    let end = await this.#advance.run(goal);
-    // What an earlier run has signed may be the vote that was due then.
-    if (end !== null && end.failure !== null) {
-      await this.#lease.write((tx) => this.#advance.write(tx));
-      end = await this.#advance.run(goal);
-    }
-    if (end === null) return { kind: asked as VoteKind };
-    if (end.failure === null) return end;
-    await this.#lease.write((tx) => this.#advance.write(tx));
-    // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `The operator's vote on batch ${batch.id} failed: ${end.failure.message} Try again.`,
-    );
-  }
-
-  #read(commitment?: Commitment): Promise<BatchOnChain> {
-    return readBatchOnChain(this.#deps.chain, this.#context.flywheel, this.#batch, commitment);
-  }
-
-  async #landOwner(signedTx: string, kind: VoteKind): Promise<void> {
-    const issued = await this.#deps.store.read((tx) => tx.batches.votes(this.#batch.id));
-    const expected = { context: this.#context, batch: this.#batch, kind, issued };
-    await landOwnerVote(this.#deps, this.#batch, this.#advance, checkSignedVote(signedTx, expected));
-  }
-
-  async #askOwner(kind: VoteKind): Promise<string> {
-    const vote = await issueVote(this.#deps, this.#context, this.#batch, kind);
-    await this.#lease.write(async (tx) => {
-      await this.#advance.write(tx);
-      await tx.batches.addVote(vote);
-    });
-    return Buffer.from(vote.transaction).toString('base64');
-  }
-
-  /** Writes that it is over. @param found - `null` where nothing of it was ever on chain. */
-  async #conclude(found: BatchOnChain | null): Promise<void> {
-    const batch = this.#batch;
-    const { flywheel } = this.#context;
-    const position = found === null ? 0 : await countExecuted(this.#deps.chain, flywheel, batch, found);
-    await this.#lease.write(async (tx) => {
-      await this.#advance.write(tx);
-      await countForeign(tx, batch, foreignOf(batch, position, this.#advance));
-      await releaseHolds(tx, batch);
-      const landed = this.#advance.executions('EXECUTE');
-      await writeEnd(tx, batch, { position, landed, found, date: isoTime(tx.nowMs) });
-    });
-  }
+/** @returns the vote that the owner has to sign first, base64, or `null` when the batch is over. */
+async function cancel(work: BatchWork, signedTx: string | undefined): Promise<string | null> {
+  const { deps, batch } = work;
+  const isOnChain = batch.status !== 'AVAILABLE_TO_QUEUE' || (await isOpened(work));
+  if (isOnChain) {
+    const ended = await voteDown(work, signedTx);
+    if ('kind' in ended) return askOwner(work, ended.kind);
+    if (!isOver(batch)) await judge(work, ended.state);
+  } else await judge(work, null);
+  const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
+  if (isOnChain && current.dateClosed === null) await closeAccounts({ ...work, batch: current });
+  return null;
 }
 
-/** The verdict, and what the accounts of an unfinished set-up have cost. */
-async function writeEnd(
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  end: {
-    /** Of the first pipeline that was not executed. */
-    readonly position: number;
-    readonly landed: readonly BundleExecution[];
-    readonly found: BatchOnChain | null;
-    readonly date: string;
-  },
-): Promise<void> {
-  const { id } = batch;
-  const { position, found, date } = end;
-  const isExecuted = position === batch.pipelines.length;
-  const executeResult = resultOf(batch, position, end.landed, isExecuted ? null : { message: CANCELLED });
-  // Its members have finished a draft with tools of their own.
-  if (isExecuted && batch.status === 'AVAILABLE_TO_QUEUE')
-    await tx.batches.transition(id, 'FINALIZED', {}, date);
-  await tx.batches.transition(id, isExecuted ? 'EXECUTED' : 'FAILED', { executeResult }, date);
-  if (!isExecuted) await tx.batches.setCancelled(id, date);
-  // The key of its init is free again where nothing has come of it, and nothing will.
-  if (batch.status === 'AVAILABLE_TO_QUEUE' && position === 0) await tx.requests.remove(batch.requestId);
-  if (found === null) await tx.batches.setClosed(id, date);
-  else if (batch.status === 'AVAILABLE_TO_QUEUE')
-    await tx.batches.addCost(id, { rentPaidLamports: found.lamports });
+/** Is anything of an unfinished set-up on chain? The accounts at its index may be another's. */
+async function isOpened({ deps, batch, lease, advance }: BatchWork): Promise<boolean> {
+  const opening = advance.openOf('SETUP', 0);
+  if (opening !== undefined) {
+    const [fate] = await awaitFates(deps.chain, [opening], lease);
+    if (fate?.kind === 'open') {
+      throw new FlywheelError(
+        'ERR_UNAVAILABLE',
+        `Set-up transactions of batch ${batch.id} may still land. Try again in a minute, after they have expired.`,
+      );
+    }
+  }
+  await advance.settleAll();
+  return advance.hasLanded('SETUP', 0);
+}
+
+/** Votes until the program lets the accounts be closed. @returns how it stands then, or the vote that the owner has to give. */
+async function voteDown(
+  work: BatchWork,
+  signedTx: string | undefined,
+): Promise<End<BatchOnChain> | { readonly kind: VoteKind }> {
+  const { deps, context, batch, lease, advance } = work;
+  const read = (commitment?: Commitment) => readBatchOnChain(deps.chain, context.flywheel, batch, commitment);
+  let signed = signedTx;
+  let asked: VoteKind | undefined;
+  const next = async (found: BatchOnChain): Promise<Next> => {
+    const { proposal, multisig } = found;
+    invariant(proposal !== null, 'What has no proposal is over.');
+    const vote = nextVote(multisig, proposal, context);
+    if (vote.by === 'operator') {
+      const first = advance.countLanded('CANCEL');
+      return {
+        ...{ phase: 'CANCEL', first, end: first + 1 },
+        instructions: () => vote.instructions(batch.batchIndex),
+      };
+    }
+    asked = vote.kind;
+    if (signed === undefined) return 'wait';
+    const given = signed;
+    signed = undefined;
+    try {
+      await landOwnerVote(work, await checkSignedVote(work, vote.kind, given));
+    } catch (error) {
+      // Members may have been faster, with votes or with the last transaction: then what is next is decided anew.
+      if (isDeepStrictEqual((await read()).proposal, proposal)) throw error;
+    }
+    return 'again';
+  };
+  const goal: Goal<BatchOnChain> = {
+    read,
+    isReached: (found) => found.proposal === null || isCloseable(found, batch),
+    next,
+  };
+  let end = await advance.run(goal);
+  // What an earlier run has signed may be the vote that was due then.
+  if (end !== null && end.failure !== null) {
+    await lease.write((tx) => advance.write(tx));
+    end = await advance.run(goal);
+  }
+  if (end === null) return { kind: asked as VoteKind };
+  if (end.failure === null) return end;
+  await lease.write((tx) => advance.write(tx));
+  // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The operator's vote on batch ${batch.id} failed: ${end.failure.message} Try again.`,
+  );
+}
+
+async function askOwner(
+  { deps, context, batch, lease, advance }: BatchWork,
+  kind: VoteKind,
+): Promise<string> {
+  const vote = await issueVote(deps, context, batch, kind);
+  await lease.write(async (tx) => {
+    await advance.write(tx);
+    await tx.batches.addVote(vote);
+  });
+  return Buffer.from(vote.transaction).toString('base64');
+}
+
+/** Writes that it is over, and what the accounts of an unfinished set-up have cost. @param found - `null` where nothing of it was ever on chain. */
+async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void> {
+  const { batch } = work;
+  const isUnfinished = batch.status === 'AVAILABLE_TO_QUEUE';
+  await conclude(
+    work,
+    found,
+    (executed) => (executed === batch.pipelines.length ? null : { message: CANCELLED }),
+    async (tx, { id, status, executeResult }) => {
+      const date = isoTime(tx.nowMs);
+      await releaseHolds(tx, batch);
+      if (status === 'FAILED') await tx.batches.setCancelled(id, date);
+      // The key of its init is free again where nothing has come of it, and nothing will.
+      if (isUnfinished && executeResult.totalSuccessful === 0) await tx.requests.remove(batch.requestId);
+      if (found === null) await tx.batches.setClosed(id, date);
+      else if (isUnfinished) await tx.batches.addCost(id, { rentPaidLamports: found.lamports });
+    },
+  );
+}
+
+/** The vote that ends a proposal next (squads-v4.md, section 6): what it is, and who has to give it. */
+type NextVote =
+  | { readonly by: 'operator'; readonly instructions: (batchIndex: bigint) => readonly Instruction[] }
+  | { readonly by: 'owner'; readonly kind: VoteKind };
+
+/** Who may vote on a proposal, who has, and how many are missing to end it. */
+function countVoters({ members, threshold }: Multisig, { status, rejected, cancelled }: Proposal) {
+  const voters = members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0);
+  const isApproved = status.kind === 'Approved';
+  const given = isApproved
+    ? cancelled.filter((key) => members.some((member) => member.key === key))
+    : rejected;
+  return {
+    kind: isApproved ? ('cancel' as const) : ('reject' as const),
+    needed: (isApproved ? threshold : voters.length - threshold + 1) - given.length,
+    canVote: (key: Address) => voters.some((voter) => voter.key === key) && !given.includes(key),
+  };
+}
+
+/**
+ * The vote that a proposal needs next to be rejected or cancelled.
+ * @throws `ERR_INVALID_REQUEST` when owner and operator together are not enough.
+ */
+function nextVote(account: Multisig, proposal: Proposal, { flywheel }: BatchContext): NextVote {
+  const { multisig, owner, operator: member } = flywheel;
+  const { kind, needed, canVote } = countVoters(account, proposal);
+  const isDraft = proposal.status.kind === 'Draft';
+  const operatorVote: NextVote = {
+    by: 'operator',
+    instructions: (batchIndex) => {
+      const input = { multisig, batchIndex, member };
+      if (kind === 'cancel') return [proposalCancelV2(input)];
+      return isDraft ? [proposalActivate(input), proposalReject(input)] : [proposalReject(input)];
+    },
+  };
+  // A draft takes no votes; activating it is the operator's.
+  if (isDraft || (canVote(member) && needed <= 1)) return operatorVote;
+  // The owner first, so that nothing is voted on before the owner agrees.
+  if (canVote(owner)) return { by: 'owner', kind };
+  if (canVote(member)) return operatorVote;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The batch needs ${needed} more votes by other members of the multisig ${multisig} to ${kind} it.`,
+  );
 }

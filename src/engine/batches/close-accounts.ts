@@ -1,10 +1,8 @@
 /** After a batch is over, its accounts are closed and their rent goes back to the multisig's collector, once. */
 import type { BatchHead, BatchRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
-import type { EngineDeps } from '../deps.js';
-import type { Lease } from '../lease.js';
-import { Advance, type Next } from './advance.js';
-import { type BatchContext, closeTransactions } from './batch-context.js';
+import { Advance, type HeldBatch, type Next } from './advance.js';
+import { closeTransactions } from './batch-context.js';
 import { type BatchState, readWhole } from './on-chain.js';
 
 /** A final batch that may have left something on chain. */
@@ -27,14 +25,10 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
  *
  * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
  */
-export async function closeAccounts(
-  deps: EngineDeps,
-  context: BatchContext,
-  batch: BatchRecord,
-  lease: Lease,
-): Promise<string | null> {
+export async function closeAccounts(held: HeldBatch): Promise<string | null> {
+  const { deps, context, batch, lease } = held;
   const { operator, flywheel } = context;
-  const advance = await Advance.open(deps, { batch, operator, lease, phases: ['CLOSE'] });
+  const { advance } = await Advance.open(held, ['CLOSE']);
   const next = async (state: BatchState): Promise<Next> => {
     if (!isCloseable(state, batch))
       return { stop: `Its proposal is ${state.proposal?.status.kind ?? 'gone'}.` };

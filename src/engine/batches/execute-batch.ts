@@ -5,27 +5,34 @@ import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, BundlePhase, RequestRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { isoTime } from '../../values/time.js';
 import type { Uuid } from '../../values/uuid.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
-import { noRepeat, openRequest, type RequestIdentity } from '../requests/requests.js';
-import { Advance, type End, type Failure, type Goal, type Next } from './advance.js';
+import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
+import {
+  Advance,
+  type BatchWork,
+  type End,
+  type Failure,
+  type Goal,
+  type HeldBatch,
+  type Next,
+} from './advance.js';
 import { type ApprovalInput, approvalFailed, approvalSteps, readPlanned } from './approve-batch.js';
 import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
 import { closeAccounts, needsClosing } from './close-accounts.js';
-import { foreignOf, resultOf } from './execute-result.js';
 import { withVaultRent } from './funds.js';
 import { findBatch } from './get-batch.js';
-import { countForeign, holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
+import { holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
 import { type BatchState, countExecuted, isEnded, kindOf, readWhole } from './on-chain.js';
 import { executeTransactions } from './plan-batch.js';
 import { waitOutTimeLock } from './time-lock.js';
+import { conclude } from './verdict.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
@@ -40,7 +47,7 @@ export const executeBatch = keyedOperation('executeBatch', {
     // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return storedAnswer(batch);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
-    return new Execution(deps, contextOf(deps, principal), batch, identity).run(signedTx, call);
+    return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity });
   },
 });
 
@@ -56,131 +63,118 @@ export async function carryOnExecution(deps: EngineDeps, batchId: string, caller
   });
   if (found === undefined) return false;
   await deps.gaps.require(found.batch.tokenId);
-  await new Execution(deps, found.context, found.batch, null).run(undefined, caller);
+  await execute(deps, found.context, found.batch, { signedTx: undefined, caller, identity: null });
   return true;
 }
 
-class Execution {
-  readonly #deps: EngineDeps;
-  readonly #context: BatchContext;
-  /** Of the request that asks for it, if one does. */
-  readonly #identity: RequestIdentity | null;
-  readonly #batch: BatchHead;
-  #request: RequestRecord | null = null;
+/** Who asks for an execution. */
+interface Asked {
+  /** `undefined`: the owner's approval has to stand on chain already. */
+  readonly signedTx: string | undefined;
+  readonly caller: Caller;
+  /** `null`: nobody; what was asked for before is carried on. */
+  readonly identity: RequestIdentity | null;
+}
 
-  constructor(deps: EngineDeps, context: BatchContext, batch: BatchHead, identity: RequestIdentity | null) {
-    this.#deps = deps;
-    this.#context = context;
-    this.#batch = batch;
-    this.#identity = identity;
-  }
+async function execute(
+  deps: EngineDeps,
+  context: BatchContext,
+  found: BatchHead,
+  { signedTx, caller, identity }: Asked,
+): Promise<Reply<ExecuteBatchResult>> {
+  if (isFinal(found) && !needsClosing(found)) return storedAnswer(found);
+  const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, identity), found);
+  // It may have become final only since it was read.
+  if (taken === 'busy') return answer(deps, found.id, true);
+  const { batch, request } = taken;
+  // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
+  await underLease(deps, batchHolding(batch, request), caller, async (lease) => {
+    const held = { deps, context, batch, lease };
+    const ended = isOver(batch) ? batch : await bringToEnd(held, signedTx, request);
+    if (needsClosing(ended))
+      await close({ ...held, batch: ended }).catch((error: unknown) => {
+        // Who asked has the verdict, and the rent comes back later; who carries the batch on unasked has to try again.
+        if (identity === null) throw error;
+      });
+    await lease.giveUp();
+  });
+  return answer(deps, batch.id, isFinal(batch));
+}
 
-  async run(signedTx: string | undefined, caller: Caller): Promise<Reply<ExecuteBatchResult>> {
-    if (isFinal(this.#batch) && !needsClosing(this.#batch)) return storedAnswer(this.#batch);
-    const claimed = await this.#claim();
-    // It may have become final only since it was read.
-    if (claimed === 'busy') return this.#answer(this.#batch.id, true);
-    // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
-    const holding = batchHolding(claimed, this.#request);
-    await underLease(this.#deps, holding, caller, async (lease) => {
-      const ended = isOver(claimed) ? claimed : await this.#advance(claimed, signedTx, lease);
-      if (needsClosing(ended)) await this.#close(ended, lease);
-      await lease.giveUp();
-    });
-    return this.#answer(claimed.id, isFinal(claimed));
-  }
+/** Takes the batch, and the request where it has a record; `'busy'` when it is over and somebody else is closing its accounts. */
+async function take(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  batchId: string,
+  identity: RequestIdentity | null,
+): Promise<{ readonly batch: BatchRecord; readonly request: RequestRecord | null } | 'busy'> {
+  const found = await currentRecord(tx, batchId);
+  if (found.status === 'AVAILABLE_TO_QUEUE')
+    throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batchId} is not finalized yet.`);
+  if (isOver(found) && isWorkedOn(tx, found)) return 'busy';
+  // Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it.
+  if (identity === null && !isFinal(found) && !(await tx.unfinished.isExecution(batchId)))
+    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batchId} is another's by now.`);
+  const batch = await claimBatch(deps, tx, batchId);
+  if (identity?.value === undefined || isFinal(found)) return { batch, request: null };
+  const opening = await openRequest(deps, tx, identity);
+  return { batch, request: opening.kind === 'replayed' ? null : opening.request };
+}
 
-  /** Takes the batch; `'busy'` when it is over and somebody else is closing its accounts. */
-  async #claim(): Promise<BatchRecord | 'busy'> {
-    return this.#deps.store.transaction(async (tx) => {
-      const batch = await currentRecord(tx, this.#batch.id);
-      if (batch.status === 'AVAILABLE_TO_QUEUE') {
-        throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
-      }
-      if (isOver(batch) && isWorkedOn(tx, batch)) return 'busy';
-      await this.#requireAsked(tx, batch);
-      const claimed = await claimBatch(this.#deps, tx, batch.id);
-      if (this.#identity?.value !== undefined && !isFinal(batch)) await this.#open(tx, this.#identity);
-      return claimed;
-    }, this.#batch);
+/** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
+async function bringToEnd(
+  held: HeldBatch,
+  signedTx: string | undefined,
+  request: RequestRecord | null,
+): Promise<BatchRecord> {
+  const { deps, context, batch } = held;
+  // A vote to end it may have been sent, and counts for what it has cost.
+  const work = await Advance.open(held, ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL']);
+  const known = batch.executeResult;
+  if (known !== null) {
+    await work.advance.settleAll();
+    const state = await readWhole(deps.chain, context.flywheel, batch, 'finalized');
+    const position = await countExecuted(deps.chain, context.flywheel, batch, state);
+    return position === known.totalSuccessful ? batch : judge(work, { state, failure: null }, request);
   }
+  const end = await work.advance.run(new Executed({ ...work, signedTx }));
+  invariant(end !== null, 'An execution waits for nobody.');
+  if (end.failure !== null && kindOf(end.state) === 'Active') throw approvalFailed(batch, end.failure);
+  return judge(work, end, request);
+}
 
-  /** Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it. */
-  async #requireAsked(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
-    if (this.#identity !== null || isFinal(batch)) return;
-    if (await tx.unfinished.isExecution(batch.id)) return;
-    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batch.id} is another's by now.`);
-  }
+/** What did not land and can still run on chain goes on counting against the caps. */
+const judge = (
+  work: BatchWork,
+  { state, failure }: End<BatchState>,
+  request: RequestRecord | null,
+): Promise<BatchRecord> =>
+  conclude(
+    work,
+    state,
+    (executed) => failureOf(work.batch, executed, state, failure),
+    async (tx, { id, executeResult: result }) => {
+      if (isEnded(state)) await releaseHolds(tx, work.batch);
+      if (request === null) return;
+      const value: ExecuteBatchResult = { batchId: id as Uuid, result };
+      await tx.requests.complete(request.id, JSON.stringify(value));
+    },
+  );
 
-  async #open(tx: StoreTransaction, identity: RequestIdentity): Promise<void> {
-    const opening = await openRequest(this.#deps, tx, identity);
-    if (opening.kind !== 'replayed') this.#request = opening.request;
-  }
+async function close(held: HeldBatch): Promise<void> {
+  const reason = await closeAccounts(held);
+  if (reason !== null)
+    throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${held.batch.id} stay open. ${reason}`);
+}
 
-  /** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
-  async #advance(batch: BatchRecord, signedTx: string | undefined, lease: Lease): Promise<BatchRecord> {
-    const deps = this.#deps;
-    const { operator, flywheel } = this.#context;
-    // A vote to end it may have been sent, and counts for what it has cost.
-    const phases: readonly BundlePhase[] = ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL'];
-    const advance = await Advance.open(deps, { batch, operator, lease, phases });
-    const known = batch.executeResult;
-    if (known !== null) {
-      await advance.settleAll();
-      const state = await readWhole(deps.chain, flywheel, batch, 'finalized');
-      const position = await countExecuted(deps.chain, flywheel, batch, state);
-      return position === known.totalSuccessful
-        ? batch
-        : this.#conclude(batch, lease, advance, { state, failure: null });
-    }
-    const goal = new Executed({ deps, context: this.#context, batch, advance, lease, signedTx });
-    const end = await advance.run(goal);
-    invariant(end !== null, 'An execution waits for nobody.');
-    if (end.failure !== null && kindOf(end.state) === 'Active') throw approvalFailed(batch, end.failure);
-    return this.#conclude(batch, lease, advance, end);
-  }
-
-  /** Writes the verdict. What did not land and can still run on chain goes on counting against the caps. */
-  async #conclude(
-    batch: BatchRecord,
-    lease: Lease,
-    advance: Advance,
-    { state, failure }: End<BatchState>,
-  ): Promise<BatchRecord> {
-    const position = await countExecuted(this.#deps.chain, this.#context.flywheel, batch, state);
-    const landed = advance.executions('EXECUTE');
-    const executeResult = resultOf(batch, position, landed, failureOf(batch, position, state, failure));
-    const status = executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED';
-    await lease.write(async (tx) => {
-      await advance.write(tx);
-      await countForeign(tx, batch, foreignOf(batch, position, advance));
-      await tx.batches.transition(batch.id, status, { executeResult }, isoTime(tx.nowMs));
-      if (isEnded(state)) await releaseHolds(tx, batch);
-      if (this.#request !== null) {
-        const value: ExecuteBatchResult = { batchId: batch.id as Uuid, result: executeResult };
-        await tx.requests.complete(this.#request.id, JSON.stringify(value));
-        this.#request = null;
-      }
-    });
-    return { ...batch, status, executeResult };
-  }
-
-  async #close(batch: BatchRecord, lease: Lease): Promise<void> {
-    try {
-      const reason = await closeAccounts(this.#deps, this.#context, batch, lease);
-      if (reason === null) return;
-      throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${batch.id} stay open. ${reason}`);
-    } catch (error) {
-      // Who asked has the verdict, and the rent comes back later; who carries the batch on unasked has to try again.
-      if (this.#identity === null) throw error;
-    }
-  }
-
-  async #answer(batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> {
-    const batch = await this.#deps.store.read((tx) => tx.batches.head(batchId));
-    invariant(batch !== undefined, 'Batches are never removed.');
-    return storedAnswer(batch, replayed);
-  }
+async function answer(
+  { store }: EngineDeps,
+  batchId: string,
+  replayed: boolean,
+): Promise<Reply<ExecuteBatchResult>> {
+  const batch = await store.read((tx) => tx.batches.head(batchId));
+  invariant(batch !== undefined, 'Batches are never removed.');
+  return storedAnswer(batch, replayed);
 }
 
 function storedAnswer(batch: BatchHead, replayed = true): Reply<ExecuteBatchResult> {

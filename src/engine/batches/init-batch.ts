@@ -18,7 +18,7 @@ import {
   type RequestIdentity,
   refusedByContent,
   requestHolding,
-} from '../requests/requests.js';
+} from '../requests.js';
 import { currentRecord, isFinal, releaseBatch } from './batch-claim.js';
 import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
 import {

@@ -5,11 +5,10 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';
 import type { Principal } from '../authenticate.js';
 import { operation } from '../operation.js';
-import { notPermitted } from '../requests/requests.js';
+import { notPermitted } from '../requests.js';
 import { currentRecord, isFinal } from './batch-claim.js';
 import { contextOf } from './batch-context.js';
-import { initBatchView } from './batch-view.js';
-import { findBatch } from './get-batch.js';
+import { findBatch, initBatchView } from './get-batch.js';
 import { readBatchState } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 

@@ -13,11 +13,11 @@ import type { BatchHead } from '../../store/records.js';
 import type { BatchFilter } from '../../store/repositories/batches.js';
 import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
 import type { Store } from '../../store/store.js';
-import { isoTime } from '../../values/time.js';
 import { operation } from '../operation.js';
 import {
   askedKey,
   badCursor,
+  boundsOf,
   idCursor,
   indexCursor,
   readIdCursor,
@@ -26,8 +26,7 @@ import {
 } from '../pages.js';
 import { isFinal } from './batch-claim.js';
 import { type BatchOwner, ownerOf } from './batch-context.js';
-import { listedBatchView } from './batch-view.js';
-import { findBatch } from './get-batch.js';
+import { findBatch, listedBatchView } from './get-batch.js';
 
 export const listBatches = operation('listBatches', {
   parse: (input, { principal }) => ({
@@ -65,7 +64,7 @@ async function ordinalAt(
 
 /** Which batches are asked for, whatever page of them. */
 function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
-  const { status, txHash, since, until, type, proofHash, action, toAddress, idempotencyKey } = query;
+  const { status, txHash, type, proofHash, action, toAddress, idempotencyKey } = query;
   const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
   const isAny = Object.values(holds).every((value) => value === undefined);
   return {
@@ -73,8 +72,7 @@ function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFil
     status,
     txHash,
     idempotencyKey: askedKey(idempotencyKey),
-    ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-    ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+    ...boundsOf(query),
     ...(isAny ? {} : { holds }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The owner's votes on a batch: handing one out to be signed, and telling whether what comes back is one. That is byte for
- * byte a vote that was handed out for this batch, or the same single instruction under another blockhash with the owner as
+ * The owner's votes on a batch: handing one out to be signed, telling whether what comes back is one, and landing it. That is byte
+ * for byte a vote that was handed out for this batch, or the same single instruction under another blockhash with the owner as
  * payer. Nothing else is ever landed.
  */
 import {
@@ -21,6 +21,7 @@ import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
+import type { BatchWork } from './advance.js';
 import type { BatchContext } from './batch-context.js';
 
 const voteOf = (
@@ -76,14 +77,8 @@ export interface SignedVote extends DecodedApproval {
 export const isSignedByAll = (bytes: Uint8Array): boolean =>
   decodeApproval(bytes).signatures.every((signature) => [...signature].some((byte) => byte !== 0));
 
-/** What a vote is held against. */
-interface VoteExpected {
-  readonly context: BatchContext;
-  readonly batch: BatchRecord;
-  readonly kind: VoteKind;
-  /** Every vote that was handed out for the batch. */
-  readonly issued: readonly IssuedVote[];
-}
+/** What votes are about. */
+type OfBatch = Pick<BatchWork, 'deps' | 'context' | 'batch'>;
 
 const refuse = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction is refused: ${reason}.`);
@@ -92,15 +87,15 @@ const refuse = (reason: string): FlywheelError =>
  * Checks a signed vote.
  * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
  */
-export function checkSignedVote(signedTx: string, expected: VoteExpected): SignedVote {
+export async function checkSignedVote(of: OfBatch, kind: VoteKind, signedTx: string): Promise<SignedVote> {
+  const { deps, batch } = of;
   const approval = decode(Uint8Array.from(Buffer.from(signedTx, 'base64')));
-  const own = expected.issued.filter(({ kind }) => kind === expected.kind);
-  const issued = own.find((vote) =>
-    sameBytes(decodeApproval(vote.transaction).messageBytes, approval.messageBytes),
+  const issued = (await deps.store.read((tx) => tx.batches.votes(batch.id))).find(
+    (vote) =>
+      vote.kind === kind && sameBytes(decodeApproval(vote.transaction).messageBytes, approval.messageBytes),
   );
-  if (issued === undefined && !isOwners(approval, expected)) {
-    throw refuse(`it is not the ${VOTES[expected.kind].noun} that was issued for batch ${expected.batch.id}`);
-  }
+  if (issued === undefined && !isOwners(approval, of, kind))
+    throw refuse(`it is not the ${VOTES[kind].noun} that was issued for batch ${batch.id}`);
   checkSignatures(approval);
   const { signature, payer } = approval;
   invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
@@ -118,7 +113,8 @@ function decode(bytes: Uint8Array): DecodedApproval {
 /** Is it the same vote, with a blockhash that the owner's own node gave, and paid by the owner? */
 function isOwners(
   { messageBytes, blockhash }: DecodedApproval,
-  { context, batch, kind }: VoteExpected,
+  { context, batch }: OfBatch,
+  kind: VoteKind,
 ): boolean {
   const payer = context.flywheel.owner;
   return isVoteMessage(messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
@@ -133,4 +129,48 @@ function checkSignatures({ message, messageBytes, signatures }: DecodedApproval)
       throw refuse(`the signature of ${signer} is wrong`);
     }
   }
+}
+
+/**
+ * Brings a vote of the owner onto the chain.
+ * @throws `ERR_APPROVAL_EXPIRED` when it can land no more and has not; `ERR_INSUFFICIENT_FUNDS` when its payer cannot pay;
+ * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
+ */
+export async function landOwnerVote(
+  { deps, batch: { id }, advance }: BatchWork,
+  vote: SignedVote,
+): Promise<void> {
+  const { signature, payer } = vote;
+  const lastValidBlockHeight = await lastHeight(deps, vote);
+  const fate = await advance.sendSigned('OWNER_APPROVAL', { ...vote, lastValidBlockHeight });
+  if (fate.kind === 'landed') return;
+  if (fate.kind === 'expired') {
+    throw new FlywheelError(
+      'ERR_APPROVAL_EXPIRED',
+      `The signed transaction of batch ${id} has expired and did not land. Sign a fresh one: \`flywheel batch approve ${id}\`, or POST /v1/flywheel/batch/${id}/approval.`,
+    );
+  }
+  if (fate.kind === 'open') {
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The outcome of the owner's transaction ${signature} is not known yet.`,
+    );
+  }
+  if (fate.rejection !== null) {
+    throw new FlywheelError(
+      'ERR_INSUFFICIENT_FUNDS',
+      `The fee payer ${payer} of the signed transaction cannot pay for it: ${fate.reason}.`,
+    );
+  }
+  throw new FlywheelError(
+    'ERR_BATCH_EXECUTE_FAILED',
+    `The owner's transaction ${signature} failed on chain: ${fate.reason}.`,
+  );
+}
+
+/** A block up to which a vote can land for sure; one with a blockhash of the owner's choice lasts no longer than the newest. */
+async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigint> {
+  if (vote.lastValidBlockHeight !== null) return vote.lastValidBlockHeight;
+  if (!(await chain.isBlockhashValid(vote.blockhash))) return chain.expiredHeight();
+  return (await chain.latestBlockhash()).lastValidBlockHeight;
 }

@@ -1,15 +1,17 @@
 /** Pipelines → vault messages that fit, and the transactions that set a batch up and run it; nothing is sent or stored here. */
 
+import type { OperationCost } from '../../actions/action.js';
 import {
   type PipelineContent,
   pipelineContent,
   pipelineInstructions,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
-import { actionRecipients, type PipelineAction, totalOf } from '../../actions/registry.js';
+import { actionRecipients, operationCost, type PipelineAction, totalOf } from '../../actions/registry.js';
 import { encode } from '../../chain/codec.js';
 import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
+import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
@@ -27,6 +29,8 @@ import {
 } from '../../chain/squads/message.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import {
+  DEFAULT_INSTRUCTION_COMPUTE_UNITS,
+  MAX_COMPUTE_UNITS,
   MAX_INSTRUCTION_TRACE,
   MAX_TRANSACTION_ACCOUNTS,
   TRANSACTION_SIZE_LIMIT_BYTES,
@@ -37,7 +41,35 @@ import { legacyTransactionSize } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { withBudget } from '../signing-terms.js';
-import { executeComputeUnitLimit, heapShare, instructionTrace } from './execution-cost.js';
+
+const EMPTY_MESSAGE_COMPUTE_UNITS = 40_000;
+/** Accounts up to which the default of 200,000 units is known to do (squads-v4.md, section 10). */
+const ACCOUNTS_WITHIN_DEFAULT = 4;
+const MEASURED_EMPTY_UNITS = 20_000;
+
+const total = (instructions: readonly Instruction[], part: keyof OperationCost): number =>
+  instructions.reduce((sum, instruction) => sum + operationCost(instruction)[part], 0);
+
+/** The limit that the execute transaction of these instructions should set, or `null` when the default will do. */
+function executeComputeUnitLimit(instructions: readonly Instruction[]): number | null {
+  const opened = instructions.filter(({ program }) => program === ASSOCIATED_TOKEN_PROGRAM).length;
+  const measured = MEASURED_EMPTY_UNITS + total(instructions, 'measuredUnits');
+  if (opened <= ACCOUNTS_WITHIN_DEFAULT && measured <= DEFAULT_INSTRUCTION_COMPUTE_UNITS) return null;
+  return Math.min(MAX_COMPUTE_UNITS, EMPTY_MESSAGE_COMPUTE_UNITS + total(instructions, 'computeUnits'));
+}
+
+/** The multisig's own instruction, and those which set the limit and the price. */
+const OUTER_INSTRUCTIONS = 3;
+
+/** Instructions that the execute transaction of these runs at most. */
+const instructionTrace = (instructions: readonly Instruction[]): number =>
+  OUTER_INSTRUCTIONS + total(instructions, 'trace');
+
+/**
+ * The part of the heap, 1 being all of it, that running these instructions takes at most. A call copies its data too, but the
+ * limit of a transaction's bytes comes before data of more than the 256 bytes that were measured could count.
+ */
+const heapShare = (instructions: readonly Instruction[]): number => total(instructions, 'heapShare');
 
 /** A pipeline to lay out. */
 interface PlanSource extends SourcePipeline {

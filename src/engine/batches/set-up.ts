@@ -7,12 +7,10 @@ import type { InitBatchResult, InitResult } from '../../contract/schemas/batch.j
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
-import type { EngineDeps } from '../deps.js';
-import type { Lease } from '../lease.js';
 import { inTurns } from '../pause.js';
-import { Advance, type Failure, type Goal, type Next } from './advance.js';
+import { Advance, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
-import { initBatchView } from './batch-view.js';
+import { initBatchView } from './get-batch.js';
 import { type BatchState, differenceFromPlan, readBatchOnChain, readBatchState } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 import { createInstructions, setupTransactions, shared } from './plan-batch.js';
@@ -20,13 +18,9 @@ import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
 
-interface SetUpInput {
-  readonly deps: EngineDeps;
-  readonly context: BatchContext;
-  readonly batch: BatchRecord;
+/** The lease is that of the request. */
+interface SetUpInput extends HeldBatch {
   readonly request: RequestRecord;
-  /** On the request. */
-  readonly lease: Lease;
 }
 
 /**
@@ -35,9 +29,8 @@ interface SetUpInput {
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
 export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
-  const { deps, context, batch, lease } = input;
-  const advance = await Advance.open(deps, { batch, operator: context.operator, lease, phases: ['SETUP'] });
-  const goal = new SetUp(input, advance, await fillingOf(input, batch.batchIndex));
+  const { advance } = await Advance.open(input, ['SETUP']);
+  const goal = new SetUp(input, advance, await fillingOf(input, input.batch.batchIndex));
   const end = await advance.run(goal);
   const failure = end?.failure ?? (await goal.difference());
   if (failure !== null) throw await stop(input, goal, advance, failure);
@@ -176,7 +169,7 @@ function initResult({ batch, total }: SetUp, advance: Advance, failedTxMsg?: str
     total,
     totalSuccessful,
     totalFailed: total - totalSuccessful,
-    successfulExecutions: [...advance.executions('SETUP')],
+    successfulExecutions: executionsOf(advance.landedOf('SETUP')),
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
     batchIndex: Number(batch.batchIndex),
   };

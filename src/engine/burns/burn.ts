@@ -11,7 +11,7 @@ import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { EngineLimits } from '../deps.js';
 import { type KeyedCall, keyedOperation } from '../operation.js';
-import { refusedByContent } from '../requests/requests.js';
+import { refusedByContent } from '../requests.js';
 import { batchResult, burnResult, replayedResult, storedResult } from './outcomes.js';
 import { isRefusal, prepareBurns } from './prepare-burns.js';
 import { type BurnRun, runBurns } from './run-burns.js';

@@ -3,11 +3,18 @@ import { type BurnState, listBurnsQuerySchema } from '../../contract/schemas/bur
 import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../../store/records.js';
-import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { requireToken } from '../authenticate.js';
 import { operation } from '../operation.js';
-import { askedKey, badCursor, permittedTypes, placeCursor, readPlaceCursor, soughtIn } from '../pages.js';
+import {
+  askedKey,
+  badCursor,
+  boundsOf,
+  permittedTypes,
+  placeCursor,
+  readPlaceCursor,
+  soughtIn,
+} from '../pages.js';
 
 /** What a state is called outside. */
 const SHOWN = {
@@ -26,17 +33,7 @@ export const listBurns = operation('listBurns', {
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
-    const {
-      limit = DEFAULT_PAGE_ITEMS,
-      cursor,
-      since,
-      until,
-      type,
-      proofHash,
-      idempotencyKey,
-      status,
-      txHash,
-    } = query;
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, idempotencyKey, status, txHash } = query;
     const statuses = status && shownAs(status);
     const types = permittedTypes(principal, type);
     const { items, last } = await deps.store.read(async ({ burns }) => {
@@ -51,8 +48,7 @@ export const listBurns = operation('listBurns', {
         proofHashes: proofHash?.split(','),
         idempotencyKey: askedKey(idempotencyKey),
         ...(types === undefined ? {} : { types }),
-        ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-        ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+        ...boundsOf(query),
         ...(before === undefined ? {} : { before }),
       });
       return { items: page.items, last: page.next === null ? null : await burns.placeOf(page.next) };

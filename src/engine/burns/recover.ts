@@ -10,7 +10,7 @@ import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
-import { claimRequest, requestHolding } from '../requests/requests.js';
+import { claimRequest, requestHolding } from '../requests.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**

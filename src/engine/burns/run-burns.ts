@@ -7,7 +7,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
-import { justRun, openRequest, type RequestIdentity, requestHolding } from '../requests/requests.js';
+import { justRun, openRequest, type RequestIdentity, requestHolding } from '../requests.js';
 import type { BurnContext } from './burn-transaction.js';
 import {
   type PendingBurn,

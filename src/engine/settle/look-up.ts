@@ -1,5 +1,4 @@
 /** What became of signed units of transactions, as only the chain's own records can say. */
-import { setTimeout } from 'node:timers/promises';
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../../chain/chain.js';
 import { describeTransactionError } from '../../chain/transaction/program-errors.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -108,14 +107,13 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
 export async function awaitFates(
   chain: Chain,
   units: readonly Unit[],
-  lease?: Lease,
+  lease: Lease,
 ): Promise<readonly Fate[]> {
   const { pollMs } = chain;
   let fates = await findFates(chain, units);
   while (pollMs !== null && fates.some(isAwaited)) {
     tellWaiting(fates, lease);
-    await pauseFor(pollMs, lease?.signal);
-    await lease?.check();
+    await lease.pause(pollMs);
     const open = units.filter((_, index) => isAwaited(fates[index]));
     const found = new Map((await findFates(chain, open)).map((fate, index) => [open[index], fate]));
     fates = fates.map((fate, index) => found.get(units[index] as Unit) ?? fate);
@@ -123,17 +121,12 @@ export async function awaitFates(
   return fates;
 }
 
-/** @throws the reason of the signal, at once when it is aborted. */
-async function pauseFor(pollMs: number, signal: AbortSignal | undefined): Promise<void> {
-  await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
-  signal?.throwIfAborted();
-}
-
-export function tellWaiting(fates: readonly Fate[], lease: Lease | undefined): void {
+/** Says what is waited for, if anything is. */
+export function tellWaiting(fates: readonly Fate[], lease: Lease): void {
   const awaited = fates.filter(isAwaited) as readonly Open[];
   const [first] = awaited;
   if (first?.signature === undefined) return;
-  lease?.tell({ transactions: awaited.length, signature: first.signature, ...first.progress });
+  lease.tell({ transactions: awaited.length, signature: first.signature, ...first.progress });
 }
 
 function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: readonly Trace[]): Fate {

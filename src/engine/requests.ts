@@ -2,19 +2,20 @@
  * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
  * carried on by the next call that brings it (contract, section 1.4).
  */
-import type { Call, WaitingForChain } from '../../contract/call.js';
-import type { KeyedOperationId } from '../../contract/operations.js';
-import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { RequestRecord } from '../../store/records.js';
-import type { StoreTransaction } from '../../store/store.js';
-import type { JsonValue } from '../../values/canonical-json.js';
-import { fingerprint, type Sha256 } from '../../values/digest.js';
-import { parseStrictJson } from '../../values/strict-json.js';
-import { isoTime } from '../../values/time.js';
-import type { Principal } from '../authenticate.js';
-import type { EngineDeps } from '../deps.js';
-import { tellWritten } from '../events.js';
-import { type Holding, holderOf, isWorkedOn, newLease } from '../lease.js';
+import type { Call, WaitingForChain } from '../contract/call.js';
+import type { KeyedOperationId } from '../contract/operations.js';
+import type { ErrorCode } from '../errors/codes.js';
+import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
+import type { RequestRecord } from '../store/records.js';
+import type { StoreTransaction } from '../store/store.js';
+import type { JsonValue } from '../values/canonical-json.js';
+import { fingerprint, type Sha256 } from '../values/digest.js';
+import { parseStrictJson } from '../values/strict-json.js';
+import { isoTime } from '../values/time.js';
+import type { Principal } from './authenticate.js';
+import type { EngineDeps } from './deps.js';
+import { tellWritten } from './events.js';
+import { type Holding, holderOf, isWorkedOn, newLease } from './lease.js';
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
@@ -50,24 +51,7 @@ export function requestIdentity(
   return { tokenId, keyId, operation, value, fingerprint: fingerprint(body), permitted, proofTypes };
 }
 
-/**
- * Looks for an earlier request with the same key without taking anything.
- *
- * @returns the request, with its answer or to be taken over, or `undefined` when there is none.
- * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
- */
-async function findEarlier(
-  deps: EngineDeps,
-  tx: StoreTransaction,
-  identity: RequestIdentity,
-): Promise<RequestRecord | undefined> {
-  if (identity.value === undefined) return undefined;
-  const earlier = await tx.requests.find(identity.tokenId, identity.operation, identity.value);
-  if (earlier !== undefined) requireRepeat(deps, tx, identity, earlier);
-  return earlier;
-}
-
-/** What was found with the same key has to be the same request, and nobody may be at it. @throws as {@link findEarlier} */
+/** What was found with the same key has to be the same request, and nobody may be at it. @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY` */
 export function requireRepeat(
   deps: EngineDeps,
   at: Pick<StoreTransaction, 'nowMs'>,
@@ -110,12 +94,18 @@ export async function requireReadable(
 /** Only this status is a verdict on the request itself: every other 4xx is about the caller, the limits or the key. */
 const REFUSED = 400;
 
+/** Of those with this status, what is said of the store: whatever is registered meanwhile is found by another try. */
+const OF_THE_STORE: readonly ErrorCode[] = ['ERR_TOKEN_NOT_FOUND', 'ERR_FLYWHEEL_NOT_FOUND'];
+
 /**
  * A refusal that a request earns by its content alone, whatever store and chain say: every other try with it is refused as well, on
  * any server, so that it may say that its key was not used.
  */
 export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
-  value !== undefined && isFlywheelError(error) && error.status === REFUSED
+  value !== undefined &&
+  isFlywheelError(error) &&
+  error.status === REFUSED &&
+  !OF_THE_STORE.includes(error.code)
     ? error.with({ keyUnused: true })
     : error;
 
@@ -146,8 +136,9 @@ export async function openRequest(
     sayBegun(deps, tx, request, identity.call);
     return { kind: 'fresh', request };
   }
-  const earlier = await findEarlier(deps, tx, identity);
+  const earlier = await tx.requests.find(request.tokenId, request.operation, request.value);
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
+  requireRepeat(deps, tx, identity, earlier);
   if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
   deps.gaps.requireIn(tx, identity.tokenId);
   identity.call?.onOperation?.(earlier.id);
