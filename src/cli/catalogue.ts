@@ -22,7 +22,7 @@ const SETTLE = 'Settings and help:';
 const TASKS: Readonly<Record<string, string>> = {
   ...{ burn: BURN, 'burn-batch': BURN, batch: BURN, pending: BURN },
   ...{ history: LOOK, report: LOOK, proof: LOOK, vault: LOOK, audit: LOOK },
-  ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, db: KEEP },
+  ...{ local: KEEP, register: KEEP, serve: KEEP, keys: KEEP, caps: KEEP, db: KEEP },
 };
 
 const ENTRIES: readonly CatalogueEntry[] = [
@@ -118,6 +118,7 @@ const ENTRIES: readonly CatalogueEntry[] = [
       () => import('./commands/db/accept-gap.js'),
     ),
   ]),
+  command('caps', 'Show or change the daily caps.', () => import('./commands/caps.js')),
   command('audit', 'Show the audit log of keys and registrations.', () => import('./commands/audit.js')),
   command('vault', 'Show balances and remaining caps.', () => import('./commands/vault.js')),
   group('local', 'Manage the project on this machine.', [

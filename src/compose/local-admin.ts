@@ -6,6 +6,7 @@ import type { ProjectGap } from '../engine/gaps/accept-gap.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { writeFileAtomic } from '../files/write-file.js';
+import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
@@ -24,6 +25,7 @@ import {
 import { initLocal } from './local-init.js';
 import { type OpenedEngine, openEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
+import { findProject } from './project.js';
 import { openOwnRpc } from './rpc.js';
 import type { Settings } from './settings.js';
 
@@ -37,6 +39,8 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
   };
   const engine = async () => (await open()).engine;
   const gaps = async () => (await open(true)).engine.gaps;
+  const ownKey = async (): Promise<Secret | null> =>
+    settings.apiKey.value ?? (await (await open()).store.read((tx) => findProject(tx, settings))).credential;
   const close = async (): Promise<void> => {
     const closing = opened;
     opened = undefined;
@@ -68,9 +72,11 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
         wipeDataDirectory(dataDir);
       });
     },
-    createKey: async (input) => (await engine()).createKey(input),
-    listKeys: async () => (await engine()).listKeys(),
-    revokeKey: async (id, afterMs) => (await engine()).revokeKey(id, afterMs),
+    caps: async () => (await engine()).caps(),
+    setCaps: async (changes) => (await engine()).setCaps(changes),
+    createKey: async (terms) => (await engine()).createKey(terms),
+    listKeys: async () => (await engine()).listKeys(await ownKey()),
+    revokeKey: async (id, afterMs) => (await engine()).revokeKey(id, afterMs, await ownKey()),
     gap: async () => {
       const found = await (await gaps()).find();
       return found === null ? null : gapReport(found);

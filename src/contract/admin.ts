@@ -1,5 +1,6 @@
 /** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
 import type { Scope } from '../values/schemas.js';
+import type { Secret } from '../values/secret.js';
 
 export type TokenProgramName = 'token' | 'token-2022';
 export type TokenGeneration = 'v1' | 'v2';
@@ -41,11 +42,24 @@ export interface ApiKeyCreated {
   readonly id: string;
   /** Shown once; only its SHA-256 is stored. */
   readonly key: string;
+  readonly name: string | null;
   readonly scopes: readonly Scope[];
+}
+
+/** What a new key may do, and what people call it. */
+export interface KeyTerms {
+  /** @default null */
+  readonly name?: string | null;
+  readonly scopes: readonly Scope[];
+  /** `null`: every proof type of the flywheel. */
+  readonly proofTypes: readonly string[] | null;
 }
 
 export interface ApiKeyInfo {
   readonly id: string;
+  readonly name: string | null;
+  /** Commands of this machine use it. */
+  readonly isInUse: boolean;
   readonly scopes: readonly Scope[];
   /** `null`: every proof type of the flywheel. */
   readonly proofTypes: readonly string[] | null;
@@ -117,6 +131,19 @@ export interface CapState {
   readonly left: string | null;
 }
 
+/** The daily caps, and what is left of them on a UTC day. */
+export interface Caps {
+  readonly day: string;
+  readonly burn: CapState;
+  readonly airdrop: CapState;
+}
+
+/** Whole tokens as decimal text; `null` for no cap, `undefined` where it stays. */
+export interface CapChanges {
+  readonly burn?: string | null | undefined;
+  readonly airdrop?: string | null | undefined;
+}
+
 /** What a flywheel has to work with. Token amounts are decimal text in whole tokens, lamports integer text. */
 export interface VaultReport
   extends Pick<
@@ -134,7 +161,7 @@ export interface VaultReport
   readonly vaultTokenAccount: string;
   readonly burnTokenAccount: string;
   readonly balances: RegistrationStatus['balances'];
-  readonly today: { readonly day: string; readonly burn: CapState; readonly airdrop: CapState };
+  readonly today: Caps;
   /** Of pipelines with one action each. */
   readonly pipelines: {
     /** Of each, until its batch is closed. */
@@ -189,19 +216,23 @@ export interface Admin {
   /** Sends tokens or SOL from the local treasury. */
   fund(input: FundInput): Promise<FundResult>;
 
-  createKey(input: {
-    readonly scopes: readonly Scope[];
-    readonly proofTypes: readonly string[] | null;
-  }): Promise<ApiKeyCreated>;
+  caps(): Promise<Caps>;
 
-  listKeys(): Promise<readonly ApiKeyInfo[]>;
+  /** What was accepted before keeps its room. */
+  setCaps(changes: CapChanges): Promise<Caps>;
+
+  createKey(terms: KeyTerms): Promise<ApiKeyCreated>;
+
+  /** @param own - the key that commands of this machine use. @default null */
+  listKeys(own?: Secret | null): Promise<readonly ApiKeyInfo[]>;
 
   /**
    * Revoking twice is no error.
    * @param afterMs - for how long the key stays valid. @default 0
+   * @param own - the key that commands of this machine use. @default null
    * @throws `ERR_NOT_FOUND` for an unknown id
    */
-  revokeKey(id: string, afterMs?: number): Promise<ApiKeyInfo>;
+  revokeKey(id: string, afterMs?: number, own?: Secret | null): Promise<ApiKeyInfo>;
 
   /** What was administered, newest first. */
   audit(query: AuditQuery): Promise<readonly AuditAct[]>;

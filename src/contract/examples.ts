@@ -118,7 +118,8 @@ export const EXAMPLES: Readonly<
   },
   describeKey: {
     response: {
-      ...{ id: '6f1c7a52-5d56-4a39-8d36-0a1a3c1c7a11', scopes: ['burn', 'airdrop'], proofTypes: null },
+      ...{ id: '6f1c7a52-5d56-4a39-8d36-0a1a3c1c7a11', name: 'shop server' },
+      ...{ scopes: ['burn', 'airdrop'], proofTypes: null },
       ...{ tokenId: BATCH.tokenId, symbol: 'FLY', mintAddress: BATCH.mintAddress, decimals: 6 },
     },
   },

@@ -1,14 +1,16 @@
 /** What the commands that look after a flywheel ask of it, and what they are told. */
 
-import type { Scope } from '../values/schemas.js';
 import type {
   ApiKeyCreated,
   ApiKeyInfo,
   AuditAct,
   AuditQuery,
   BatchFunds,
+  CapChanges,
+  Caps,
   FundInput,
   FundResult,
+  KeyTerms,
   RegisterInput,
   RegistrationStatus,
   VaultReport,
@@ -102,10 +104,10 @@ export interface LocalAdmin {
   fetchSquads(): Promise<FetchedProgram>;
   /** Wipes the data directory. */
   reset(): Promise<void>;
-  createKey(input: {
-    readonly scopes: readonly Scope[];
-    readonly proofTypes: readonly string[] | null;
-  }): Promise<ApiKeyCreated>;
+  caps(): Promise<Caps>;
+  /** What was accepted before keeps its room. */
+  setCaps(changes: CapChanges): Promise<Caps>;
+  createKey(terms: KeyTerms): Promise<ApiKeyCreated>;
   listKeys(): Promise<readonly ApiKeyInfo[]>;
   /** @param afterMs - for how long it stays valid. */
   revokeKey(id: string, afterMs: number): Promise<ApiKeyInfo>;

@@ -7,6 +7,7 @@ export const describeKey = operation('describeKey', {
   perform: async ({ principal: { key }, input: token }) => ({
     value: {
       id: key.id,
+      name: key.name,
       scopes: [...key.scopes],
       proofTypes: key.proofTypes === null ? null : [...key.proofTypes],
       tokenId: token.id,

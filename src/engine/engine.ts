@@ -8,6 +8,7 @@ import { type AnswerOf, eachOperation, type Service } from '../contract/service.
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
 import { auditFilter, listActs } from './admin/audit.js';
+import { readCaps, setCaps } from './admin/caps.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
@@ -182,11 +183,19 @@ function createAdmin(deps: EngineDeps): Admin {
       return fund(deps, token, flywheel, input);
     },
     createKey: async (terms) => createKey(deps, await registered(), terms),
-    listKeys: async () => {
+    caps: () =>
+      deps.store.read(async (tx) => {
+        const { token, flywheel } = await requireRegistration(tx, deps.project ?? null);
+        return readCaps(tx, token, flywheel);
+      }),
+    setCaps: (changes) => setCaps(deps, changes),
+    listKeys: async (own = null) => {
       const { token } = await registered();
-      return (await deps.store.read((tx) => tx.apiKeys.ofToken(token.id))).map(keyInfo);
+      const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
+      return keys.map((key) => keyInfo(key, own));
     },
-    revokeKey: async (id, afterMs = 0) => revokeKey(deps, (await registered()).token.id, id, afterMs),
+    revokeKey: async (id, afterMs = 0, own = null) =>
+      revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
     audit: async (query) => listActs(deps, await auditFilter(deps, query)),
   };
 }

@@ -40,7 +40,15 @@ export interface FlywheelPlace {
 }
 
 /** What is written down of who administered what. */
-const AUDIT_ACTIONS = ['register', 'keys.create', 'keys.revoke', 'gap.accept', 'copy', 'migrate'] as const;
+const AUDIT_ACTIONS = [
+  'register',
+  'keys.create',
+  'keys.revoke',
+  'caps.set',
+  'gap.accept',
+  'copy',
+  'migrate',
+] as const;
 
 /** Conditions of partial indexes, as statements have to write them out too. */
 export const OPEN_BURN = "status in ('PENDING', 'CONFIRMED')";
@@ -88,6 +96,8 @@ export const TABLES = {
       /** Base units a UTC day; `null` for no cap. */
       dailyBurnCap: optional(u64()),
       dailyAirdropCap: optional(u64()),
+      /** When one of them was lowered last: what was accepted before keeps its room. */
+      dateCapsLowered: optional(text()),
       /** Unique among the projects of a database; `null` where a store holds one project. */
       name: optional(text()),
       /** `null` where a data directory says it. */
@@ -105,6 +115,8 @@ export const TABLES = {
       tokenId: text(),
       /** SHA-256 of the key; the key itself is nowhere. */
       hash: text<Sha256>(),
+      /** By which people tell it from others. */
+      name: optional(text()),
       scopes: json<readonly Scope[]>(),
       /** `null`: every proof type of the flywheel. */
       proofTypes: optional(json<readonly string[]>()),

@@ -75,6 +75,8 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
         fund: unplanned,
         fetchSquads: unplanned,
         reset: unplanned,
+        caps: unplanned,
+        setCaps: unplanned,
         createKey: unplanned,
         listKeys: unplanned,
         revokeKey: unplanned,

@@ -160,6 +160,7 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
     ...{ id: ids.uuid(), tokenId: token.id, multisig, vaultIndex: 0, vault, owner: address(input.owner) },
     ...{ vaultTokenAccount: accountOf(vault), operator: operator.address, proofTypes: input.proofTypes },
     ...{ dailyBurnCap: cap(input.dailyBurn), dailyAirdropCap: cap(input.dailyAirdrop) },
+    dateCapsLowered: null,
     ...{ name: null, place: null },
   };
   const apiKey = await store.transaction(async (tx) => {

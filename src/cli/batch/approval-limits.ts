@@ -2,12 +2,14 @@
  * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
  * question, for all processes at once, and let go of when nothing comes of it.
  */
+
 import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '../../approval/limits.js';
 import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
 import { outflowOf, totalOutflow } from '../../approval/outflow.js';
 import type { Pins } from '../../approval/pins.js';
 import type { LimitSetting, Settings } from '../../compose/settings.js';
 import { invariant } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import {
   type ApprovalRecord,
@@ -22,6 +24,8 @@ import type { Review } from './review.js';
 /** A batch that is within all limits, counted for today. */
 export interface HeldApproval {
   readonly remarks: Remarks;
+  /** Recipients that no batch has had that was approved here; `null` where none was. */
+  readonly strangers: ReadonlySet<Address> | null;
   /** The first characters of its digest, where they are what has to be typed; else `null`. */
   readonly typed: string | null;
   /** It is written down as approved; to be called before the signature is handed out. */
@@ -105,6 +109,7 @@ export async function holdApproval(
         requireWithinDay(limits.value, asked, used, whose(limits, settings));
     });
     return {
+      strangers: reservation.known.count === 0 ? null : new Set(reservation.known.unseen),
       remarks: remarksOn(reservation.known, asked, pins, token.flywheel, settings),
       typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
         ? digest.slice(0, TYPED_DIGEST_LENGTH)

@@ -14,10 +14,11 @@ import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
-import type { OpenedService } from '../context.js';
 import { sentenceLines } from '../output/sentence.js';
 import { fieldLines } from '../output/table.js';
-import { viewLook } from '../views/batch-content.js';
+import { viewQuestion, viewRows, viewSummary } from '../views/approval.js';
+import { viewDetails } from '../views/batch-content.js';
+import type { Unit } from '../views/unit.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
 import { awaitSetUp } from './catch-up.js';
@@ -63,9 +64,16 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   if (review.isApproved && !input.mayBeApproved) return { batchId, alreadyApproved: true };
   const held = await holdApproval(session, batchId, review, pins);
   try {
-    show(session, opened, input, checked, review);
-    remark(session, held);
-    await requireAgreed(session, batchId, pins, held);
+    const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
+    const shown = { review, unit, held };
+    if (isShown(session)) {
+      showRows(session, input, checked, shown);
+      remark(session, held);
+      const { output } = session;
+      const known = { owner: pins.owner, strangers: held.strangers };
+      output.show(viewSummary(review, known, unit, output.noticeStyle).join('\n'));
+    } else remark(session, held);
+    await requireAgreed(session, shown);
     const wire = await currentWire(chain, input, checked, pins);
     const signer = await input.signer();
     requireOwner(pins, signer.address);
@@ -78,14 +86,9 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
 }
 
 /** Asks; with `--yes` the digest was named by --expect. */
-async function requireAgreed(
-  session: Session,
-  batchId: string,
-  { owner }: Pins,
-  { typed }: HeldApproval,
-): Promise<void> {
+async function requireAgreed(session: Session, { review, unit, held: { typed } }: Shown): Promise<void> {
   const declined = 'Declined. Nothing was signed.';
-  const question = `Sign the approval of batch ${batchId} as ${owner}?`;
+  const question = viewQuestion(review, unit);
   if (typed === null) return requireConsent(session, question, { declined });
   await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed });
 }
@@ -119,25 +122,33 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
   );
 }
 
-function show(
-  session: Session,
-  opened: OpenedService,
-  input: ApproveInput,
+/** What somebody is asked about. */
+interface Shown {
+  readonly review: Review;
+  readonly unit: Unit;
+  readonly held: HeldApproval;
+}
+
+/** The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others. */
+const isShown = ({ output, settings, context }: Session): boolean =>
+  !settings.yes || context.io.stderr.isTTY || !(settings.quiet || output.messages === 'json');
+
+/** What has been checked against the pins is shown with `--verbose` only. */
+function showRows(
+  { output, settings }: Session,
+  { expectation }: ApproveInput,
   checked: CheckedVote,
-  review: Review,
+  { review, unit, held }: Shown,
 ): void {
-  const { output, settings, context } = session;
-  const { expectation } = input;
-  // The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others.
-  if (settings.yes && !context.io.stderr.isTTY && (settings.quiet || output.messages === 'json')) return;
+  const style = output.noticeStyle;
   const fee = [
     ['fee payer', checked.feePayer],
     ['priority fee', `at most ${checked.priorityFeeLamports} lamports`],
   ] as const;
   output.show(
     [
-      ...viewLook(review, unitOf({ symbol: opened.symbol, trusted: null }, review), output.noticeStyle),
-      ...fieldLines(fee, output.noticeStyle),
+      ...(settings.verbose ? [...viewDetails(review, unit, style), ...fieldLines(fee, style)] : []),
+      ...viewRows(review, held.strangers ?? new Set(), unit, style),
     ].join('\n'),
   );
   output.show(

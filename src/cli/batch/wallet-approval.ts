@@ -21,7 +21,7 @@ import type { OpenedService } from '../context.js';
 import { repeatable } from '../operation/repeatable.js';
 import { commandLine } from '../operation/resume-line.js';
 import { plainStyle } from '../output/color.js';
-import { viewLook } from '../views/batch-content.js';
+import { viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { batchName, readApproval } from './approval-source.js';
 import { requireExecutesFromChain } from './approved-on-chain.js';
@@ -110,20 +110,29 @@ const factsOf = (
   review: Review,
   { owner }: Pins,
   expectation: Expectation | null,
-  { remarks }: HeldApproval,
-) => ({
-  title: `Approve batch ${batchId}`,
-  warnings: [
-    ...remarks.alarms,
-    ...remarks.news,
-    ...(expectation === null
-      ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
-      : []),
-  ],
-  lines: viewLook(review, unitOf({ symbol, trusted: null }, review), plainStyle(PAGE_COLUMNS)),
-  digest: review.description.digest === null ? null : digestText(review.description.digest),
-  owner,
-});
+  { remarks, strangers }: HeldApproval,
+) => {
+  const unit = unitOf({ symbol, trusted: null }, review);
+  const style = plainStyle(PAGE_COLUMNS);
+  return {
+    title: viewQuestion(review, unit),
+    warnings: [
+      ...remarks.alarms,
+      ...remarks.news,
+      ...(expectation === null
+        ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
+        : []),
+    ],
+    lines: [
+      `Batch ${batchId}`,
+      ...viewRows(review, strangers ?? new Set(), unit, style),
+      '',
+      ...viewSummary(review, { owner, strangers }, unit, style),
+    ],
+    digest: review.description.digest === null ? null : digestText(review.description.digest),
+    owner,
+  };
+};
 
 /** A large batch is agreed to here, with its digest, before the wallet is asked. */
 async function requireDigest(

@@ -128,7 +128,7 @@ async function askForKey(session: Session): Promise<KeyDescription | null> {
 function keyText(key: KeyDescription | null): string {
   if (key === null) return 'unknown: this service does not say';
   const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
-  return `${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
+  return `${key.name === null ? '' : `${key.name}, `}${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
 }
 
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
@@ -174,7 +174,7 @@ export const command = defineCommand({
   output: [
     '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
     '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
-    '  "key"?: { "id", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
+    '  "key"?: { "id", "name", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
   ],
   examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
 });

@@ -8,6 +8,7 @@ import { viewCreatedKey } from '../views/local.js';
 /** The options that say what the key may do. */
 export const keyTerms = (command: Command) =>
   command
+    .option('--name <name>', 'what to call the key, such as "cron on web-1"')
     .addOption(SCOPE_OPTION)
     .option('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)', collect);
 
@@ -18,6 +19,7 @@ export async function createdKey(
 ): Promise<undefined> {
   const types = proofTypes(options.proofType);
   const key = await (await session.local()).createKey({
+    name: options.name ?? null,
     scopes: scopesOrAll(options.scope),
     proofTypes: types.length === 0 ? null : types,
   });

@@ -8,12 +8,15 @@ export const viewAudit = (acts: readonly AuditAct[], style: Style): readonly str
     ? ['The audit log is empty.']
     : tableLines(
         [{ title: 'date' }, { title: 'who' }, { title: 'what' }, { title: 'project' }, { title: 'subject' }],
-        acts.map(({ date, actor, action, project, subject }) => [
+        acts.map(({ date, actor, action, project, subject, detail }) => [
           date,
           actor,
           action,
           project ?? 'all',
-          subject ?? '',
+          // Of a key its name is what people know.
+          [subject, typeof detail['name'] === 'string' ? `(${detail['name']})` : null]
+            .filter(Boolean)
+            .join(' '),
         ]),
         style.width,
       );

@@ -60,19 +60,23 @@ function pipelineActionText(action: PipelineAction, unit: Unit): string {
 /**
  * The pipelines of a batch in order; of one that is none, every instruction.
  * @param notes - what is to be said of each transaction.
+ * @param markOf - what is to be said behind an action.
  */
-function contentLines(
+export function contentLines(
   content: BatchContent,
   unit: Unit,
   style: Style,
   notes: readonly string[] = [],
+  markOf: (action: PipelineAction) => string = () => '',
 ): readonly string[] {
   const { pipelines, transactions, pipelinesProblem } = content;
   const note = (at: number): readonly string[] => (notes[at] === undefined ? [] : [`   ${notes[at]}`]);
   if (pipelines !== null)
     return pipelines.flatMap(({ type, proofHash, actions }, at) => [
       ...headed(`${at + 1}. ${safeLine(type)}`, proofHash, style),
-      ...actions.flatMap((action) => indented('   ', pipelineActionText(action, unit), style.width)),
+      ...actions.flatMap((action) =>
+        indented('   ', `${pipelineActionText(action, unit)}${markOf(action)}`, style.width),
+      ),
       ...note(at),
     ]);
   return [
@@ -118,8 +122,13 @@ function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
   ];
 }
 
-/** The batch, its pipelines in order, who may act on it, and the totals. */
-export function viewBatchContent(description: BatchDescription, unit: Unit, style: Style): readonly string[] {
+/** The batch, its pipelines in order, who may act on it, and the totals. @param rows - its pipelines */
+export function viewBatchContent(
+  description: BatchDescription,
+  unit: Unit,
+  style: Style,
+  rows = contentLines(description, unit, style),
+): readonly string[] {
   const { multisig, batchIndex, batch, proposal, proposalAddress, vault, multisigAccount } = description;
   const { length } = description.transactions;
   return [
@@ -127,7 +136,7 @@ export function viewBatchContent(description: BatchDescription, unit: Unit, styl
       `Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`,
       style.width,
     ).map((line) => style.bold(line)),
-    ...contentLines(description, unit, style),
+    ...rows,
     ...fieldLines(
       [
         ['proposal', proposalAddress],
@@ -180,14 +189,18 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
 }
 
 /** A batch that has been looked into, with the token that it moves and what it would change. */
-export function viewLook(look: Look, unit: Unit, style: Style): readonly string[] {
+export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly string[]): readonly string[] {
   const { description, token } = look;
   const mint: readonly Field[] = token === null ? [] : tokenFields(token.flywheel.mint, token.facts);
   return [
-    ...viewBatchContent(description, unit, style),
+    ...viewBatchContent(description, unit, style, rows),
     ...fieldLines([...mint, ...effectFields(look, unit)], style),
   ];
 }
+
+/** All of that but the pipelines. */
+export const viewDetails = (look: Look, unit: Unit, style: Style): readonly string[] =>
+  viewLook(look, unit, style, []);
 
 /** A batch that is over: what it held, and what of that was executed. */
 export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {

@@ -5,6 +5,7 @@ import type { ApiKeyCreated, ApiKeyInfo, FundResult } from '../../contract/admin
 import type { LocalInitResult, LocalStatusResult } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
 import { countText, grouped, solOf, tokensText } from './unit.js';
 
@@ -32,8 +33,9 @@ const registrationFields = (
   ['daily airdrop', capText(value.dailyLimits.airdrop, used?.airdrop, value.symbol ?? null)],
 ];
 
-const keyFields = ({ id, scopes }: Pick<ApiKeyCreated, 'id' | 'scopes'>): readonly Field[] => [
+const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): readonly Field[] => [
   ['id', id],
+  ...(name === null ? [] : [['name', name] as const]),
   ['scopes', scopes.join(', ')],
 ];
 
@@ -108,6 +110,10 @@ export const viewFund = (value: FundResult, style: Style): readonly string[] => 
   ),
 ];
 
+/** A key by its name and id. */
+export const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
+  name === null ? id : `${safeLine(name)} (${id})`;
+
 /** All keys. */
 export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly string[] =>
   keys.length === 0
@@ -115,6 +121,7 @@ export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly st
     : tableLines(
         [
           { title: 'id' },
+          { title: 'name' },
           { title: 'scopes' },
           { title: 'proof types' },
           { title: 'created' },
@@ -123,6 +130,7 @@ export const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly st
         ],
         keys.map((key) => [
           key.id,
+          `${key.name ?? ''}${key.isInUse ? ' (used on this machine)' : ''}`.trim(),
           key.scopes.join(', '),
           key.proofTypes?.join(', ') ?? 'all',
           key.dateCreated,

@@ -1,13 +1,13 @@
 /** What a flywheel has to work with, as people read it. */
 
-import type { CapState } from '../../contract/admin.js';
+import type { CapState, Caps } from '../../contract/admin.js';
 import type { LocalVaultResult } from '../context.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { linkFields } from './links.js';
 import { countText, grouped, solOf, solText, tokensText } from './unit.js';
 
-function capText({ used, cap, left }: CapState, symbol: string): string {
+function capText({ used, cap, left }: CapState, symbol: string | null): string {
   const spent = `${tokensText(used, symbol)} used`;
   return cap === null
     ? `${spent}, no cap`
@@ -37,6 +37,15 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
   ['owner', value.owner],
 ];
 
+const capFields = ({ day, burn, airdrop }: Caps, symbol: string | null): readonly Field[] => [
+  [`burns on ${day}`, capText(burn, symbol)],
+  ['airdrops', capText(airdrop, symbol)],
+];
+
+/** The daily caps and what they leave. */
+export const viewCaps = (caps: Caps, style: Style): readonly string[] =>
+  fieldLines(capFields(caps, null), style);
+
 /** Addresses, balances, what today's caps leave, and for how long the SOL lasts. */
 export const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => [
   style.bold(`${value.name} (${value.symbol})`),
@@ -55,8 +64,7 @@ export const viewVault = (value: LocalVaultResult, style: Style): readonly strin
   '',
   ...fieldLines(
     [
-      [`burns on ${value.today.day}`, capText(value.today.burn, value.symbol)],
-      ['airdrops', capText(value.today.airdrop, value.symbol)],
+      ...capFields(value.today, value.symbol),
       [
         'burn fees',
         `SOL of the burn wallet covers ${countText(Number(value.burns.lasts), 'burn')} (at most ${solText(value.burns.feeLamports)} each)`,

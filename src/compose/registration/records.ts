@@ -5,7 +5,7 @@ import type { ApiKeyCreated, Registration } from '../../contract/admin.js';
 import type { ClusterRegistration, RegistrationPlan } from '../../contract/registration.js';
 import { recordRegistration } from '../../engine/admin/audit.js';
 import type { FoundRegistration } from '../../engine/admin/find-registration.js';
-import { insertKey } from '../../engine/admin/keys.js';
+import { FIRST_KEY_NAME, insertKey } from '../../engine/admin/keys.js';
 import { registrationView } from '../../engine/admin/registration-view.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelPlace, FlywheelRecord, TokenRecord } from '../../store/records.js';
@@ -58,7 +58,7 @@ function recordsOf(
     operator: places.operator,
     proofTypes: wanted.proofTypes,
     ...checkCaps(wanted, mint.decimals),
-    ...{ name, place },
+    ...{ name, place, dateCapsLowered: null },
   };
   return { token, flywheel };
 }
@@ -139,7 +139,7 @@ export async function storeRegistration(
     maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
   };
   const newKey = (tokenId: string) =>
-    insertKey(deps, tx, tokenId, { scopes: wanted.scopes, proofTypes: null });
+    insertKey(deps, tx, tokenId, { name: FIRST_KEY_NAME, scopes: wanted.scopes, proofTypes: null });
   if (known !== undefined) {
     const { token, flywheel } = known;
     requireSame(known, places, NOT_STORED);

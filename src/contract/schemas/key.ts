@@ -5,6 +5,7 @@ import { scopeSchema } from '../../values/schemas.js';
 export const keySchema = z
   .object({
     id: z.string().meta({ description: 'Id of the key. Not a secret.' }),
+    name: z.string().nullable().meta({ description: 'Name of the key, if it has one.' }),
     scopes: z.array(scopeSchema).meta({ description: 'Scopes of the key.' }),
     proofTypes: z
       .array(z.string())

@@ -1,18 +1,16 @@
 /** API keys of a registration: make, list, revoke. Every change is written down with who made it. */
-import type { ApiKeyCreated, ApiKeyInfo } from '../../contract/admin.js';
+import type { ApiKeyCreated, ApiKeyInfo, KeyTerms } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { Scope } from '../../values/schemas.js';
+import type { Secret } from '../../values/secret.js';
 import { isoTime } from '../../values/time.js';
 import { apiKeyHash, createApiKey } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { recordAct } from './audit.js';
 
-export interface KeyTerms {
-  readonly scopes: readonly Scope[];
-  readonly proofTypes: readonly string[] | null;
-}
+/** Of the key that comes with a registration. */
+export const FIRST_KEY_NAME = 'first key';
 
 /** Stores the hash of a new key; the key itself is in the answer only. */
 export async function insertKey(
@@ -22,22 +20,30 @@ export async function insertKey(
   terms: KeyTerms,
 ): Promise<ApiKeyCreated> {
   const key = createApiKey(deps.ids);
+  const { name = null, scopes, proofTypes } = terms;
   const id = deps.ids.uuid();
   await tx.apiKeys.insert({
     id,
     tokenId,
     hash: apiKeyHash(key),
-    scopes: terms.scopes,
-    proofTypes: terms.proofTypes,
+    ...{ name, scopes, proofTypes },
     dateCreated: isoTime(tx.nowMs),
     dateRevoked: null,
     dateExpires: null,
   });
-  return { id, key: key.reveal(), scopes: terms.scopes };
+  return { id, key: key.reveal(), name, scopes };
 }
 
-/** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have. */
+const MAX_NAME_LENGTH = 64;
+
+/** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have, or a name that is none. */
 function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
+  const { name = null } = terms;
+  if (name !== null && (name.trim() === '' || name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name)))
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The name of a key has 1 to ${MAX_NAME_LENGTH} visible characters, got ${JSON.stringify(name.slice(0, MAX_NAME_LENGTH))}.`,
+    );
   const unknown = (terms.proofTypes ?? []).filter((type) => !flywheel.proofTypes.includes(type));
   if (unknown.length === 0) return;
   throw new FlywheelError(
@@ -46,8 +52,11 @@ function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   );
 }
 
-export const keyInfo = (record: ApiKeyRecord): ApiKeyInfo => ({
+/** @param own - the key that asks for it. */
+export const keyInfo = (record: ApiKeyRecord, own: Secret | null): ApiKeyInfo => ({
   id: record.id,
+  name: record.name,
+  isInUse: own !== null && record.hash === apiKeyHash(own),
   scopes: record.scopes,
   proofTypes: record.proofTypes,
   dateCreated: record.dateCreated,
@@ -75,29 +84,30 @@ export async function createKey(
     const created = await insertKey(deps, tx, token.id, terms);
     await recordAct(deps, tx, {
       ...{ tokenId: token.id, action: 'keys.create', subject: created.id },
-      detail: { scopes: terms.scopes, proofTypes: terms.proofTypes },
+      detail: { name: created.name, scopes: terms.scopes, proofTypes: terms.proofTypes },
     });
     return created;
   });
 }
 
-/** @param afterMs - for how long it stays valid. @throws `ERR_NOT_FOUND` */
+/** @param afterMs - for how long it stays valid. @param own - the key that asks for it. @throws `ERR_NOT_FOUND` */
 export async function revokeKey(
   deps: EngineDeps,
   tokenId: string,
   id: string,
-  afterMs: number,
+  { afterMs, own }: { readonly afterMs: number; readonly own: Secret | null },
 ): Promise<ApiKeyInfo> {
   return deps.store.transaction(async (tx) => {
     const record = await requireKey(tx, tokenId, id);
-    if (record.dateRevoked !== null) return keyInfo(record);
+    if (record.dateRevoked !== null) return keyInfo(record, own);
     const date = isoTime(tx.nowMs + afterMs);
     // Nothing prolongs a key that ends before.
-    if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record);
+    if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record, own);
     if (afterMs === 0) await tx.apiKeys.revoke(id, date);
     else await tx.apiKeys.expire(id, date);
     const end = afterMs === 0 ? { dateRevoked: date } : { dateExpires: date };
-    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id, detail: end });
-    return keyInfo({ ...record, ...end });
+    const detail = { name: record.name, ...end };
+    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id, detail });
+    return keyInfo({ ...record, ...end }, own);
   });
 }

@@ -27,7 +27,7 @@ import { parseTokenAmount } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { recordRegistration } from './audit.js';
-import { insertKey } from './keys.js';
+import { FIRST_KEY_NAME, insertKey } from './keys.js';
 import { landWhole } from './land-whole.js';
 import { registrationView } from './registration-view.js';
 
@@ -106,7 +106,9 @@ export async function registerProject(
     await admit(tx);
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
-    const apiKey = await insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });
+    const apiKey = await insertKey(deps, tx, token.id, {
+      ...{ name: FIRST_KEY_NAME, scopes: input.scopes, proofTypes: null },
+    });
     await recordRegistration(deps, tx, token, apiKey);
     return { registration: registrationView(token, flywheel), apiKey };
   });
@@ -196,6 +198,7 @@ function records(
     proofTypes: input.proofTypes,
     dailyBurnCap: amounts.dailyBurnCap,
     dailyAirdropCap: amounts.dailyAirdropCap,
+    dateCapsLowered: null,
     name: null,
     place:
       input.minOperatorSol == null && input.maxBatchRent == null

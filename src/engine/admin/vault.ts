@@ -1,18 +1,16 @@
 /** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
 import { decodeMint } from '../../chain/tokens/accounts.js';
-import type { CapState, RegistrationStatus, VaultReport } from '../../contract/admin.js';
+import type { RegistrationStatus, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
-import type { UsageKind } from '../../store/repositories/usage.js';
 import { proofHash } from '../../values/digest.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
 import { feeLamports, fundsLimits, newTokenAccountBytes, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
-import { dailyCap, usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
+import { readCaps } from './caps.js';
 import { registrationStatus } from './status.js';
 
 /** Pipelines of a batch in which the fees of set-up, approval and closing are shared. */
@@ -81,23 +79,13 @@ export async function vaultReport(
   const { name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, burnWallet, owner, operator } =
     status;
   const { balances } = status;
-  const today = await deps.store.read((tx) => usedToday(tx, token.id));
-  const cap = (kind: UsageKind): CapState => {
-    const limit = dailyCap(flywheel, kind);
-    const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
-    return {
-      used: whole(today[kind]),
-      cap: limit === null ? null : whole(limit),
-      left: limit === null ? null : whole(atLeastNone(limit - today[kind])),
-    };
-  };
   const burnFee = maxFeeLamports(deps.chain);
   const burnLamports = BigInt(balances.burnWallet.lamports) - (await deps.chain.rent())(0);
   return {
     ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
     vaultTokenAccount: flywheel.vaultTokenAccount,
     ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
-    today: { day: today.day, burn: cap('burn'), airdrop: cap('airdrop') },
+    today: await deps.store.read((tx) => readCaps(tx, token, flywheel)),
     pipelines: await pipelinesLeft(deps, token, flywheel, balances),
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
   };

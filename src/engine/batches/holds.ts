@@ -2,7 +2,7 @@
  * What of a batch counts against the daily caps before it has landed: while it waits, its amounts count on the day of its
  * init; as soon as it can run, what is left of it counts every day, until it has landed or can run no more.
  */
-import type { BatchRecord, BundleRecord, PlannedPipeline } from '../../store/records.js';
+import type { BatchRecord, BundleRecord, FlywheelRecord, PlannedPipeline } from '../../store/records.js';
 import type { UsageHold, UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
@@ -53,8 +53,21 @@ export async function refuseOverCaps(
   batch: BatchRecord,
 ): Promise<void> {
   const day = await dayOfNow(tx, token.id);
+  if (await keepsRoom(tx, batch, flywheel, day)) return;
   const asked = await heldAmounts(tx, batch);
   await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
+}
+
+/** Was its room on this day taken before a cap was lowered? That undoes no reservation. */
+async function keepsRoom(
+  tx: StoreTransaction,
+  { id, dateCreated }: BatchRecord,
+  { dateCapsLowered }: FlywheelRecord,
+  day: UtcDay,
+): Promise<boolean> {
+  if (dateCapsLowered === null || dateCreated > dateCapsLowered) return false;
+  const holds = await tx.usage.holdsOf(id);
+  return holds.every(({ fromDay, toDay }) => fromDay <= day && (toDay === null || day <= toDay));
 }
 
 /** Lets what is left of the batch count every day from today on: it can run now, no matter who runs it. */

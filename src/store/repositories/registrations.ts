@@ -27,6 +27,8 @@ export const tokenRepository = (session: Session, { db } = session) => ({
 export const flywheelRepository = (session: Session) => {
   const { db } = session;
   const flywheels = db.selectFrom('flywheels').selectAll();
+  const change = (id: string, to: Partial<FlywheelRecord>): Promise<void> =>
+    mustChange(db.updateTable('flywheels').set(to).where('id', '=', id), `No project ${id}.`);
   return {
     insert: (flywheel: FlywheelRecord): Promise<void> => insertAll(session, 'flywheels', [flywheel]),
 
@@ -51,9 +53,12 @@ export const flywheelRepository = (session: Session) => {
         .limit(limit)
         .execute(),
 
-    async setPlace(id: string, place: FlywheelPlace): Promise<void> {
-      await mustChange(db.updateTable('flywheels').set({ place }).where('id', '=', id), `No project ${id}.`);
-    },
+    setPlace: (id: string, place: FlywheelPlace): Promise<void> => change(id, { place }),
+
+    setCaps: (
+      id: string,
+      caps: Pick<FlywheelRecord, 'dailyBurnCap' | 'dailyAirdropCap' | 'dateCapsLowered'>,
+    ): Promise<void> => change(id, caps),
   };
 };
 

@@ -84,7 +84,7 @@ export function constraints(under: () => StoreUnderTest): void {
       ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
       [
         'a second flywheel of a token',
-        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null from flywheels",
+        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null, null from flywheels",
       ],
       ['a request with the key of another project', "update requests set key_id = 'key-other'"],
       ['a burn with the key of another project', "update burns set key_id = 'key-other'"],

@@ -4,7 +4,7 @@ import type { RemoteServiceDeps } from '../../../src/client/request-writer.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
-import type { Service } from '../../../src/contract/service.js';
+import type { AnswerOf, Service } from '../../../src/contract/service.js';
 import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
@@ -22,6 +22,7 @@ const burned: BurnResult = { ...(EXAMPLES.burn.response as BurnResult), hash: pr
 const init = EXAMPLES.initBatch.request as InitBatchRequest;
 const execute = EXAMPLES.executeBatch.request as ExecuteBatchRequest;
 const batch = EXAMPLES.getBatch.response as Batch;
+const [listed] = (EXAMPLES.listBatches.response as AnswerOf<'listBatches'>).items;
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -66,6 +67,7 @@ const acts = {
   get: (service) => service.getBatch({ batchId: batch.id }, call),
   current: (service) => service.currentBatch(call),
   list: (service) => service.listBatches({ limit: 1, status: 'FINALIZED' }, call),
+  history: (service) => service.history({ limit: 1, action: 'BURN' }, call),
   pipelines: (service) => service.batchPipelines({ batchId: batch.id, limit: 1 }, call),
   approval: (service) => service.issueApproval({ batchId: batch.id }, call),
   cancel: (service) => service.cancelBatch({ batchId: batch.id }, call),
@@ -78,6 +80,7 @@ const good: Record<keyof typeof acts, unknown> = {
   get: batch,
   current: batch,
   list: EXAMPLES.listBatches.response,
+  history: { items: (EXAMPLES.history.response as AnswerOf<'history'>).items.slice(1), nextCursor: null },
   pipelines: EXAMPLES.batchPipelines.response,
   approval: EXAMPLES.issueApproval.response,
   cancel: {
@@ -85,7 +88,13 @@ const good: Record<keyof typeof acts, unknown> = {
     batch: { ...batch, status: 'FAILED', dateCancelled: '2026-01-31T12:00:00.000Z' },
   },
 };
-const READS: ReadonlySet<keyof typeof acts> = new Set(['get', 'current', 'list', 'pipelines'] as const);
+const READS: ReadonlySet<keyof typeof acts> = new Set([
+  'get',
+  'current',
+  'list',
+  'history',
+  'pipelines',
+] as const);
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000000';
 
@@ -159,7 +168,9 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     { total: 2, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] },
     /executeResult/,
   ],
-  ['list', 'items', [batch, batch], /it has 2 items, but at most 1 were requested/],
+  ['history', 'items.0.action', 'AIRDROP', /items\[0\] is none of those that were asked for/],
+  ['history', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x"/],
+  ['list', 'items', [listed, listed], /it has 2 items, but at most 1 were requested/],
   ['list', 'items.0.status', 'EXECUTED', /a batch is EXECUTED, but FINALIZED was requested/],
   ['list', 'items.0.initResult.total', 9, /initResult.*do not add up/],
   ['pipelines', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x", which is not a transaction signature/],

@@ -1,8 +1,10 @@
 /** Honest batches that are more than their owner allows, and recipients that only look like known ones. */
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { pipelinesDigest, type SourcePipeline } from '../../../src/actions/pipelines.js';
 import type { Limits } from '../../../src/approval/limits.js';
 import { type Address, isAddress } from '../../../src/values/address.js';
+import { sha256 } from '../../../src/values/digest.js';
 import {
   type Approved,
   alice,
@@ -126,5 +128,44 @@ describe('what has not been seen before', () => {
     expect(other.said).toContain(`New recipients: ${carol}.`);
     const larger = await asked(airdropTo(alice, 3), home);
     expect(larger.said).toContain(`The largest before had ${TOTAL}.`);
+  });
+});
+
+describe('the screen one signs by', () => {
+  /** 60 pipelines with an airdrop each, the one before the last a hundred thousand times the others. */
+  const PLANTED = Array.from(
+    { length: 60 },
+    (_, at): SourcePipeline => ({
+      ...(HONEST[0] as SourcePipeline),
+      proofHash: sha256(String(at)),
+      actions: [
+        { action: 'AIRDROP', toAddress: namedAddress(`wallet ${at}`), amount: at === 58 ? 250_000 : 2.5 },
+      ],
+    }),
+  );
+
+  it('marks what is unusual where it stands, ends with eight lines, and asks with amounts', async () => {
+    const { said, questions } = await asked(PLANTED, emptyDirectory());
+    expect(questions.join()).toContain('Airdrop 250,147.5 tokens to 60 wallets (0.2 % of the vault)?');
+    const lines = stripVTControlCharacters(said).trimEnd().split('\n');
+    expect(lines.filter((line) => line.includes('UNUSUAL'))).toHaveLength(1);
+    expect(said.replaceAll(/\s+/g, ' ')).toContain(
+      `airdrop 250,000 tokens to ${namedAddress('wallet 58')} [UNUSUAL: 100,000 times the middle amount]`,
+    );
+    const end = lines.findIndex((line) => line.startsWith('signs as'));
+    expect(lines.slice(end - 7, end + 1).map((line) => line.split(/\s/)[0])).toEqual([
+      ...['digest', 'burns', 'airdrops', 'largest', 'vault', 'vault', 'fees', 'signs'],
+    ]);
+    expect(lines[end - 4]).toBe('largest    airdrop 250,000 tokens, pipeline 59');
+    expect(lines[end - 5]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, none known from before');
+  });
+
+  it('says which recipients are new', async () => {
+    const home = emptyDirectory();
+    await approveHonest({ home });
+    const carol = namedAddress('carol');
+    const { said } = await asked(airdropTo(carol), home);
+    expect(said.replaceAll(/\s+/g, ' ')).toContain(`to ${carol} [new recipient]`);
+    expect(said).toContain('to 1 wallet, 1 of them new');
   });
 });

@@ -23,7 +23,10 @@ const LOCAL = {
 };
 export const MADE: LocalInitResult = {
   ...LOCAL,
-  apiKey: { id: 'f398e3ad-c647-4033-a0cb-d85d55096423', key: 'fk_made_here', scopes: ['burn', 'airdrop'] },
+  apiKey: {
+    ...{ id: 'f398e3ad-c647-4033-a0cb-d85d55096423', key: 'fk_made_here', name: 'cron on web-1' },
+    scopes: ['burn', 'airdrop'],
+  },
 };
 const BALANCES = {
   vault: { tokens: '1000000', lamports: '10000000000' },
@@ -55,11 +58,25 @@ export const VAULT: LocalVaultResult = {
 
 export const KEYS: readonly ApiKeyInfo[] = [
   {
-    ...{ id: 'key-1', scopes: ['burn', 'airdrop'], proofTypes: null, dateCreated: DATE },
+    ...{
+      id: 'key-1',
+      name: 'cron on web-1',
+      isInUse: true,
+      scopes: ['burn', 'airdrop'],
+      proofTypes: null,
+      dateCreated: DATE,
+    },
     ...{ dateRevoked: null, dateExpires: LATER },
   },
   {
-    ...{ id: 'key-2', scopes: ['burn'], proofTypes: ['A', 'B'], dateCreated: DATE },
+    ...{
+      id: 'key-2',
+      name: null,
+      isInUse: false,
+      scopes: ['burn'],
+      proofTypes: ['A', 'B'],
+      dateCreated: DATE,
+    },
     ...{ dateRevoked: LATER, dateExpires: null },
   },
 ];

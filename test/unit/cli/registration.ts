@@ -41,7 +41,7 @@ export const registrarOf = (plan: RegistrationPlan, parts: Partial<Registrar> = 
   plan: async () => plan,
   perform: async () => ({
     ...{ cluster: plan.cluster, registration, txHash: 'signature' },
-    apiKey: { id: 'k', key: 'fk_secret', scopes: ['burn'] as const },
+    apiKey: { id: 'k', key: 'fk_secret', name: null, scopes: ['burn'] as const },
   }),
   close: async () => undefined,
   ...parts,

@@ -341,6 +341,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     return cli.run('profile', 'list');
   },
   'keys-list': onMachine(['keys', 'list'], { listKeys: async () => KEYS }),
+  caps: onMachine(['caps', '--burn', '5000000'], { setCaps: async () => VAULT.today }),
   'keys-create': onMachine(['keys', 'create'], { createKey: async () => MADE.apiKey }),
   audit: onMachine(['audit'], { audit: async () => ACTS }),
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),

@@ -69,6 +69,7 @@ export const command = defineCommand({
   run,
   details: [
     'Reads the batch back from the chain, checks it, shows it and asks. Then signs exactly one approval of this batch.',
+    'The last eight lines before the question sum the batch up. --verbose also shows members, rules and token.',
     'Without a terminal, --yes and --expect are required.',
     'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). The signed approval is',
     'checked and sent at once, and `batch execute` then needs neither --keypair nor --signed-tx.',

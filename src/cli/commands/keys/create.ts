@@ -5,6 +5,6 @@ import { createdKey, keyTerms } from '../../keys/create-key.js';
 export const command = defineCommand({
   configure: keyTerms,
   run: createdKey,
-  output: ['{ "id", "key", "scopes" }'],
-  examples: ['flywheel keys create --scope burn --proof-type WATCH_AD'],
+  output: ['{ "id", "key", "name", "scopes" }'],
+  examples: ['flywheel keys create --name "cron on web-1" --scope burn --proof-type WATCH_AD'],
 });

@@ -3,10 +3,12 @@ import type { ApiKeyInfo } from '../../../contract/admin.js';
 import { defineCommand } from '../../command.js';
 import { viewKeys } from '../../views/local.js';
 
-const COLUMNS = ['id', 'scopes', 'proof types', 'created', 'ends', 'revoked'] as const;
+const COLUMNS = ['id', 'name', 'in use here', 'scopes', 'proof types', 'created', 'ends', 'revoked'] as const;
 
 const cells = (key: ApiKeyInfo) => [
   key.id,
+  key.name ?? undefined,
+  key.isInUse,
   key.scopes.join(' '),
   key.proofTypes?.join(' '),
   key.dateCreated,
@@ -21,7 +23,9 @@ export const command = defineCommand({
     await session.output.list(keys, { columns: COLUMNS, cells }, (style) => viewKeys(keys, style));
     return undefined;
   },
-  output: ['[ { "id", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" } ]'],
+  output: [
+    '[ { "id", "name", "isInUse", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" } ]',
+  ],
   csv: COLUMNS,
   examples: ['flywheel keys list'],
 });

@@ -10,7 +10,7 @@ import type { Report } from '../../../../src/contract/schemas/report.js';
 import { localWith, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
-import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT } from '../fixtures.js';
+import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT, VAULT } from '../fixtures.js';
 
 const local = (parts: Partial<LocalAdmin>) => testCli({ openers: localWith(parts) });
 const lines = (...rows: readonly string[]): string => `${rows.join('\n')}\n`;
@@ -40,9 +40,9 @@ describe('keys', () => {
     );
     expect((await cli.run('keys', 'list', '--output', 'csv')).stdout).toBe(
       lines(
-        'id,scopes,proof types,created,ends,revoked',
-        `key-1,burn airdrop,,${DATE},${LATER},`,
-        `key-2,burn,A B,${DATE},,${LATER}`,
+        'id,name,in use here,scopes,proof types,created,ends,revoked',
+        `key-1,cron on web-1,true,burn airdrop,,${DATE},${LATER},`,
+        `key-2,,false,burn,A B,${DATE},,${LATER}`,
       ),
     );
   });
@@ -62,6 +62,52 @@ describe('keys', () => {
     });
     const { exit, stdout } = await cli.run('keys', 'revoke', 'key-1', ...words);
     expect([exit, JSON.parse(stdout), asked]).toEqual([0, KEYS[0], [['key-1', afterMs]]]);
+  });
+
+  it('say when one is revoked that commands of this machine use', async () => {
+    const [used, other] = KEYS as readonly [ApiKeyInfo, ApiKeyInfo];
+    const revoking = (key: ApiKeyInfo) => local({ revokeKey: async () => key });
+    const { stderr } = await revoking({ ...used, dateRevoked: DATE }).run('keys', 'revoke', used.id);
+    expect(JSON.parse(stderr).warning).toBe(
+      'This is the key that commands on this machine use. They are refused from now on. Make another with `flywheel keys create`, then set FLYWHEEL_API_KEY to it.',
+    );
+    expect((await revoking(other).run('keys', 'revoke', other.id)).stderr).toBe('');
+  });
+
+  it('have a name', async () => {
+    const asked: unknown[] = [];
+    const cli = local({
+      createKey: async (terms) => {
+        asked.push(terms);
+        return MADE.apiKey;
+      },
+    });
+    await cli.run('keys', 'create', '--name', 'cron on web-1', '--scope', 'burn');
+    expect(asked).toEqual([{ name: 'cron on web-1', scopes: ['burn'], proofTypes: null }]);
+  });
+});
+
+describe('caps', () => {
+  const CAPS = VAULT.today;
+
+  it('are shown, and changed as far as they are given', async () => {
+    const asked: unknown[] = [];
+    const cli = local({
+      caps: async () => CAPS,
+      setCaps: async (changes) => {
+        asked.push(changes);
+        return CAPS;
+      },
+    });
+    const { exit, stdout } = await cli.run('caps');
+    expect([exit, JSON.parse(stdout), asked]).toEqual([0, CAPS, []]);
+    await cli.run('caps', '--burn', '5000');
+    await cli.run('caps', '--burn', '0', '--airdrop', 'none');
+    expect(asked).toEqual([
+      { burn: '5000', airdrop: undefined },
+      { burn: '0', airdrop: null },
+    ]);
+    expect((await refusal(cli, 'caps', '--burn', '-1')).slice(0, 2)).toEqual([2, 'ERR_INPUT_INVALID']);
   });
 });
 
