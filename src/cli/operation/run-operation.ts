@@ -429,11 +429,14 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is said of the try only.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
+  const forget = hasFailed(entry.kind, error)
+    ? ` Or drop it, if no earlier try can be on its way: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
+    : '';
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
-    { ...context, hint, cause: error },
+    { ...context, hint: `${hint}${forget}`, cause: error },
   );
 }
 
