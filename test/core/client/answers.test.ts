@@ -384,10 +384,10 @@ describe('a refusal by the service', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  it('settles an earlier try only where it says that the operation did not happen', async () => {
+  it('settles no earlier try that has no answer, whatever it says of this one', async () => {
     const cutOff: StubAnswer = (_request, response) => void response.socket?.destroy();
     for (const [status, error, code] of [
-      [400, 'ERR_BURN_TOKENOMICS_FAILED', 'ERR_BURN_TOKENOMICS_FAILED'],
+      [400, 'ERR_BURN_TOKENOMICS_FAILED', 'ERR_OUTCOME_UNKNOWN'],
       [400, 'ERR_INVALID_PROOF', 'ERR_OUTCOME_UNKNOWN'],
       [404, 'ERR_NOT_FOUND', 'ERR_OUTCOME_UNKNOWN'],
       [400, 'Bad Request', 'ERR_OUTCOME_UNKNOWN'],
