@@ -5,7 +5,7 @@ import type { UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
-import { dailyCap, dayOfNow, USAGE_KINDS } from '../daily-cap.js';
+import { dailyCap, USAGE_KINDS, usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { recordAct } from './audit.js';
 import { requireRegistration } from './find-registration.js';
@@ -16,15 +16,16 @@ export async function readCaps(
   token: TokenRecord,
   flywheel: FlywheelRecord,
 ): Promise<Caps> {
-  const day = await dayOfNow(tx, token.id);
+  const used = await usedToday(tx, token.id);
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
-  const state = async (kind: UsageKind): Promise<CapState> => {
-    const used = await tx.usage.used({ tokenId: token.id, day, kind });
+  const state = (kind: UsageKind): CapState => {
     const cap = dailyCap(flywheel, kind);
-    if (cap === null) return { used: text(used), cap: null, left: null };
-    return { used: text(used), cap: text(cap), left: text(cap > used ? cap - used : 0n) };
+    const left = cap === null || cap < used[kind] ? 0n : cap - used[kind];
+    return cap === null
+      ? { used: text(used[kind]), cap: null, left: null }
+      : { used: text(used[kind]), cap: text(cap), left: text(left) };
   };
-  return { day, burn: await state('burn'), airdrop: await state('airdrop') };
+  return { day: used.day, burn: state('burn'), airdrop: state('airdrop') };
 }
 
 const isLower = (cap: bigint | null, before: bigint | null): boolean =>
