@@ -102,7 +102,7 @@ describe('a data directory', () => {
       await lose();
       for (const answer of [await burn(server, home), await burn(server, home)])
         expect(answer.status).toBe(503);
-      expect(server.log()).toMatch(new RegExp(`${file} has been removed or replaced`));
+      expect(server.log()).toMatch(new RegExp(`${file} was removed or replaced`));
       expect((await server.end('SIGTERM')).exit).toBe(0);
     },
   );

@@ -118,7 +118,7 @@ describe('a commit', () => {
       way = how;
       await expect(insert(store, 'kept')).rejects.toMatchObject({
         code: 'ERR_STORE_UNAVAILABLE',
-        message: expect.stringContaining('may or may not be there'),
+        message: expect.stringContaining('outcome is unknown'),
       });
       [way, isEnded] = ['passes', false];
       expect(await store.read((tx) => tx.requests.get('kept'))).toBeDefined();

@@ -28,7 +28,7 @@ async function open(schema: 'update' | 'require'): Promise<Store> {
 
 const TAKES_NO_WRITES = {
   code: 'ERR_STORE_UNAVAILABLE',
-  message: expect.stringContaining('takes no writes'),
+  message: expect.stringContaining('accepts no writes'),
 };
 
 /** Settings of sessions that are begun from then on, after all others were ended. */

@@ -109,14 +109,14 @@ describe('a server with a certificate', () => {
       full('system'),
       address(withTls, 'sslmode=verify-full'),
     ])
-      expect((await refusalOf(url)).message).toContain('certificate that is not believed');
+      expect((await refusalOf(url)).message).toContain('certificate that is not trusted');
   });
 
   it('is not reached with files that hold no certificate, or no key', async () => {
     const none = join(emptyDirectory(), 'none.pem');
     writeFileSync(none, 'no certificate\n');
     const by = (options: string) => address(withTls, `sslmode=require&${options}`);
-    expect((await refusalOf(by(`sslrootcert=${none}`))).message).toContain('not believed');
+    expect((await refusalOf(by(`sslrootcert=${none}`))).message).toContain('not trusted');
     for (const options of [`sslcert=${none}&sslkey=${none}`, `sslkey=${none}`])
       expect((await refusalOf(by(options))).message).toContain('does not hold what it has to');
   });
@@ -125,7 +125,7 @@ describe('a server with a certificate', () => {
     for (const mode of ['verify-ca', 'require']) {
       const by = (file: string) => address(withTls, `sslmode=${mode}&sslrootcert=${file}`, 'localhost');
       expect(await protocolsBy(by(own))).toEqual(['TLSv1.3']);
-      expect((await refusalOf(by(other))).message).toContain('certificate that is not believed');
+      expect((await refusalOf(by(other))).message).toContain('certificate that is not trusted');
     }
   });
 });
