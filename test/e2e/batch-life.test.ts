@@ -228,7 +228,8 @@ describe('an approval that runs out on its way', () => {
     };
     const ran = await run(operator, operator.write('three.json', THREE));
     expect([ran.exit, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, '']);
-    expect([executes, JSON.parse(ran.stdout).result.totalSuccessful]).toEqual([2, 3]);
+    // A node that has not come as far gives out the same blockhash once more.
+    expect([executes > 1, JSON.parse(ran.stdout).result.totalSuccessful]).toEqual([true, 3]);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
     expect(await operator.pending()).toEqual([]);
     await operator.leave();
