@@ -198,7 +198,10 @@ it('a burn once that was never carried out is not burned when another has landed
   restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
   for (const _time of [1, 2]) {
     const refused = await operator.run(...once);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringMatching(/--again.*pending forget/)]);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([
+      2,
+      expect.stringMatching(/--again.*pending forget/),
+    ]);
   }
   expect((await operator.run(...once, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
@@ -441,10 +444,7 @@ it('an operation that goes on does not do what waits in the batch of another mac
     ['pending', 'resume'],
   ]) {
     const refused = await operator.run(...words, '--json');
-    expect([refused.exit, problemOf(refused).message]).toEqual([
-      2,
-      expect.stringContaining('1 of 3 '),
-    ]);
+    expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 3 ')]);
   }
   expect((await operator.happened()).batches).toEqual(['FINALIZED']);
 });
