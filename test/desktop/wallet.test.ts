@@ -284,7 +284,7 @@ describe('batch approve --wallet', () => {
     await ended;
     const bare = await approving();
     const alone = await visiting(bare.url, null);
-    await alone.page.getByText('No wallet is here.').waitFor();
+    await alone.page.locator('#no-wallet').waitFor();
     bare.interrupt();
     await bare.ended;
   });
@@ -297,7 +297,7 @@ describe('batch approve --wallet', () => {
     expect((await fetch(origin)).status).toBe(404);
     const second = await first.page.context().newPage();
     expect((await second.goto(url))?.status()).toBe(404);
-    expect(await second.innerText('body')).toContain('run the command again');
+    expect(await second.innerText('body')).toContain('Run the command again');
     interrupt();
     await ended;
     await expect(fetch(origin)).rejects.toThrow();
