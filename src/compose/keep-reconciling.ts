@@ -5,7 +5,7 @@ import type { ReconcileTerms } from '../engine/reconcile.js';
 /** Time between the end of one look and the next. */
 const INTERVAL_MS = 15_000;
 
-export interface Reconciling {
+interface Reconciling {
   /** Stops what is waited for, and resolves when nothing is done any more; whatever was sent is stored. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** What a JSON text holds, counted before anything of it is built: a few megabytes of brackets take a hundred times their size once they are values. */
 
 /** Counts; whether the text is JSON at all is not decided here. */
-export interface JsonMeasure {
+interface JsonMeasure {
   /** Values of any kind, at any depth. */
   readonly values: number;
   readonly objects: number;

@@ -8,7 +8,7 @@ import { type JsonValue, MAX_JSON_DEPTH } from './canonical-json.js';
 import { InexactNumber, isPlainlyExact, standsFor } from './exact-number.js';
 
 /** How text is read. */
-export interface StrictJsonOptions {
+interface StrictJsonOptions {
   /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
   readonly maxValues?: number;
   /** Keys that one object may have; what is done with all of them at once, such as sorting them, takes long. @default no limit */

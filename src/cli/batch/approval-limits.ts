@@ -41,7 +41,7 @@ const TYPED_DIGEST_LENGTH = 8;
 export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
 
 /** What is worth a look before an answer. */
-export interface Remarks {
+interface Remarks {
   /** Sentences about recipients that look like known addresses, and about a batch that was approved under another number. */
   readonly alarms: readonly string[];
   /** Sentences about what has not been seen before. */

@@ -28,7 +28,7 @@ import type { UnfinishedRegistration } from './unfinished.js';
 type Sent = UnfinishedRegistration['sent'];
 
 /** Everything that landing takes. */
-export interface Landing {
+interface Landing {
   readonly chain: Chain;
   /** Of the same nodes, read as carefully as it has to be. */
   readonly reader: ChainReader;

@@ -8,7 +8,7 @@ import { countForeign } from './holds.js';
 import { type BatchState, countExecuted } from './on-chain.js';
 
 /** A batch with its verdict. */
-export type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
+type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
 
 /**
  * Writes the verdict on a batch as it stands in a state that no fork can take back.

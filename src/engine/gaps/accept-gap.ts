@@ -7,7 +7,7 @@ import { requireRegistration } from '../admin/find-registration.js';
 import type { EngineDeps } from '../deps.js';
 
 /** An open gap with all that is missing. */
-export interface OpenGap extends GapRecord {
+interface OpenGap extends GapRecord {
   readonly lost: readonly LostTransaction[];
   /** Burns that the store has as pending: once the gap is accepted they are carried on. */
   readonly pendingBurns: number;
