@@ -56,9 +56,15 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const { service, call } = await calling(session);
     const list = (query: ListBurnsQuery) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
-    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(burns, ({ proof }) => proof);
     const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    // After the others: what another process is just doing by the same key is then among them.
+    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const ownHashes = new Set(own.map(({ txHash }) => txHash));
+    const ownOf = (wanted: BurnState['status']): readonly Element[] =>
+      burnElements(
+        found.filter(({ status, txHash }) => status === wanted && ownHashes.has(txHash)).flatMap(like),
+      );
     const like = (burn: BurnState): readonly BurnRequest[] => {
       const asked = named.get(burn.type, burn.hash);
       return asked === undefined ? [] : [{ ...asked, burnAmount: Number(burn.amount) }];
@@ -66,8 +72,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
     return {
       ...{ known, own: burnElements(own.flatMap(like)) },
-      ownLanded: burnElements(own.filter(landed).flatMap(like)),
-      ownOpen: burnElements(own.filter(({ status }) => status === 'PENDING').flatMap(like)),
+      ...{ ownLanded: ownOf('SUCCESS'), ownOpen: ownOf('PENDING') },
       ...there(
         found.flatMap((burn) => {
           if (burn.status === 'FAILED') return [];
@@ -85,7 +90,6 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
     const { service, call } = await calling(session);
     const list = (query: ListBatchesQuery) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
-    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
     const found = await eachOf(pieces(named.hashes), async (hashes) =>
       eachOf(await list({ proofHash: hashes }), async (batch) => {
@@ -103,6 +107,8 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
         });
       }),
     );
+    // After the others, as those of burns.
+    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownIds = new Set(own.map(({ id }) => id));
     const ownOf = (isLanded: boolean) =>
       pipelineElements(
