@@ -101,10 +101,17 @@ export class ElementsTable {
     });
   }
 
-  /** How many that say the same have landed, whichever of several equal ones they were. */
-  countLanded(content: Sha256): number {
-    const count = `SELECT count(DISTINCT digest) FROM elements WHERE target IN ${this.#place} AND content = ? AND landed = 1`;
-    return Number(this.#get(count, [digestBytes(content)])?.[0] ?? 0);
+  /** By content, how many that say the same as these have landed, whichever of several equal ones they were. */
+  countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number> {
+    const count = this.#file.prepare(
+      `SELECT count(DISTINCT digest) FROM elements WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1`,
+    );
+    return new Map(
+      elements.map(({ content, subject }) => {
+        const [landed] = count.get([digestBytes(subject), digestBytes(content)]) ?? [];
+        return [content, Number(landed ?? 0)];
+      }),
+    );
   }
 
   /** Which of these have landed. */

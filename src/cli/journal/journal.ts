@@ -196,8 +196,8 @@ export interface Journal {
 
   /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
-  /** How many that say the same have landed, by whichever operations. */
-  countLanded(content: Sha256): number;
+  /** By content, how many that say the same as these have landed, by whichever operations. */
+  countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number>;
   /** Which of these have landed, by whichever operation. */
   landed(elements: readonly Element[]): readonly Sha256[];
   /** Is it part of an operation, other than the one with this id, that may yet land it? */

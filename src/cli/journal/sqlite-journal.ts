@@ -110,8 +110,8 @@ class SqliteJournal implements Journal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  countLanded(content: Sha256): number {
-    return this.#file.read(() => this.#table.elements.countLanded(content));
+  countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number> {
+    return this.#file.read(() => this.#table.elements.countLanded(elements));
   }
 
   landed(elements: readonly Element[]): readonly Sha256[] {

@@ -52,11 +52,11 @@ async function compare(
   if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, open });
   const before = new Set(journal.landed(answer.landed));
   // Of several equal ones it may have been another that landed: what is news is told by how many there are.
+  const found = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
   const more = countBy(answer.landed);
   const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
-  for (const [content, count] of more)
-    more.set(content, count - journal.countLanded(content) - (unnoted.get(content) ?? 0));
-  const found = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
+  for (const [content, count] of journal.countLanded(found))
+    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
   const news = firstOf(found, more);
   if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
   const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
@@ -403,7 +403,8 @@ function notThere(
     open,
   }: { readonly lost: readonly Element[]; readonly noted: number; readonly open?: string | undefined },
 ): FlywheelError {
-  const numbers = elements.flatMap((element, index) => (lost.includes(element) ? [`[${index}]`] : []));
+  const gone = new Set(lost);
+  const numbers = elements.flatMap((element, index) => (gone.has(element) ? [`[${index}]`] : []));
   const more = numbers.length > MAX_NAMED ? ` and ${numbers.length - MAX_NAMED} more` : '';
   const which = `${numbers.slice(0, MAX_NAMED).join(', ')}${more}`;
   const apart = 'put what is missing into a file of its own and send that with --again';
