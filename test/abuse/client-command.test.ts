@@ -227,8 +227,7 @@ describe('memory', () => {
     (socket, asked) =>
       asked((request) => {
         // It does not say what it has done.
-        if (request.startsWith('GET ') && request.includes('idempotencyKey='))
-          return void socket.end(NOT_THERE);
+        if (/^GET \S*(?:idempotencyKey|proofHash)=/.test(request)) return void socket.end(NOT_THERE);
         socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${start}`);
         void pour(socket, more.repeat(Math.ceil(MEGABYTE / more.length / 10)), size);
       });
