@@ -123,6 +123,7 @@ export const ERRORS = {
   }),
   ERR_BATCH_INIT_FAILED: rule(500, EXIT.internal, 'init failed with an internal error', {
     retry: 'with-key',
+    hint: 'See the batch, and why its set-up stopped: `flywheel batch current`',
   }),
   ERR_BATCH_EXECUTE_FAILED: rule(500, EXIT.internal, 'execute failed with an internal error', {
     retry: 'with-key',

@@ -213,7 +213,7 @@ export const TABLES = {
       airdrop: u64(),
       /** Rent that the vault pays for token accounts of its recipients, as they were looked for last before it ran. */
       vaultRentLamports: u64(),
-      /** Of the transaction that executed it; `null` also where members have, with tools of their own. */
+      /** Of the transaction that executed it; `null` also where members have, and the chain does not tell it. */
       signature: optional(text()),
       /** When it was executed, as far as is known here; `null` while it is not. */
       dateLanded: optional(text()),

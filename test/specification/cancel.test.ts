@@ -1,5 +1,6 @@
 /** Cancelling a batch over HTTP (contract, section 1.7): during its set-up, and while its members are faster. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HandClock } from '../support/chain.js';
 import { replacing } from '../support/doubles.js';
 import {
   aPipeline,
@@ -7,6 +8,7 @@ import {
   engineBeside,
   openTestEngine,
   passBlocks,
+  signApproval,
   signVote,
   type TestEngine,
 } from '../support/engine.js';
@@ -150,5 +152,38 @@ describe('what members have done of a batch', () => {
       expect((await ask(id)).body).toMatchObject({ status: 'FAILED', executeResult: result });
     });
     expect((await test.engine.status()).usedToday.burn).toBe('2');
+  });
+
+  it('counts on the day of its block, not on that on which it was found, and is told with its transaction', async () => {
+    const clock = new HandClock(Date.parse('2031-05-01T23:59:00Z'));
+    await test.destroy();
+    test = await openTestEngine({}, { clock });
+    const init = (await test.engine.initBatch(burning(3), test.project.call())).value;
+    const signedTx = signApproval(test.project.owner, init);
+    const { id } = init.batch;
+    let lists = 0;
+    const submitBundles: Chain['submitBundles'] = async (...sent) => {
+      lists += 1;
+      // The first is the operator's approval.
+      if (lists > 1) throw new TypeError('The chain is out of reach.');
+      return test.chain.submitBundles(...sent);
+    };
+    await serving({ submitBundles }, async (ask) => {
+      expect((await ask('execute', { batchId: id, signedTx })).status).toBe(500);
+    });
+    await executeOutside(test, init, 2);
+    clock.timeMs += 3_600_000;
+    await passBlocks(test, 150);
+    await serving({}, async (ask) => {
+      const { cancelTx } = (await ask(`${id}/cancel`, {})).body;
+      const cancelled = await ask(`${id}/cancel`, { signedTx: signVote(test.project.owner, cancelTx) });
+      expect(cancelled.body.batch).toMatchObject({ ...CANCELLED, executeResult: { totalSuccessful: 2 } });
+    });
+    expect((await test.engine.status()).usedToday.burn).toBe('0');
+    const { value } = await test.engine.history({}, test.project.call());
+    expect(value.items.map(({ date, txHash }) => [date.slice(0, 10), typeof txHash])).toEqual([
+      ['2031-05-01', 'string'],
+      ['2031-05-01', 'string'],
+    ]);
   });
 });

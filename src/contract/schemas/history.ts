@@ -35,9 +35,10 @@ export const historyItemSchema = z
     toAddress: addressSchema.optional().meta({ description: 'Recipient of the airdrop.' }),
     type: proofTypeSchema,
     hash: hashSchema,
-    txHash: txHashSchema
-      .optional()
-      .meta({ description: 'Absent if members of the multisig sent it with other tools.' }),
+    txHash: txHashSchema.optional().meta({
+      description:
+        'Absent if members of the multisig sent it with other tools, and the chain no longer tells which.',
+    }),
     batchId: uuidSchema
       .optional()
       .meta({ description: 'Batch of the burn or airdrop; absent for a single burn.' }),

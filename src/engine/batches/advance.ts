@@ -10,7 +10,7 @@ import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
-import { compileLegacyMessage } from '../../chain/transaction/wire.js';
+import { compileLegacyMessage, decodeTransaction } from '../../chain/transaction/wire.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
@@ -31,7 +31,7 @@ import {
 } from '../settle/look-up.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
-import { countLandedBundles } from './holds.js';
+import { countLanded } from './holds.js';
 import type { BatchState } from './on-chain.js';
 
 /** The transactions of a phase that are next; signed and paid for by the operator. */
@@ -234,18 +234,21 @@ export class Advance {
   async write(tx: StoreTransaction): Promise<void> {
     await tx.bundles.insertMany(this.#adopted);
     const landed = this.#unsaved.flatMap(({ bundle, landedMs }) =>
-      landedMs === undefined ? [] : [{ bundle, landedMs }],
+      landedMs === undefined ? [] : [{ ...bundle, landedMs }],
     );
     for (const { bundle, landedMs: _, ...outcome } of this.#unsaved)
       if (outcome.status !== 'LANDED') await tx.bundles.settle([bundle.id], outcome);
     await tx.bundles.settle(
-      landed.map(({ bundle }) => bundle.id),
+      landed.map(({ id }) => id),
       { status: 'LANDED' },
     );
-    await countLandedBundles(
+    const executed = landed.filter(({ phase }) => phase === 'EXECUTE');
+    await countLanded(
       tx,
       this.#batch,
-      landed.filter(({ bundle }) => bundle.phase === 'EXECUTE'),
+      executed.flatMap(({ first, transactions, landedMs }) =>
+        transactions.map(({ signature }, at) => ({ position: first + at, signature, landedMs })),
+      ),
     );
     if (this.#fees > 0n) await tx.batches.addCost(this.#batch.id, { feeLamports: this.#fees });
     this.#adopted = [];
@@ -567,7 +570,7 @@ export class Advance {
       this.#unsaved.push({ bundle, status: 'EXPIRED' });
       return;
     }
-    this.#fees += feesOf(fate.records);
+    if (this.#isPaidHere(bundle)) this.#fees += feesOf(fate.records);
     if (fate.kind === 'landed') {
       this.#landed.push(bundle);
       // 0 where no node tells the time of the block.
@@ -578,6 +581,13 @@ export class Advance {
       this.#failed.push({ ...bundle, status: 'FAILED', errorMessage, failedTransaction });
       this.#unsaved.push({ bundle, status: 'FAILED', errorMessage, failedTransaction });
     }
+  }
+
+  /** Does the operator pay for it? A vote may be the owner's to pay. */
+  #isPaidHere({ transactions: [first] }: BundleRecord): boolean {
+    return (
+      first !== undefined && decodeTransaction(first.bytes).message.staticKeys[0] === this.#operator.address
+    );
   }
 
   #subject(phase: BundlePhase) {

@@ -2,7 +2,8 @@
  * What of a batch counts against the daily caps before it has landed: while it waits, its amounts count on the day of its
  * init; as soon as it can run, what is left of it counts every day, until it has landed or can run no more.
  */
-import type { BatchRecord, BundleRecord, FlywheelRecord, PlannedPipeline } from '../../store/records.js';
+import type { BatchRecord, FlywheelRecord, PlannedPipeline } from '../../store/records.js';
+import type { Landing } from '../../store/repositories/pipelines.js';
 import type { UsageHold, UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
@@ -10,9 +11,8 @@ import { dayOfNow, dayOfUse, requireCaps, USAGE_KINDS } from '../daily-cap.js';
 import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 
-/** A bundle whose transactions have executed pipelines. */
-interface LandedBundle {
-  readonly bundle: BundleRecord;
+/** A pipeline that has been executed. */
+export interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
   /** Time of its block, or that at which it was found, where no node tells. */
   readonly landedMs: number;
 }
@@ -76,56 +76,31 @@ export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Pro
   await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
 }
 
-/** {@link countLanded} for the pipelines that bundles of the batch ran. */
-export async function countLandedBundles(
+/** Moves pipelines that have landed from what is held to what has been used on the days on which they count. */
+export async function countLanded(
   tx: StoreTransaction,
   batch: BatchRecord,
-  landed: readonly LandedBundle[],
+  landed: readonly LandedPipeline[],
 ): Promise<void> {
-  const byDay = new Map<UtcDay, PlannedPipeline[]>();
-  for (const { bundle, landedMs } of landed) {
-    const day = utcDay(landedMs);
-    const pipelines = byDay.get(day) ?? [];
-    const { first, transactions } = bundle;
-    pipelines.push(...batch.pipelines.slice(first, first + transactions.length));
-    byDay.set(day, pipelines);
-    const signatures = transactions.map(({ signature }) => signature);
-    await tx.pipelines.land(batch.id, first, signatures, isoTime(landedMs));
-  }
-  for (const [day, pipelines] of byDay) await countLanded(tx, batch, pipelines, Date.parse(day));
-}
-
-/** {@link countLanded} for pipelines that members have executed with other tools; when is not known, but that it is known now. */
-export async function countForeign(
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  indexes: readonly number[],
-): Promise<void> {
-  await tx.pipelines.landElsewhere(batch.id, indexes, isoTime(tx.nowMs));
-  // What is not held any more has been counted, or its batch moves nothing.
-  if ((await tx.usage.holdsOf(batch.id)).length === 0) return;
-  const foreign = batch.pipelines.filter((_, at) => indexes.includes(at));
-  await countLanded(tx, batch, foreign, tx.nowMs);
-}
-
-/** Moves pipelines that have landed from what is held to what has been used on the day on which they count. */
-async function countLanded(
-  tx: StoreTransaction,
-  batch: BatchRecord,
-  pipelines: readonly PlannedPipeline[],
-  landedMs: number,
-): Promise<void> {
-  const landed = amountsOf(pipelines);
+  await tx.pipelines.land(
+    batch.id,
+    landed.map(({ landedMs, ...landing }) => ({ ...landing, dateLanded: isoTime(landedMs) })),
+  );
   const holds = await tx.usage.holdsOf(batch.id);
-  const day = holds[0] === undefined ? utcDay(landedMs) : dayOfUse(holds[0].fromDay, landedMs);
-  for (const kind of USAGE_KINDS) {
-    const amount = landed[kind];
-    if (amount === 0n) continue;
-    await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, amount);
-    const hold = holds.find((one) => one.kind === kind);
-    if (hold === undefined) continue;
-    const left = hold.amount > amount ? hold.amount - amount : 0n;
-    await tx.usage.setHold({ ...hold, amount: left });
+  const dayOf = ({ landedMs }: LandedPipeline): UtcDay =>
+    holds[0] === undefined ? utcDay(landedMs) : dayOfUse(holds[0].fromDay, landedMs);
+  for (const day of new Set(landed.map(dayOf))) {
+    const ofDay = landed.filter((one) => dayOf(one) === day);
+    const amounts = amountsOf(ofDay.flatMap(({ position }) => batch.pipelines[position] ?? []));
+    for (const kind of USAGE_KINDS) {
+      const amount = amounts[kind];
+      if (amount > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, amount);
+    }
+  }
+  const all = amountsOf(landed.flatMap(({ position }) => batch.pipelines[position] ?? []));
+  for (const hold of holds) {
+    const left = hold.amount > all[hold.kind] ? hold.amount - all[hold.kind] : 0n;
+    if (left !== hold.amount) await tx.usage.setHold({ ...hold, amount: left });
   }
 }
 

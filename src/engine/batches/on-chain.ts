@@ -87,6 +87,15 @@ export async function readBatchOnChain(
 /** How far the clocks of this machine and of the chain may be apart. */
 const CLOCK_SKEW_MS = 600_000;
 
+/** What became of a batch as its transactions tell it; `null` when the node has forgotten some of it. */
+export const readPast = (chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord) =>
+  readPastBatch(
+    chain,
+    chain,
+    { multisig, batchIndex: planned.batchIndex },
+    Date.parse(planned.dateCreated) - CLOCK_SKEW_MS,
+  );
+
 /**
  * How many of the first pipelines of a batch have been executed, by whomever, also when its accounts are closed. Of a batch whose
  * set-up was not completed, members may have made something else.
@@ -104,8 +113,7 @@ export async function countExecuted(
   if (executed !== undefined && transactions.length > 0 && transactions.every(({ value }) => value !== null))
     return Math.min(executed, plannedCount({ transactions }, planned));
   if (executed === 0) return 0;
-  const ref = { multisig: flywheel.multisig, batchIndex: planned.batchIndex };
-  const past = await readPastBatch(chain, chain, ref, Date.parse(planned.dateCreated) - CLOCK_SKEW_MS);
+  const past = await readPast(chain, flywheel, planned);
   if (past !== null) {
     const other = planned.pipelines.findIndex(({ message }, index) => {
       const one = past.transactions[index];

@@ -4,8 +4,8 @@ import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { type BatchWork, executionsOf, type Failure } from './advance.js';
-import { countForeign } from './holds.js';
-import { type BatchState, countExecuted } from './on-chain.js';
+import { countLanded, type LandedPipeline } from './holds.js';
+import { type BatchState, countExecuted, readPast } from './on-chain.js';
 
 /** A batch with its verdict. */
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
@@ -24,6 +24,7 @@ export async function conclude(
 ): Promise<JudgedBatch> {
   const executed = state === null ? 0 : await countExecuted(deps.chain, context.flywheel, batch, state);
   const landed = advance.landedOf('EXECUTE');
+  const foreign = await foreignOf({ deps, context, batch }, executed, landed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
     ...batch,
@@ -33,7 +34,7 @@ export async function conclude(
   await lease.write(async (tx) => {
     const date = isoTime(tx.nowMs);
     await advance.write(tx);
-    await countForeign(tx, batch, foreignOf(batch, executed, landed));
+    await countLanded(tx, batch, foreign);
     // Its members have finished a draft with tools of their own.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
       await tx.batches.transition(batch.id, 'FINALIZED', {}, date);
@@ -43,16 +44,26 @@ export async function conclude(
   return judged;
 }
 
-/** Indexes of the pipelines that others have executed and that are not counted yet. */
-function foreignOf(
-  { executeResult }: BatchRecord,
+/** The pipelines that members have executed with other tools and that are not counted yet, as the past of the chain tells of them. */
+async function foreignOf(
+  { deps, context, batch }: Pick<BatchWork, 'deps' | 'context' | 'batch'>,
   executed: number,
   landed: readonly BundleRecord[],
-): readonly number[] {
+): Promise<readonly LandedPipeline[]> {
   const own = new Set(landed.flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)));
   // What had been counted when the batch failed is not counted once more.
-  const known = executeResult?.totalSuccessful ?? 0;
-  return Array.from({ length: executed }, (_, index) => index).filter((at) => at >= known && !own.has(at));
+  const known = batch.executeResult?.totalSuccessful ?? 0;
+  const positions = batch.pipelines
+    .map((_, at) => at)
+    .slice(known, executed)
+    .filter((at) => !own.has(at));
+  if (positions.length === 0) return [];
+  const past = await readPast(deps.chain, context.flywheel, batch);
+  return positions.map((position) => {
+    const record = past?.transactions[position]?.executed ?? null;
+    const landedMs = record?.blockTimeMs || deps.store.latestMs();
+    return { position, signature: record?.signature ?? null, landedMs };
+  });
 }
 
 /** What a batch has failed on before is told until somebody has executed that. */

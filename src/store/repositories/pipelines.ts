@@ -27,6 +27,14 @@ export type PipelineAmounts = Pick<
   'type' | 'burn' | 'airdrop' | 'vaultRentLamports' | 'dateLanded'
 >;
 
+/** What a pipeline has done. */
+export interface Landing {
+  readonly position: number;
+  /** `null` where the chain does not tell it. */
+  readonly signature: string | null;
+  readonly dateLanded: string;
+}
+
 /** What a pipeline was and did. */
 export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
 
@@ -50,7 +58,7 @@ export interface Moved {
   readonly recipient: Address | null;
   readonly type: string;
   readonly proofHash: string;
-  /** `null` where members of the multisig sent the transaction. */
+  /** `null` where members of the multisig sent the transaction, and the chain does not tell which. */
   readonly signature: string | null;
   /** Of the batch; `null` for a burn alone. */
   readonly batchId: string | null;
@@ -98,25 +106,6 @@ export const pipelineRepository = (session: Session) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
-  /** Marks as landed only what has not landed yet. */
-  const setLanded = async (
-    batchId: string,
-    positions: readonly number[],
-    change: Pick<Row<'pipelines'>, 'signature' | 'dateLanded'>,
-  ): Promise<void> => {
-    for (const piece of piecesOf(positions))
-      await mustChange(
-        db
-          .updateTable('pipelines')
-          .set(change)
-          .where('batchId', '=', batchId)
-          .where('position', 'in', piece)
-          .where('dateLanded', 'is', null),
-        `Of batch ${batchId} not all of ${piece} have not landed yet.`,
-        piece.length,
-      );
-  };
-
   /** What these take from the vault is a cost of their batch. */
   const addVaultRent = async (batchId: string, positions: readonly number[]): Promise<void> => {
     const rents: { readonly vaultRentLamports: bigint }[] = [];
@@ -169,20 +158,22 @@ export const pipelineRepository = (session: Session) => {
         .limit(limit)
         .execute() as Promise<readonly PipelineRow[]>,
 
-    /** Transactions of a bundle have executed the pipelines from `first` on. */
-    async land(batchId: string, first: number, signatures: readonly string[], dateLanded: string) {
-      for (const [offset, signature] of signatures.entries())
-        await setLanded(batchId, [first + offset], { signature, dateLanded });
+    /** Marks as landed only what has not landed yet. */
+    async land(batchId: string, landings: readonly Landing[]): Promise<void> {
+      for (const { position, ...change } of landings)
+        await mustChange(
+          db
+            .updateTable('pipelines')
+            .set(change)
+            .where('batchId', '=', batchId)
+            .where('position', '=', position)
+            .where('dateLanded', 'is', null),
+          `Batch ${batchId} has no pipeline ${position} that has not landed yet.`,
+        );
       await addVaultRent(
         batchId,
-        signatures.map((_, offset) => first + offset),
+        landings.map(({ position }) => position),
       );
-    },
-
-    /** Members have executed these; by which transactions is not known. */
-    async landElsewhere(batchId: string, positions: readonly number[], dateLanded: string): Promise<void> {
-      await setLanded(batchId, positions, { signature: null, dateLanded });
-      await addVaultRent(batchId, positions);
     },
 
     /** What a pipeline takes from the vault, looked for once more. */

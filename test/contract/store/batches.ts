@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
 import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
-import type { MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
+import type { Landing, MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -21,6 +21,10 @@ import {
 
 const anOutcome = (sequence: number, dateSettled: string): BurnOutcome => ({
   ...{ ...success(sequence), dateSettled, feeLamports: null },
+});
+
+const landing = (position: number, signature: string | null, dateLanded: string = LATER): Landing => ({
+  ...{ position, signature, dateLanded },
 });
 
 /** Batches and their bundles. */
@@ -160,7 +164,7 @@ export function batches(store: () => Store): void {
       expect(await positions({ from: 1 })).toStrictEqual([1]);
       expect(await positions({ toAddress: 'recipient' })).toStrictEqual([1]);
       expect(await positions({ hasLanded: true })).toStrictEqual([]);
-      await store().transaction((tx) => tx.pipelines.land('a', 1, ['landed'], LATER));
+      await store().transaction((tx) => tx.pipelines.land('a', [landing(1, 'landed')]));
       expect(await positions({ hasLanded: true })).toStrictEqual([1]);
       expect(await positions({ hasLanded: false })).toStrictEqual([0]);
       expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
@@ -171,8 +175,7 @@ export function batches(store: () => Store): void {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch({ pipelines: [pipeline, pipeline, pipeline] }), []);
         await tx.pipelines.setVaultRent('batch-1', 1, 4n);
-        await tx.pipelines.land('batch-1', 0, ['first'], LATER);
-        await tx.pipelines.landElsewhere('batch-1', [1], LATER);
+        await tx.pipelines.land('batch-1', [landing(0, 'first'), landing(1, null)]);
       });
       const batch = await store().read((tx) => tx.batches.head('batch-1'));
       expect(batch?.cost.vaultRentLamports).toBe(15n);
@@ -190,8 +193,7 @@ export function batches(store: () => Store): void {
         await tx.burns.settleMany([anOutcome(1, '2026-01-02'), anOutcome(2, '2026-01-05')]);
         const batch = aBatch({ id: 'a', pipelines: [pipeline, other, pipeline] });
         await tx.batches.insert(aRequest(), batch, [[burn, memo], [airdrop(5n), airdrop(7n)], [burn]]);
-        await tx.pipelines.land('a', 0, ['first'], '2026-01-03');
-        await tx.pipelines.landElsewhere('a', [1], '2026-01-04');
+        await tx.pipelines.land('a', [landing(0, 'first', '2026-01-03'), landing(1, null, '2026-01-04')]);
       });
       const moved = (filter: Partial<MovedFilter> = {}) =>
         store().read((tx) => tx.pipelines.moved({ tokenId: 'token-1', limit: 10, ...filter }));
@@ -253,15 +255,14 @@ export function batches(store: () => Store): void {
         );
       const refused = (work: (tx: StoreTransaction) => Promise<void>) =>
         expect(store().transaction(work)).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
-      await store().transaction((tx) => tx.pipelines.land('a', 0, ['first'], CREATED));
-      await refused((tx) => tx.pipelines.land('a', 0, ['again', 'second'], LATER));
-      await refused((tx) => tx.pipelines.landElsewhere('a', [1, 0], LATER));
-      await refused((tx) => tx.pipelines.land('a', 2, ['third'], LATER));
+      await store().transaction((tx) => tx.pipelines.land('a', [landing(0, 'first', CREATED)]));
+      await refused((tx) => tx.pipelines.land('a', [landing(1, 'second'), landing(0, 'again')]));
+      await refused((tx) => tx.pipelines.land('a', [landing(2, 'third')]));
       expect(await landed()).toStrictEqual([
         ['first', CREATED],
         [null, null],
       ]);
-      await store().transaction((tx) => tx.pipelines.landElsewhere('a', [1], LATER));
+      await store().transaction((tx) => tx.pipelines.land('a', [landing(1, null)]));
       expect((await landed())[1]).toStrictEqual([null, LATER]);
     });
 

@@ -77,7 +77,7 @@ export function rules(under: () => StoreUnderTest): void {
           aBundle('run', { phase: 'EXECUTE' }),
         ]);
         await tx.bundles.settle(['approval', 'run'], { status: 'LANDED' });
-        await tx.pipelines.land('batch-1', 0, ['run/0'], LATER);
+        await tx.pipelines.land('batch-1', [{ position: 0, signature: 'run/0', dateLanded: LATER }]);
         await tx.usage.addLanded(counter, 5n);
         await tx.usage.addLanded({ ...counter, kind: 'airdrop' }, 3n);
         await tx.batches.transition('batch-1', 'FINALIZED', {}, LATER);
