@@ -65,7 +65,7 @@ function changeProblems(
   const addresses = new Set([...accounts.keys(), ...actual.keys()]);
   return [...addresses].flatMap((address) => {
     const change = actual.get(address);
-    const moved = change === undefined ? 0n : change.after - change.before;
+    const moved = change === undefined ? 0n : change.after - (change.before ?? 0n);
     const expected = accounts.get(address) ?? 0n;
     const isLess = feeCharged && address !== flywheel.vaultTokenAccount && moved >= 0n && moved < expected;
     return moved === expected || isLess

@@ -64,11 +64,13 @@ export interface ProgramCall {
   readonly data: ReadonlyBytes;
 }
 
-/** Base units of one token account before and after a transaction; 0 where there was none. */
+/** Base units of one token account before and after a transaction. */
 export interface TokenChange {
   readonly account: Address;
   readonly mint: Address;
-  readonly before: bigint;
+  /** `null` where it was opened by it. */
+  readonly before: bigint | null;
+  /** 0 where it was closed. */
   readonly after: bigint;
 }
 

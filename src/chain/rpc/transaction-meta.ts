@@ -53,7 +53,7 @@ export const tokenChangesOf = (meta: JsonObject, wire: Uint8Array): readonly Tok
       for (const one of list(meta[field], 'balances')) {
         const balance = object(one, 'a balance');
         const [account, mint] = [keyAt(balance['accountIndex']), addressText(balance['mint'], 'a mint')];
-        const known = changes.get(account) ?? { account, mint, before: 0n, after: 0n };
+        const known = changes.get(account) ?? { account, mint, before: null, after: 0n };
         changes.set(account, { ...known, [name]: amountOf(balance['uiTokenAmount']) });
       }
     return [...changes.values()];

@@ -12,6 +12,7 @@ import { multisigFacts } from '../../approval/flywheel-facts.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { readBatch } from '../../approval/read-batch.js';
 import { type ChainReader, dateLanded } from '../../chain/chain.js';
+import { SYSTEM_PROGRAM } from '../../chain/programs.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -52,7 +53,8 @@ export async function inspectBatch(
   const { batch } = inspected;
   const ref: BatchRef = { multisig: address(batch.multisig), batchIndex: batch.batchIndex };
   const [account] = await chain.getAccounts([transactionAddress(ref.multisig, ref.batchIndex).address]);
-  return account === null || account === undefined
+  // Anybody may send SOL to the address of one that is closed.
+  return (account?.owner ?? SYSTEM_PROGRAM) === SYSTEM_PROGRAM
     ? inspectPast(chain, opened, batch, ref)
     : inspectOpen(chain, opened, inspected, ref);
 }

@@ -84,7 +84,8 @@ export function balanceDifferences(
     add(operation.to, operation.amount);
     received.add(operation.to);
   }
-  for (const { account, mint: of, before, after } of changes) if (of === mint) add(account, before - after);
+  for (const { account, mint: of, before, after } of changes)
+    if (of === mint) add(account, (before ?? 0n) - after);
   return [...due].flatMap(([account, missing]) =>
     missing === 0n || (feeCharged && received.has(account) && missing > 0n)
       ? []

@@ -13,6 +13,7 @@ import {
   isEnded,
   kindOf,
   readBatchOnChain,
+  requireNotStale,
 } from './on-chain.js';
 import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
 
@@ -33,6 +34,7 @@ export async function approvalSteps(input: ApprovalInput): Promise<Next> {
   const { flywheel } = context;
   const found = await readPlanned(input);
   if (kindOf(found) !== 'Active') return 'again';
+  requireNotStale(found, batch);
   const vote = await givenVote(input, found);
   // Either vote may be the last that it needs, where the other was given with other tools: so it counts before any is sent. It goes
   // on counting where that fails: a node that lags behind does not show yet what others have done.

@@ -2,7 +2,7 @@
 import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
-import { tokenProgramAddress } from '../../chain/programs.js';
+import { SYSTEM_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
@@ -68,17 +68,46 @@ function recipientAccounts(token: TokenRecord, { actions }: WithoutRent): readon
 /** Looks which token accounts are not there, each of which the first pipeline that sends to it opens. */
 export async function withVaultRent(
   chain: Chain,
-  { token }: Pick<BatchContext, 'token'>,
+  context: Pick<BatchContext, 'token'>,
   pipelines: readonly WithoutRent[],
 ): Promise<readonly PlannedPipeline[]> {
-  const opening = pipelines.map((pipeline) => recipientAccounts(token, pipeline));
-  const addresses = [...new Set(opening.flat())];
-  const [mint, ...found] = await chain.getAccounts([token.mintAddress, ...addresses]);
-  const missing = new Set(addresses.filter((_, at) => found[at] === null));
-  const each = (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint ?? null)));
-  return pipelines.map((pipeline, at) => {
-    const opened = (opening[at] ?? []).filter((account) => missing.delete(account));
-    return { ...pipeline, vaultRentLamports: BigInt(opened.length) * each };
+  const { token } = context;
+  const addresses = [...new Set(pipelines.flatMap((pipeline) => recipientAccounts(token, pipeline)))];
+  const found = await chain.getAccounts(addresses);
+  const each = await tokenAccountRent(chain, context);
+  const missing = new Map<Address, bigint>();
+  for (const [at, account] of addresses.entries()) {
+    // Anybody may send SOL to the address of one that is not open.
+    const { owner = SYSTEM_PROGRAM, lamports = 0n } = found[at] ?? {};
+    if (owner === SYSTEM_PROGRAM) missing.set(account, lamports < each ? each - lamports : 0n);
+  }
+  const rents = rentsOf(context, pipelines, missing);
+  return pipelines.map((pipeline, at) => ({ ...pipeline, vaultRentLamports: rents[at] ?? 0n }));
+}
+
+/** Rent of the token account of a new recipient. */
+export async function tokenAccountRent(
+  chain: Chain,
+  { token }: Pick<BatchContext, 'token'>,
+): Promise<bigint> {
+  const [mint] = await chain.getAccounts([token.mintAddress]);
+  return (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint ?? null)));
+}
+
+/** What the vault pays for each pipeline. @param opened - what is paid for each token account; the first that names it pays. */
+export function rentsOf(
+  { token }: Pick<BatchContext, 'token'>,
+  pipelines: readonly WithoutRent[],
+  opened: ReadonlyMap<Address, bigint>,
+): readonly bigint[] {
+  const unpaid = new Map(opened);
+  return pipelines.map((pipeline) => {
+    let rent = 0n;
+    for (const account of recipientAccounts(token, pipeline)) {
+      rent += unpaid.get(account) ?? 0n;
+      unpaid.delete(account);
+    }
+    return rent;
   });
 }
 

@@ -15,6 +15,8 @@ import { totalAirdrop, totalBurn } from './funds.js';
 export interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
   /** Time of its block, or that at which it was found, where no node tells. */
   readonly landedMs: number;
+  /** It counts already, as part of a gap that was accepted. */
+  readonly isCounted?: boolean;
 }
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
@@ -84,13 +86,16 @@ export async function countLanded(
 ): Promise<void> {
   await tx.pipelines.land(
     batch.id,
-    landed.map(({ landedMs, ...landing }) => ({ ...landing, dateLanded: isoTime(landedMs) })),
+    landed.map(({ position, signature, landedMs }) => ({
+      ...{ position, signature, dateLanded: isoTime(landedMs) },
+    })),
   );
   const holds = await tx.usage.holdsOf(batch.id);
   const dayOf = ({ landedMs }: LandedPipeline): UtcDay =>
     holds[0] === undefined ? utcDay(landedMs) : dayOfUse(holds[0].fromDay, landedMs);
-  for (const day of new Set(landed.map(dayOf))) {
-    const ofDay = landed.filter((one) => dayOf(one) === day);
+  const counting = landed.filter(({ isCounted }) => isCounted !== true);
+  for (const day of new Set(counting.map(dayOf))) {
+    const ofDay = counting.filter((one) => dayOf(one) === day);
     const amounts = amountsOf(ofDay.flatMap(({ position }) => batch.pipelines[position] ?? []));
     for (const kind of USAGE_KINDS) {
       const amount = amounts[kind];

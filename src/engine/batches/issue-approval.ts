@@ -9,7 +9,7 @@ import { notPermitted } from '../requests.js';
 import { currentRecord, isFinal } from './batch-claim.js';
 import { contextOf } from './batch-context.js';
 import { findBatch, initBatchView } from './get-batch.js';
-import { readBatchState } from './on-chain.js';
+import { readBatchState, requireNotStale } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 
 export const issueApproval = operation('issueApproval', {
@@ -23,7 +23,9 @@ export const issueApproval = operation('issueApproval', {
     const context = contextOf(deps, principal);
     const { flywheel } = context;
     if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);
-    const { proposal } = await readBatchState(deps.chain, flywheel, batch);
+    const state = await readBatchState(deps.chain, flywheel, batch);
+    const { proposal } = state;
+    requireNotStale(state, batch);
     const status = proposal?.status.kind ?? 'gone';
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);

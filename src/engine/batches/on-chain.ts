@@ -23,6 +23,19 @@ export const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
 export const isEnded = (found: BatchState): boolean =>
   found.batch === null || ['Executed', 'Rejected', 'Cancelled'].includes(kindOf(found) ?? '');
 
+/**
+ * A vote on it still counts: since its members have changed the multisig, none does on a proposal from before that.
+ * @throws `ERR_INVALID_REQUEST`
+ */
+export function requireNotStale({ multisig, proposal }: BatchState, { id, batchIndex }: BatchRecord): void {
+  if (proposal?.status.kind !== 'Active' || batchIndex > multisig.staleTransactionIndex) return;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The multisig was changed after batch ${id} was set up, so the batch cannot be approved any more.`,
+    { hint: `Cancel it: \`flywheel batch cancel ${id}\`` },
+  );
+}
+
 /** A batch with what it holds. */
 export interface BatchOnChain extends BatchState {
   /** By the index of the pipeline. */

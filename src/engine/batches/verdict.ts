@@ -4,6 +4,7 @@ import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { type BatchWork, executionsOf, type Failure } from './advance.js';
+import { rentsOf, tokenAccountRent } from './funds.js';
 import { countLanded, type LandedPipeline } from './holds.js';
 import { type BatchState, countExecuted, readPast } from './on-chain.js';
 
@@ -34,7 +35,7 @@ export async function conclude(
   await lease.write(async (tx) => {
     const date = isoTime(tx.nowMs);
     await advance.write(tx);
-    await countLanded(tx, batch, foreign);
+    await countForeign(tx, batch, foreign);
     // Its members have finished a draft with tools of their own.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
       await tx.batches.transition(batch.id, 'FINALIZED', {}, date);
@@ -44,12 +45,18 @@ export async function conclude(
   return judged;
 }
 
-/** The pipelines that members have executed with other tools and that are not counted yet, as the past of the chain tells of them. */
+/** A pipeline that members have executed with other tools. */
+interface Foreign extends LandedPipeline {
+  /** `null` where the chain does not tell it: then it is what was planned. */
+  readonly vaultRentLamports: bigint | null;
+}
+
+/** Those of a batch that are not counted yet, as the past of the chain tells of them. */
 async function foreignOf(
   { deps, context, batch }: Pick<BatchWork, 'deps' | 'context' | 'batch'>,
   executed: number,
   landed: readonly BundleRecord[],
-): Promise<readonly LandedPipeline[]> {
+): Promise<readonly Foreign[]> {
   const own = new Set(landed.flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)));
   // What had been counted when the batch failed is not counted once more.
   const known = batch.executeResult?.totalSuccessful ?? 0;
@@ -59,11 +66,33 @@ async function foreignOf(
     .filter((at) => !own.has(at));
   if (positions.length === 0) return [];
   const past = await readPast(deps.chain, context.flywheel, batch);
-  return positions.map((position) => {
-    const record = past?.transactions[position]?.executed ?? null;
+  const records = positions.map((position) => past?.transactions[position]?.executed ?? null);
+  const changes = records.flatMap((record) => record?.tokenChanges ?? []);
+  const each = await tokenAccountRent(deps.chain, context);
+  const opened = changes.flatMap(({ account, before }) =>
+    before === null ? [[account, each] as const] : [],
+  );
+  const pipelines = positions.flatMap((position) => batch.pipelines[position] ?? []);
+  const rents = rentsOf(context, pipelines, new Map(opened));
+  return positions.map((position, at) => {
+    const record = records[at] ?? null;
     const landedMs = record?.blockTimeMs || deps.store.latestMs();
-    return { position, signature: record?.signature ?? null, landedMs };
+    const vaultRentLamports = record?.tokenChanges === undefined ? null : (rents[at] ?? 0n);
+    return { position, signature: record?.signature ?? null, landedMs, vaultRentLamports };
   });
+}
+
+/** Writes what members have executed, under the lease. */
+async function countForeign(
+  tx: StoreTransaction,
+  batch: BatchRecord,
+  foreign: readonly Foreign[],
+): Promise<void> {
+  const known = await tx.signatures.known(foreign.flatMap(({ signature }) => signature ?? []));
+  for (const { position, vaultRentLamports } of foreign)
+    if (vaultRentLamports !== null) await tx.pipelines.setVaultRent(batch.id, position, vaultRentLamports);
+  const landed = foreign.map((one) => ({ ...one, isCounted: known.has(one.signature ?? '') }));
+  await countLanded(tx, batch, landed);
 }
 
 /** What a batch has failed on before is told until somebody has executed that. */

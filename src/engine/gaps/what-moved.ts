@@ -17,7 +17,7 @@ interface OwnAccounts {
 }
 
 const taken = (changes: readonly TokenChange[]): bigint =>
-  changes.reduce((sum, { before, after }) => sum + before - after, 0n);
+  changes.reduce((sum, { before, after }) => sum + (before ?? 0n) - after, 0n);
 
 const atLeastNothing = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 

@@ -44,7 +44,7 @@ function tokenBalances(
     const token = decodeTokenAccount(state ?? view.get(address));
     const mint = token?.mint ?? change?.mint;
     const amount = run === null ? change?.[when] : decodeTokenAccount(state)?.amount;
-    if (mint === undefined || amount === undefined) return [];
+    if (mint === undefined || amount === undefined || amount === null) return [];
     const { decimals, tokenProgram } = decodeMint(view.get(mint)) ?? { decimals: 0 };
     const uiTokenAmount = amountJson(amount, decimals);
     return [{ accountIndex, mint, owner: token?.owner, programId: tokenProgram, uiTokenAmount }];

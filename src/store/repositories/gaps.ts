@@ -6,9 +6,9 @@ import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
 import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
 
-const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'gapTransactions'] as const;
+const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
-/** Every signature that the store has ever written down before it was sent, and those of gaps. */
+/** Every signature that the store has ever written down: before it was sent, or as one by which members have executed a pipeline, or as one of a gap. */
 export const signatureRepository = ({ db }: Session) => {
   /** Which of them are known. */
   const known = async (signatures: readonly string[]): Promise<ReadonlySet<string>> => {

@@ -143,6 +143,6 @@ const tokenChangesOf = ({ changes }: NewTransaction, source: AccountSource): rea
   [...changes].flatMap(([account, state]) => {
     const [was, is] = [decodeTokenAccount(source.get(account)), decodeTokenAccount(state)];
     const mint = (is ?? was)?.mint;
-    const [before, after] = [was?.amount ?? 0n, is?.amount ?? 0n];
+    const [before, after] = [was?.amount ?? null, is?.amount ?? 0n];
     return mint === undefined || before === after ? [] : [{ account, mint, before, after }];
   });

@@ -70,7 +70,12 @@ export class TransactionTable {
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
       JSON.stringify(
-        moved.map(({ account, mint, before, after }) => [account, mint, `${before}`, `${after}`]),
+        moved.map(({ account, mint, before, after }) => [
+          account,
+          mint,
+          before?.toString() ?? null,
+          `${after}`,
+        ]),
       ),
       this.#tip.mark,
     ]);
@@ -137,7 +142,7 @@ export interface KeptTransaction extends TransactionRecord {
 
 function toKept(row: readonly SqlValue[]): KeptTransaction {
   const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, place] = row;
-  const changes = JSON.parse(moved as string) as readonly [Address, Address, string, string][];
+  const changes = JSON.parse(moved as string) as readonly [Address, Address, string | null, string][];
   const wire = bytes as Uint8Array;
   return {
     signature: base58Encode(wire.subarray(1, 1 + SIGNATURE_BYTES)),
@@ -152,7 +157,7 @@ function toKept(row: readonly SqlValue[]): KeptTransaction {
     // No program of this ledger calls the multisig program.
     innerCalls: [],
     tokenChanges: changes.map(([account, mint, before, after]) => ({
-      ...{ account, mint, before: BigInt(before), after: BigInt(after) },
+      ...{ account, mint, before: before === null ? null : BigInt(before), after: BigInt(after) },
     })),
   };
 }

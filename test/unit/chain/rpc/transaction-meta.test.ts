@@ -55,7 +55,7 @@ describe('token balances', () => {
     expect(tokenChangesOf(meta, bytes)).toEqual([
       { account, mint, before: 10n, after: 4n },
       { account: readFromTable, mint, before: 18_446_744_073_709_551_615n, after: 0n },
-      { account: fromTable, mint, before: 0n, after: 7n },
+      { account: fromTable, mint, before: null, after: 7n },
     ]);
     expect(tokenChangesOf({ preTokenBalances: [], postTokenBalances: [] }, bytes)).toEqual([]);
   });

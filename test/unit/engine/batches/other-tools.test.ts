@@ -3,6 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
+import { acceptGapIn } from '../../../../src/engine/gaps/accept-gap.js';
+import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
@@ -97,6 +99,24 @@ describe('a batch that members have ended with other tools', () => {
     expect(value.result).toMatchObject({ total: 9, totalSuccessful: 5, totalFailed: 4 });
     expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
     expect(await books()).toEqual(['5', '5']);
+  });
+
+  it('counts once what was accepted as a gap before', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(3);
+    await executeAndDie(started, 0);
+    await executeOutside(test, started, 2);
+    const { tokenId, vaultAddress } = test.project.registration;
+    const past = await test.chain.history(vaultAddress as Address, {});
+    const lost = past.slice(0, 2).map(({ signature }) => ({
+      ...{ signature, burned: 1_000_000n, airdropped: 0n, memo: null, dateLanded: null },
+    }));
+    await test.store.transaction(async (tx) => {
+      await tx.gaps.add({ id: 'gap', tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost);
+      await acceptGapIn(tx, { tokenId, transactions: 2, actor: 'test' });
+    });
+    await execute(started);
+    expect(await books()).toEqual(['3', '3']);
   });
 
   it('is executed when all of it had landed and its accounts were closed since', async () => {
