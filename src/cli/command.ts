@@ -96,6 +96,8 @@ export interface Session {
   /** The words of the command line, to print a command that resumes. */
   readonly commandLine: readonly string[];
   readonly cli: CommandLine;
+  /** Nothing is sent: whatever a service does not answer is done without. */
+  readonly isDryRun?: boolean;
   /** The one service of this run, opened at the first call. */
   service(): Promise<OpenedService>;
   /** The flywheel of the data directory, opened at the first call. */

@@ -58,6 +58,8 @@ export interface Io {
 export interface OpenedService extends ComposedService {
   /** Opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
+  /** From now on {@link journal} is a copy, private to this process and dropped with it. */
+  copyJournal(): Promise<void>;
 }
 
 /** Everything the command line knows of the outside world. */

@@ -163,7 +163,7 @@ function simEntry(process: SimProcess, entry: Entry): Entry {
   return replacing(entry, {
     note: (notes) => write(() => entry.note(notes)),
     keep: (name, answer) => write(() => entry.keep(name, answer)),
-    reopen: (elements, notes) => write(() => entry.reopen(elements, notes)),
+    reopen: (elements, notes, landed) => write(() => entry.reopen(elements, notes, landed)),
     settle: (verdict) => write(() => entry.settle(verdict)),
     markPrinted: () => write(() => entry.markPrinted()),
     release: () => write(() => entry.release()),

@@ -1,4 +1,5 @@
 /** The command line in this process, with buffers and a fake service. */
+import { join } from 'node:path';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import type { Journal } from '../../src/cli/journal/journal.js';
@@ -7,6 +8,7 @@ import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { JOURNAL_FILE } from '../../src/files/directories.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
 import { Secret } from '../../src/values/secret.js';
 import type { Uuid } from '../../src/values/uuid.js';
@@ -79,9 +81,9 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     count += 1;
     return `00000000-0000-4000-8000-${String(count).padStart(12, '0')}` as Uuid;
   };
-  const journal = (self = processes.self()) =>
+  const journal = (self = processes.self(), directory = home) =>
     openSqliteJournal({
-      ...{ directory: home, target, clock, ids: { uuid } },
+      ...{ directory, target, clock, ids: { uuid } },
       processes: { ...processes, self: () => self },
     });
   let written = { stdout: '', stderr: '' };
@@ -125,7 +127,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     processes,
     signal: options.signal ?? new AbortController().signal,
     openService: async () => {
-      const opened = await journal();
+      let opened = await journal();
       return {
         kind: 'embedded',
         service: service.service,
@@ -146,6 +148,12 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         operations: { directory: home, ...target },
         takenBack: 0,
         journal: async () => opened,
+        copyJournal: async () => {
+          const directory = emptyDirectory();
+          opened.copyTo(join(directory, JOURNAL_FILE));
+          opened.close();
+          opened = await journal(processes.self(), directory);
+        },
         close: async () => opened.close(),
         ...options.opened,
       };

@@ -4,11 +4,11 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../dry-run.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
-import { takenByDryRun } from '../operation/known.js';
+import { takenByDryRun } from '../operation/dry-run.js';
+import type { Preparation } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
 import { viewPipelinesPlan } from '../views/pipelines-plan.js';
 import { operationOf } from './batch-operation.js';
-import { PipelinesWork } from './initiate.js';
 
 /** The plan of `--dry-run`. */
 export interface BatchPlan extends PipelinesPlan {
@@ -16,14 +16,14 @@ export interface BatchPlan extends PipelinesPlan {
   readonly foreseen: BatchForesight | null;
 }
 
-/** Prints the plan of a checked file. @throws what init would refuse it with. */
+/** Prints the plan of a checked file. @throws what the command, or init, would refuse it with. */
 export async function showPipelinesPlan(
   session: Session,
   whole: InitBatchRequest,
   how: HowOften,
+  workOf: (session: Session) => Preparation,
 ): Promise<undefined> {
-  const operation = operationOf(session, whole, how);
-  const taken = await takenByDryRun(session, operation, new PipelinesWork(session, whole, how));
+  const taken = await takenByDryRun(session, operationOf(session, whole, how), workOf);
   const request = {
     pipelines: whole.pipelines.filter((_, index) => taken === null || taken.includes(index)),
   };

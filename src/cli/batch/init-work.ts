@@ -9,9 +9,9 @@ import type { OutputFile } from '../output/output-file.js';
 import { viewInitBatch } from '../views/batch.js';
 import { writeApproval } from './approval-file.js';
 import { CurrentStage } from './batch-stages.js';
-import { initiate, isFinal, PipelinesWork, upToDate, withFreshApproval } from './initiate.js';
+import { initiate, isFinal, upToDate, withFreshApproval } from './initiate.js';
 import { leftInFile } from './landed-pipelines.js';
-import { beginRest } from './rest.js';
+import { PipelinesWork } from './pipelines-work.js';
 import { writeRest } from './rest-file.js';
 
 /** How init was asked for. */
@@ -45,11 +45,12 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     return isOver(state) || state === 'waiting';
   }
 
+  override end({ id }: Batch): Promise<void> {
+    return refuseOpenRest(this.#session, id);
+  }
+
   async perform(entry: Entry): Promise<Performed<InitBatchResult> | null> {
     const session = this.#session;
-    const { allowChanged } = this.#options;
-    const terms = { allowChanged, end: ({ id }: Batch) => refuseOpenRest(session, id) };
-    if (this.rest && !(await beginRest(session, entry, this.#request, terms))) return null;
     const initiated = await initiate(session, entry, this.#request);
     const batch = await upToDate(session, initiated.batch);
     if (!initiated.isNew) await this.requireWanted(entry, batch);

@@ -2,13 +2,12 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { type Element, type Entry, isOver as isOverThere } from '../journal/journal.js';
-import { noteDone, requireAnswersKey, type Unanswered } from '../operation/done-there.js';
+import { type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { noteDone, requireAnswersKey } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
-import { REPLAYED, type Standing, wasCancelled } from '../operation/run-operation.js';
-import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
-import type { HowOften } from '../options/once.js';
+import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
+import { pipelinesDoneThere } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
@@ -29,6 +28,13 @@ export async function getBatch(session: Session, batchId: string): Promise<Batch
   return (await opened.service.getBatch({ batchId }, callWith(session, opened))).value;
 }
 
+/** The same; a dry run does without what its service does not answer. */
+export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
+  getBatch(session, batchId).catch((error: unknown) => {
+    if (session.context.signal.aborted || session.isDryRun !== true) throw error;
+    return undefined;
+  });
+
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
 
@@ -47,50 +53,6 @@ export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
   }
   return getBatch(session, batch.id);
-}
-
-/** What all work on a file of pipelines has in common. */
-export class PipelinesWork {
-  readonly noun = 'pipeline';
-  readonly ask: AskDoneThere;
-  readonly rest: boolean;
-  readonly allowChanged: boolean;
-  readonly #session: Session;
-  readonly #request: InitBatchRequest;
-  readonly #elements: readonly Element[];
-
-  constructor(
-    session: Session,
-    request: InitBatchRequest,
-    { rest, allowChanged }: Pick<HowOften, 'rest' | 'allowChanged'>,
-  ) {
-    this.#session = session;
-    this.#request = request;
-    this.ask = pipelinesDoneThere(session, request.pipelines);
-    this.rest = rest;
-    this.allowChanged = allowChanged;
-    this.#elements = pipelineElements(request.pipelines);
-  }
-
-  readonly unanswered = (operation: Standing): Unanswered | undefined => {
-    const stage = new CurrentStage(operation);
-    // What was approved is executed, and what was executed is told.
-    if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;
-    const indexes = stage.pipelines([...this.#elements.keys()]);
-    return { ask: this.ask, elements: this.#elements, requests: [{ key: stage.key, indexes }] };
-  };
-
-  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const all = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
-    const left = all.filter((index) => !indexes.has(index));
-    if (left.length > 0) addToStage(entry, { indexes: left });
-    return left.length > 0;
-  }
-
-  /** A batch that was set up earlier may have been cancelled since. */
-  requireWanted(entry: Entry, batch: Batch): Promise<void> {
-    return requireNotCancelled(this.#session, entry, batch, this.#request);
-  }
 }
 
 /** The batch of the stage that an operation is in: set up now, or found as it stands. */
@@ -182,7 +144,7 @@ export async function withFreshApproval(
  * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
  * @throws `ERR_INPUT_INVALID`; the operation is over then.
  */
-async function requireNotCancelled(
+export async function requireNotCancelled(
   session: Session,
   entry: Entry,
   batch: Batch,

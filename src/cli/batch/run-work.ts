@@ -37,14 +37,13 @@ import {
   isFinal,
   isOver,
   isThere,
-  PipelinesWork,
   upToDate,
   withFreshApproval,
 } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';
 import { requirePins } from './pins.js';
+import { PipelinesWork } from './pipelines-work.js';
 import { requireApprovable } from './preflight.js';
-import { beginRest } from './rest.js';
 import { writeRest } from './rest-file.js';
 
 /** What carrying on needs beside the pipelines. */
@@ -73,6 +72,8 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   readonly #session: Session;
   readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
+  /** It has its result, and nothing more is asked for. */
+  #isOver = false;
   /** Once: standard input can be read only once. */
   #loaded: Promise<KeypairSigner> | undefined;
 
@@ -84,23 +85,30 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
-  async perform(entry: Entry): Promise<Performed<Ran> | null> {
-    const before = new CurrentStage(entry);
-    const stored = before.runAnswer as Ran | undefined;
-    const isOld = stored === undefined || (entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
-    if (!isOld) {
-      // Others have landed what it has not.
-      if (entry.state === 'done' && stored.left.length > 0) return null;
-      await this.#requireThere(entry, stored.batch.id);
-      return { result: stored };
-    }
+  override async prepare(entry: Entry): Promise<boolean> {
+    const stage = new CurrentStage(entry);
+    const stored = stage.runAnswer as Ran | undefined;
+    this.#isOver =
+      stored !== undefined && !(entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
+    // Others have landed what it has not.
+    if (this.#isOver) return entry.state !== 'done' || stored?.left.length === 0;
     // What is set up already may be over by now, and learning that takes no keypair.
-    if (before.initAnswer === undefined) await this.#requireApprovable(before);
+    if (stage.initAnswer === undefined) await this.#requireApprovable(stage);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
-    const { allowChanged } = this.#options;
-    const terms = { allowChanged, end: (one: Batch) => this.#end(one) };
-    if (this.rest && !(await beginRest(this.#session, entry, this.#request, terms))) return null;
+    return super.prepare(entry);
+  }
+
+  override async end(batch: Batch): Promise<void> {
+    await endBatch(this.#session, batch, () => this.#signer());
+  }
+
+  async perform(entry: Entry): Promise<Performed<Ran>> {
+    if (this.#isOver) {
+      const result = new CurrentStage(entry).runAnswer as Ran;
+      await this.#requireThere(entry, result.batch.id);
+      return { result };
+    }
     const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
     const batch = await upToDate(this.#session, initiated.batch);
     if (!initiated.isNew) await this.requireWanted(entry, batch);
@@ -157,10 +165,6 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   get notes(): Notes {
     const { keypair, failedOut } = this.#options;
     return { run: { keypair: typeof keypair === 'string' ? keypair : null, failedOut } satisfies RunNote };
-  }
-
-  async #end(batch: Batch): Promise<void> {
-    await endBatch(this.#session, batch, () => this.#signer());
   }
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {

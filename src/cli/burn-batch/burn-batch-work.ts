@@ -13,11 +13,10 @@ import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
 import {
-  lostThere,
   noteDone,
   requireAnswersBurn,
+  requireNoted,
   requireRefused,
-  requireThere,
   type Unanswered,
 } from '../operation/done-there.js';
 import { burnElements, equalElements } from '../operation/elements.js';
@@ -119,9 +118,8 @@ export class BurnBatchWork implements Work<Outcomes> {
   async perform(entry: Entry): Promise<Performed<Outcomes> | null> {
     this.#latest.clear();
     this.#signatures.clear();
-    if (this.rest && !entry.isNew && !(await this.#beginRest(entry))) return null;
     if (entry.state === 'done' && latestOutcomes(entry).some(({ status }) => status === 'error')) {
-      await this.#requireThere();
+      await requireNoted(this.#session, this.#elements, this.ask);
       this.#session.output.tell('What did not land by it has landed by another request.');
       return null;
     }
@@ -147,7 +145,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
-      await this.#requireThere();
+      await requireNoted(this.#session, this.#elements, this.ask);
       return { result };
     }
     const latest = [...this.#latest];
@@ -176,20 +174,9 @@ export class BurnBatchWork implements Work<Outcomes> {
     return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;
   }
 
-  /** All of the file that has landed, by whichever operation. */
-  async #requireThere(): Promise<void> {
-    const journal = await (await this.#session.service()).journal();
-    const noted = new Set(journal.landed(this.#elements));
-    const landed = this.#elements.filter(({ digest }) => noted.has(digest));
-    await requireThere(this.#session, this.#elements, landed, () => lostThere(this.ask, landed));
-  }
-
-  /**
-   * Begins a stage with all that has failed so far; one that is under way already is carried on.
-   * @returns false when all of it has landed by other operations.
-   */
-  async #beginRest(entry: Entry): Promise<boolean> {
-    if (entry.state !== 'partial') return true;
+  /** Begins a stage with all that has failed so far; one that is under way already is carried on. */
+  async prepare(entry: Entry): Promise<boolean> {
+    if (!this.rest || entry.state !== 'partial') return true;
     const { burns } = this.#body;
     const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
     const elements = this.#elements;

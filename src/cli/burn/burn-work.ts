@@ -39,6 +39,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
     return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
   },
   leaveOut: () => false,
+  prepare: async () => true,
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) {

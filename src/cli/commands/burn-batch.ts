@@ -52,14 +52,15 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     taken: null,
   };
   const { allowChanged } = how;
-  const work = new BurnBatchWork(session, { burns, failedOut }, { rest, strict, allowChanged });
+  const workOf = (of: Session) => new BurnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged });
   if (dryRun) {
-    const { takenByDryRun } = await import('../operation/known.js');
-    const taken = await takenByDryRun(session, request, work);
+    const { takenByDryRun } = await import('../operation/dry-run.js');
+    const taken = await takenByDryRun(session, request, workOf);
     const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
     return showBurnBatchPlan(session, pick(burns, taken));
   }
   const { runOperation } = await import('../operation/run-operation.js');
+  const work = workOf(session);
   if (!(await runOperation(session, request, work))) await work.present();
   return undefined;
 }

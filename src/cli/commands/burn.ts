@@ -99,16 +99,15 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     command: session.commandLine,
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
-  const work = burnWork(session, body);
   if (dryRun) {
     const [{ showBurnPlan }, { takenByDryRun }] = await Promise.all([
       import('../burn/burn-plan.js'),
-      import('../operation/known.js'),
+      import('../operation/dry-run.js'),
     ]);
-    await takenByDryRun(session, asked, work);
+    await takenByDryRun(session, asked, (of) => burnWork(of, body));
     return showBurnPlan(session, request);
   }
-  await runOperation(session, asked, work);
+  await runOperation(session, asked, burnWork(session, body));
   return undefined;
 }
 

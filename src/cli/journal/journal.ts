@@ -208,8 +208,8 @@ export interface Journal {
   /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
   changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[];
 
-  /** What stands in the way of a request that the journal knows nothing of, as `begin` would find it; nothing is begun. */
-  inTheWay(request: OperationRequest): InTheWay | undefined;
+  /** Copies all that is noted into a new file. */
+  copyTo(path: string): void;
 
   /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[];

@@ -1,6 +1,10 @@
 /** What the command line adds to a service that is opened: the journal of its operations, and how warnings are said. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Openers } from '../../compose/context.js';
 import type { Settings } from '../../compose/settings.js';
+import { JOURNAL_FILE } from '../../files/directories.js';
 import { randomIds } from '../../values/ids.js';
 import type { CliContext, OpenedService } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
@@ -23,20 +27,32 @@ export async function openWithJournal(
     warn(
       `A fork of the chain has undone ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
+  const { directory: kept, ...target } = service.operations;
+  let copy: string | undefined;
   let opened: Promise<Journal> | undefined;
   const journal = (): Promise<Journal> => {
-    const { directory, ...target } = service.operations;
     opened ??= import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
-      openSqliteJournal({ directory, target, processes, clock, ids: randomIds }),
+      openSqliteJournal({ directory: copy ?? kept, target, processes, clock, ids: randomIds }),
     );
     return opened;
+  };
+  const closeJournal = async (): Promise<void> => {
+    // One that failed to open has nothing to close; its error went to the command already.
+    (await opened?.catch(() => undefined))?.close();
+    opened = undefined;
   };
   const close = service.close.bind(service);
   return Object.assign(service, {
     journal,
+    copyJournal: async () => {
+      const original = await journal();
+      copy = mkdtempSync(join(tmpdir(), 'flywheel-'));
+      original.copyTo(join(copy, JOURNAL_FILE));
+      await closeJournal();
+    },
     close: async () => {
-      // One that failed to open has nothing to close; its error went to the command already.
-      (await opened?.catch(() => undefined))?.close();
+      await closeJournal();
+      if (copy !== undefined) rmSync(copy, { recursive: true });
       await close();
     },
   });

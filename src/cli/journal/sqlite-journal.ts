@@ -133,8 +133,8 @@ class SqliteJournal implements Journal {
     return this.#file.read(() => this.#table.elements.changes(elements, taken));
   }
 
-  inTheWay(request: OperationRequest): InTheWay | undefined {
-    return this.#file.read(() => this.#inTheWay(request));
+  copyTo(path: string): void {
+    this.#file.prepare('VACUUM INTO ?').run([path]);
   }
 
   pending(): readonly OperationSummary[] {

@@ -319,6 +319,18 @@ export async function requireThere(
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
+/** The same of all of a file that has landed by the notes of this machine, by whichever operation. */
+export async function requireNoted(
+  session: Session,
+  elements: readonly Element[],
+  ask: AskDoneThere,
+): Promise<void> {
+  const journal = await (await session.service()).journal();
+  const noted = new Set(journal.landed(elements));
+  const landed = elements.filter(({ digest }) => noted.has(digest));
+  await requireThere(session, elements, landed, () => lostThere(ask, landed));
+}
+
 /** Those that are not among what a service has done, or may do yet; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,

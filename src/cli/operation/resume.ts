@@ -30,7 +30,7 @@ export async function resumeOperation(
   if (body === undefined) return 'told before';
   if (entry.state === 'cancelled') throw wasCancelled(entry.dateChanged);
   const work = await workOf(session, entry, JSON.parse(body), keypair);
-  await carryOut(session, entry, work);
+  await carryOut(session, { entry }, work);
   return 'resumed';
 }
 

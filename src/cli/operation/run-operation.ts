@@ -59,6 +59,11 @@ export interface Work<Result> {
   /** Leaves these out of the requests that have no answer yet. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
   /**
+   * Begins the rest, where that is asked for, and looks whether what is left can be done; nothing of it is sent.
+   * @returns false where others have landed all that was left.
+   */
+  prepare(entry: Entry): Promise<boolean>;
+  /**
    * Does what is left to do; answers that are stored are not asked for again.
    * @returns `null` where others have landed all that was left.
    */
@@ -76,6 +81,18 @@ export const REPLAYED =
 /** Pause between two looks at an operation that another process is at. */
 const POLL_MS = 100;
 
+/** The work of an operation before its first request. */
+export type Preparation = Omit<Work<unknown>, 'perform' | 'present' | 'summary'>;
+
+/** An operation that was taken, and what its service was asked before. */
+interface Taken {
+  readonly entry: Entry;
+  /** Its service knows its key, and this machine did not. */
+  readonly isKnownThere?: boolean;
+  /** Just now. */
+  readonly isLookedUp?: boolean;
+}
+
 /**
  * Runs an operation to its end.
  * @returns false when `--rest` left nothing to do.
@@ -86,15 +103,29 @@ export async function runOperation<Result>(
   request: OperationRequest,
   work: Work<Result>,
 ): Promise<boolean> {
+  const taken = await beginOperation(session, request, work);
+  if (taken === null) return false;
+  return carryOut(session, taken, work).catch((error: unknown) => {
+    throw explained(request, error);
+  });
+}
+
+/**
+ * Takes up the operation that a request is, or begins it, by what this machine and its service know.
+ * @returns `null`: a rest has left nothing to do.
+ * @throws `ERR_INPUT_INVALID`; nothing was begun then.
+ */
+export async function beginOperation(
+  session: Session,
+  request: OperationRequest,
+  work: Preparation,
+): Promise<Taken | null> {
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const there = await askWhatIsDone(session, journal, request, work);
-  const begun = await begin(session, journal, { ...request, isKnown: there === 'known' }, work);
-  if (begun === null) return false;
-  const isLookedUp = there === true && begun.isNew;
-  return carryOut(session, begun, work, isLookedUp).catch((error: unknown) => {
-    throw explained(request, error);
-  });
+  const isKnownThere = there === 'known';
+  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere }, work);
+  return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
 }
 
 /** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */
@@ -102,7 +133,7 @@ async function begin(
   session: Session,
   journal: Journal,
   request: OperationRequest,
-  work: Work<unknown>,
+  work: Preparation,
 ): Promise<Entry | null> {
   const { noun, rest: isRest = false } = work;
   for (let asked: OperationRequest | null = request; asked !== null; ) {
@@ -158,7 +189,7 @@ export const wasCancelled = (date: string, isPart = false): FlywheelError =>
 function prints(
   journal: Journal,
   { kind, content, origin, again }: OperationRequest,
-  work: Work<unknown>,
+  work: Preparation,
 ): boolean {
   const state = journal.known(kind, content, origin)?.state;
   if (state === undefined || state === 'cancelled' || again) return false;
@@ -187,16 +218,12 @@ export async function takeOperation(
 }
 
 /** Carries out an operation that was taken. @returns false when nothing is left of it: others have landed all. */
-export async function carryOut<Result>(
-  session: Session,
-  entry: Entry,
-  work: Work<Result>,
-  isLookedUp = false,
-): Promise<boolean> {
+export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<boolean> {
+  const { entry } = taken;
   session.output.detail(`idempotency key: ${entry.key}`);
   noteEarlier(session, entry, work.rest === true);
   const carryOn = async (): Promise<Performed<Result> | null> =>
-    isLookedUp || (await leaveOutDone(session, entry, work)) ? work.perform(entry) : null;
+    (await makeReady(session, taken, work)) && work.perform(entry);
   const performed = await carryOn().catch(async (thrown: unknown) => {
     throw await left(session, entry, thrown);
   });
@@ -227,23 +254,40 @@ function endLanded(entry: Entry): void {
   entry.markPrinted();
 }
 
+/** What is going to be sent: numbers of elements, where its service has just been asked what it has done of them. */
+interface Ready {
+  readonly left?: readonly number[];
+}
+
 /**
- * Before the first request goes out that has no answer yet: others may have done it meanwhile.
- * @returns whether anything is left to send.
- * @throws as {@link foreseeUnchanged}
+ * All that comes before the first request.
+ * @returns `null`: nothing is left to send.
+ * @throws as {@link foreseeUnchanged} and `prepare`
  */
-async function leaveOutDone(session: Session, entry: Entry, work: Work<unknown>): Promise<boolean> {
+export async function makeReady(
+  session: Session,
+  { entry, isLookedUp = false }: Taken,
+  work: Preparation,
+): Promise<Ready | null> {
+  const ready = isLookedUp ? {} : await leaveOutDone(session, entry, work);
+  return ready && (await work.prepare(entry)) ? ready : null;
+}
+
+/** Before the first request goes out that has no answer yet: others may have done it meanwhile. */
+async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
   // Somebody has said that all of it is done once more.
-  if (isOver(entry.state) || entry.notes['again'] === true) return true;
+  if (isOver(entry.state) || entry.notes['again'] === true) return {};
   const unanswered = work.unanswered(entry);
-  if (unanswered === undefined || unanswered.requests.length === 0) return true;
+  if (unanswered === undefined || unanswered.requests.length === 0) return {};
   const found = await foreseeUnchanged(session, entry, unanswered, work);
-  if (found?.isOver === true) return false;
+  if (found?.isOver === true) return null;
   if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
   if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
-  if (found === null || found.leftOut.length === 0) return true;
-  session.output.tell(`${countText(found.leftOut.length, work.noun)} skipped: another request landed them.`);
-  return work.leaveOut(entry, new Set(found.leftOut));
+  if (found === null) return {};
+  const { left, leftOut } = found;
+  if (leftOut.length === 0) return { left };
+  session.output.tell(`${countText(leftOut.length, work.noun)} skipped: another request landed them.`);
+  return work.leaveOut(entry, new Set(leftOut)) ? { left } : null;
 }
 
 /** What a step throws, if it does. */
@@ -313,30 +357,14 @@ async function requireLost(
   { elements }: Pick<OperationRequest, 'elements'>,
   { ask }: Pick<Work<unknown>, 'ask'>,
 ): Promise<void> {
-  const batchId = await requireOver(session, journal, entry, { elements, ask });
+  const batchId = batchStages(entry.notes).at(-1)?.batchId;
+  if (!(await isLost(session, journal, batchId, elements, ask))) throw unfinished(session, entry);
   const begun = journal.take(entry.id);
   if (begun?.status !== 'taken') throw unfinished(session, entry);
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
   const what = batchId === undefined ? 'what has landed of this file' : `batch ${batchId} of this file`;
   session.output.warn(`The service no longer knows ${what}. Starting everything again.`);
-}
-
-/**
- * Is it over, or lost by its service? Only then it is done once more.
- * @returns its batch, if it has one.
- * @throws `ERR_INPUT_INVALID`
- */
-export async function requireOver(
-  session: Session,
-  journal: Journal,
-  entry: OperationSummary,
-  { elements, ask }: { readonly elements: readonly Element[]; readonly ask: AskDoneThere | undefined },
-): Promise<string | undefined> {
-  const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  const isEnded = isOver(entry.state) && entry.state !== 'partial';
-  if (!isEnded && !(await isLost(session, journal, batchId, elements, ask))) throw unfinished(session, entry);
-  return batchId;
 }
 
 async function isLost(

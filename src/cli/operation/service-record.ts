@@ -52,7 +52,7 @@ async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
 
 /** Burns of a file, as their service has them. */
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
-  orNotOffered(async (keys) => {
+  orNull(session, async (keys) => {
     const { service, call } = await calling(session);
     const list = (query: ListBurnsQuery) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
@@ -86,7 +86,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
 
 /** Pipelines of a file, as their service has them in whichever batches. */
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
-  orNotOffered(async (keys) => {
+  orNull(session, async (keys) => {
     const { service, call } = await calling(session);
     const list = (query: ListBatchesQuery) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
@@ -199,13 +199,14 @@ function there<Item>(
   };
 }
 
-const orNotOffered =
-  (ask: AskDoneThere): AskDoneThere =>
+/** A plan needs neither a key nor a service that answers. */
+const orNull =
+  ({ isDryRun = false, context }: Session, ask: AskDoneThere): AskDoneThere =>
   async (keys) => {
     try {
       return await ask(keys);
     } catch (error) {
-      if (!isNotOffered(error)) throw error;
+      if (context.signal.aborted || !(isDryRun || isNotOffered(error))) throw error;
       return null;
     }
   };

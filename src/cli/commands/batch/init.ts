@@ -35,16 +35,14 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
+  const { InitWork } = await import('../../batch/init-work.js');
+  const { rest, allowChanged } = how;
+  const workOf = (of: Session) => new InitWork(of, request, { rest, allowChanged, out, failedOut });
   if (dryRun) {
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
-    return showPipelinesPlan(session, request, how);
+    return showPipelinesPlan(session, request, how, workOf);
   }
-  const { InitWork } = await import('../../batch/init-work.js');
-  const work = new InitWork(session, request, {
-    ...{ rest: how.rest, allowChanged: how.allowChanged },
-    ...{ out, failedOut },
-  });
-  if (!(await runBatchOperation(session, request, how, work))) nothingNew(session);
+  if (!(await runBatchOperation(session, request, how, workOf(session)))) nothingNew(session);
   return undefined;
 }
 

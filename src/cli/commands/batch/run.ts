@@ -38,8 +38,11 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   const { checkedPipelines, runBatchOperation } = await import('../../batch/batch-operation.js');
   const request = await checkedPipelines(session, input, dryRun);
   if (dryRun) {
-    const { showPipelinesPlan } = await import('../../batch/dry-run.js');
-    return showPipelinesPlan(session, request, how);
+    const [{ showPipelinesPlan }, { PipelinesWork }] = await Promise.all([
+      import('../../batch/dry-run.js'),
+      import('../../batch/pipelines-work.js'),
+    ]);
+    return showPipelinesPlan(session, request, how, (of) => new PipelinesWork(of, request, how));
   }
   const [{ RunWork }, { absoluteSource, keypairLocation }] = await Promise.all([
     import('../../batch/run-work.js'),
