@@ -76,6 +76,16 @@ export function noteReply(
 export const isNotOffered = (error: unknown): boolean =>
   isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');
 
+/** A service need not offer what it is asked for here; a dry run needs neither a key nor a service that answers. */
+export async function canBeDoneWithout(
+  { context, isDryRun = false, service }: Session,
+  error: unknown,
+): Promise<boolean> {
+  if (context.signal.aborted) return false;
+  if (!isDryRun || isNotOffered(error)) return isNotOffered(error);
+  return !isFlywheelError(error, 'ERR_UNAUTHORIZED') || (await service()).credential === null;
+}
+
 /** How long what is known already waits for another word of its service. */
 const PATIENCE_MS = 5_000;
 

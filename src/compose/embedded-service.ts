@@ -75,6 +75,7 @@ async function serviceOver(
       address: rpc === null ? `embedded:${genesis}` : `cluster:${genesis}:${flywheel?.mint ?? ''}`,
       flywheel: flywheelText(pins),
     },
+    locate: null,
     takenBack: rpc === null ? 0 : await engine.watch({ tokenId }),
     close: () => opened.close(),
   };

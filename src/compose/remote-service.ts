@@ -34,6 +34,7 @@ export async function openRemoteService(
   const credential = settings.apiKey.value;
   const { value: pinned } = settings.pinned;
   let pins = pinned === null ? null : pinsOf(pinned);
+  let flywheel = flywheelText(pins);
   return {
     kind: 'remote',
     service,
@@ -58,8 +59,16 @@ export async function openRemoteService(
     operations: {
       directory: settings.configDir.value,
       address: servicePlace(baseUrl),
-      flywheel: flywheelText(pins),
+      get flywheel() {
+        return flywheel;
+      },
     },
+    locate:
+      flywheel !== null
+        ? null
+        : (found) => {
+            flywheel = flywheelText(found);
+          },
     takenBack: 0,
     close: async () => {
       await service.close();

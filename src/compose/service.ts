@@ -51,6 +51,8 @@ export interface OpenedService {
     /** Its multisig and mint; `null` where they are not known. */
     readonly flywheel: string | null;
   };
+  /** Takes in which flywheel it is of, before its journal is opened; `null` where that is known. */
+  readonly locate: ((flywheel: Pick<Pins, 'multisig' | 'mint'>) => void) | null;
   /** Transactions that the chain has taken back since they landed, found when it was opened; they are pending again. */
   readonly takenBack: number;
   close(): Promise<void>;

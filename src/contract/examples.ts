@@ -120,7 +120,8 @@ export const EXAMPLES: Readonly<
     response: {
       ...{ id: '6f1c7a52-5d56-4a39-8d36-0a1a3c1c7a11', name: 'shop server' },
       ...{ scopes: ['burn', 'airdrop'], proofTypes: null },
-      ...{ tokenId: BATCH.tokenId, symbol: 'FLY', mintAddress: BATCH.mintAddress, decimals: 6 },
+      ...{ tokenId: BATCH.tokenId, symbol: 'FLY', mintAddress: BATCH.mintAddress },
+      ...{ multisig: BATCH.multisig, decimals: 6 },
     },
   },
   currentBatch: { response: BATCH },

@@ -4,7 +4,7 @@ import { operation } from './operation.js';
 
 export const describeKey = operation('describeKey', {
   parse: (_input, { principal }) => requireToken(principal),
-  perform: async ({ principal: { key }, input: token }) => ({
+  perform: async ({ principal: { key, flywheel }, input: token }) => ({
     value: {
       id: key.id,
       name: key.name,
@@ -13,6 +13,7 @@ export const describeKey = operation('describeKey', {
       tokenId: token.id,
       symbol: token.symbol,
       mintAddress: token.mintAddress,
+      multisig: flywheel?.multisig ?? null,
       decimals: token.decimals,
     },
     meta: { replayed: false },

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
+import { startGate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import {
   anOperator,
@@ -17,6 +18,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
+import { flywheel } from '../support/spawn.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 const JOURNAL = /^journal\.db/;
@@ -827,4 +829,74 @@ it('a file of which a restored service has lost an answered part comes to an end
   expect((await burnFile(operator.write('b.json', many.slice(0, 1_000)), '--again')).exit).toBe(0);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
   expect((await operator.happened()).burned).toBe('1.002');
+});
+
+it('a batch that arrived late is not executed by its id where another has landed the same since', async () => {
+  operator = await anOperator('remote', template);
+  const all = pipelines(0, 1);
+  const file = operator.write('a.json', all);
+  const late = await dropped(() => runFile(file));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
+  expect((await late(all)).status).toBe(200);
+  const listed = await operator.run('pending', '--json');
+  const { id, resume } = JSON.parse(listed.stdout).find(
+    ({ outcome }: { outcome: string }) => outcome === 'waits for approval',
+  );
+  expect(resume).toContain(`batch execute ${id}`);
+  const words = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file, '--yes'];
+  const refused = await operator.run(...words);
+  expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);
+  expect(problemOf(refused).hint).toContain(`batch cancel ${id}`);
+  expect(await burned()).toBe(2);
+  // Who says so does it once more.
+  expect((await operator.run(...words, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(3);
+});
+
+it('a file goes on at another address of its service, which is not pinned', async () => {
+  operator = await anOperator('remote', template, { pinned: false });
+  const { gate, key, directory } = operator;
+  if (gate === null) throw new TypeError('no gate');
+  const file = operator.write('a.json', burns(0, 2));
+  const late = await dropped(() => burnFile(file));
+  const other = await startGate(gate.url, [key]);
+  try {
+    const add = ['profile', 'add', 'other', '--api-url', other.url, '--api-key-stdin'];
+    expect((await flywheel({ home: directory, stdin: key }, ...add)).exit).toBe(0);
+    expect((await burnFile(file, '--profile', 'other')).stderr).toContain('Resuming the operation');
+    expect((await late(burns(0, 2))).status).toBe(200);
+    expect(await burned()).toBe(2);
+  } finally {
+    await other.close();
+  }
+});
+
+it('a file of which all has landed by other requests says so when the journal is lost', async () => {
+  operator = await anOperator('remote', template);
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  expect((await burnFile(operator.write('b.json', burns(1, 3)), '--rest')).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, null);
+  for (const more of [[], ['--rest'], ['--dry-run']]) {
+    const told = await burnFile('b.json', ...more);
+    expect([more, told.exit, told.stderr]).toEqual([
+      more,
+      0,
+      expect.stringMatching(/already landed|sent before/),
+    ]);
+    if (more[0] !== '--dry-run')
+      expect(JSON.parse(told.stdout)).toEqual({ success: [], errors: [], skipped: 2 });
+  }
+  expect(await burned()).toBe(3);
+});
+
+it('a dry run beside a store of an earlier state is refused as the command is', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', burns(0, 1));
+  const aside = join(operator.directory, 'aside');
+  keep(operator.dataDir, /^store\.db/, aside);
+  expect((await burnFile(file)).exit).toBe(0);
+  restore(operator.dataDir, /^store\.db/, aside);
+  const [dry, real] = [await burnFile(file, '--dry-run'), await burnFile(file)];
+  expect([dry.exit, problemOf(dry).error]).toEqual([real.exit, problemOf(real).error]);
+  expect(real.exit).toBe(6);
 });

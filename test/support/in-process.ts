@@ -148,6 +148,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         operations: { directory: home, ...target },
         takenBack: 0,
         journal: async () => opened,
+        locate: null,
         copyJournal: async () => {
           const directory = emptyDirectory();
           opened.copyTo(join(directory, JOURNAL_FILE));

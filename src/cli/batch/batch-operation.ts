@@ -9,7 +9,7 @@ import { readPipelinesFile } from '../input/pipelines-file.js';
 import type { Notes, OperationRequest } from '../journal/journal.js';
 import { knownDecimals } from '../known-decimals.js';
 import { contentOf, equalElements, pipelineElements } from '../operation/elements.js';
-import { runOperation, type Work } from '../operation/run-operation.js';
+import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options/once.js';
 import { countText } from '../views/unit.js';
 
@@ -48,16 +48,17 @@ export const operationOf = (
   taken: null,
 });
 
-/** Runs a command over the operation of a file. @returns false when `--rest` left nothing to do. */
+/** Runs a command over the operation of a file. */
 export async function runBatchOperation<Result>(
   session: Session,
   request: InitBatchRequest,
   how: HowOften,
   work: Work<Result>,
   notes: Notes = {},
-): Promise<boolean> {
+): Promise<void> {
   pointOutEqual(session, request);
-  return runOperation(session, operationOf(session, request, how, notes), work);
+  if (!(await runOperation(session, operationOf(session, request, how, notes), work)))
+    tellAllSkipped(session, request.pipelines.length);
 }
 
 function pointOutEqual({ output }: Session, { pipelines }: InitBatchRequest): void {

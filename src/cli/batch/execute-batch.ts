@@ -17,6 +17,7 @@ import { batchFailure } from './batch-failure.js';
 import { requireChainCatchesUp } from './catch-up.js';
 import { requireRanAsApproved, requireWillRun } from './hold-digest.js';
 import { getBatch, isFinal, upToDate } from './initiate.js';
+import { requireNotLandedElsewhere } from './landed-elsewhere.js';
 import { landedPipelines, listedDigest } from './landed-pipelines.js';
 import { refuse } from './pins.js';
 import { writeRest } from './rest-file.js';
@@ -128,6 +129,8 @@ async function signNow(
 export interface ExecuteTerms extends Pick<ApprovalTerms, 'signedTx' | 'sign' | 'digest'> {
   /** The user's own idempotency key. */
   readonly key: string | undefined;
+  /** Execute also what has landed by another batch. */
+  readonly again: boolean;
   /** File for the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: FailedOut | null;
 }
@@ -171,6 +174,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
     return conclude(session, before, before.executeResult, terms, terms.sign === null);
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
+  if (!terms.again) await requireNotLandedElsewhere(session, before);
   let approved = terms.digest;
   const result = await executeUntilFinal(session, before, {
     ...terms,

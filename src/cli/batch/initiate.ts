@@ -8,7 +8,7 @@ import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
-import { callWith, isNotOffered, noteReply } from '../send.js';
+import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
 import { landedPipelines } from './landed-pipelines.js';
@@ -30,8 +30,8 @@ export async function getBatch(session: Session, batchId: string): Promise<Batch
 
 /** The same; a dry run does without what its service does not answer. */
 export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
-  getBatch(session, batchId).catch((error: unknown) => {
-    if (session.context.signal.aborted || session.isDryRun !== true) throw error;
+  getBatch(session, batchId).catch(async (error: unknown) => {
+    if (!(await canBeDoneWithout(session, error))) throw error;
     return undefined;
   });
 

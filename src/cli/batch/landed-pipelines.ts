@@ -72,7 +72,7 @@ export async function listedDigest(
 }
 
 /** As the service lists them; `null` where it lists none of any batch. */
-async function listedPipelines(
+export async function listedPipelines(
   session: Session,
   opened: OpenedService,
   batch: Batch,

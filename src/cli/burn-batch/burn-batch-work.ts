@@ -154,7 +154,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     return { result, verdict: { state, landed: pick(this.#elements, landed).map(({ digest }) => digest) } };
   }
 
-  async present(outcomes: Outcomes = []): Promise<FlywheelError | undefined> {
+  async present(outcomes: Outcomes): Promise<FlywheelError | undefined> {
     const { output } = this.#session;
     const { burns, failedOut } = this.#body;
     const failures = outcomes.filter((outcome) => outcome.status === 'error');

@@ -56,12 +56,14 @@ async function run(session: Session, [file]: [string], options: Options): Promis
   if (dryRun) {
     const { takenByDryRun } = await import('../operation/dry-run.js');
     const taken = await takenByDryRun(session, request, workOf);
-    const { showBurnBatchPlan } = await import('../burn-batch/plan.js');
+    const { requireAllPossible, showBurnBatchPlan } = await import('../burn-batch/plan.js');
+    if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);
     return showBurnBatchPlan(session, pick(burns, taken));
   }
-  const { runOperation } = await import('../operation/run-operation.js');
+  const { runOperation, tellAllSkipped } = await import('../operation/run-operation.js');
   const work = workOf(session);
-  if (!(await runOperation(session, request, work))) await work.present();
+  if (!(await runOperation(session, request, work)))
+    tellAllSkipped(session, burns.length, { success: [], errors: [] });
   return undefined;
 }
 

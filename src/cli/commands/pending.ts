@@ -7,6 +7,7 @@ import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
+import { locate } from '../operation/locate.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { KEYPAIR_OPTION } from '../options/keypair.js';
 import { safeLine } from '../output/safe-text.js';
@@ -239,6 +240,8 @@ async function run(
   [action = 'list', id]: ArgsOf<typeof configure>,
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<undefined> {
+  // What the journal has is told without the service, too.
+  await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
   if (action === 'resume' && id !== undefined) {
     await resumeOne(session, journal, id, keypair);

@@ -27,12 +27,16 @@ export async function openWithJournal(
     warn(
       `A fork of the chain has undone ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
-  const { directory: kept, ...target } = service.operations;
   let copy: string | undefined;
   let opened: Promise<Journal> | undefined;
   const journal = (): Promise<Journal> => {
+    const { directory: kept, address, flywheel } = service.operations;
     opened ??= import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
-      openSqliteJournal({ directory: copy ?? kept, target, processes, clock, ids: randomIds }),
+      openSqliteJournal({
+        directory: copy ?? kept,
+        target: { address, flywheel },
+        ...{ processes, clock, ids: randomIds },
+      }),
     );
     return opened;
   };

@@ -294,7 +294,7 @@ export async function noteDone(
 }
 
 export const BY_NOTES =
-  'This service does not list what it has done, so only the journal of this machine was checked.';
+  'The service does not say what it has done, so only the journal of this machine was checked.';
 
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
@@ -430,6 +430,9 @@ function notThere(
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
     `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed that the service does not know: ${which}. The service may have been restored from a backup, or be another one.`,
-    { keyUnused: false, hint: `Check the chain. Only if nothing of that landed there${way}` },
+    {
+      keyUnused: false,
+      hint: `Check the chain. What landed there, remove from the file. Only if nothing of that landed${way}`,
+    },
   );
 }

@@ -1,8 +1,11 @@
 /** What a command would do, told by its own steps up to the first that sends anything, with a copy of the journal. */
+
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { isOver, type OperationRequest, type OperationState } from '../journal/journal.js';
 import { requireNoted } from './done-there.js';
+import { locate } from './locate.js';
 import { beginOperation, makeReady, type Preparation } from './run-operation.js';
 
 const WOULD: Readonly<Record<OperationState, string>> = {
@@ -23,9 +26,14 @@ export async function takenByDryRun(
   request: OperationRequest,
   workOf: (session: Session) => Preparation,
 ): Promise<readonly number[] | null> {
-  const copied = session.service().then((opened) => opened.copyJournal());
-  if (await copied.then(() => false).catch(() => true)) return null;
   const dry: Session = { ...session, isDryRun: true };
+  const opened = await session.service().catch((error: unknown) => {
+    if (!isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) throw error;
+    return null;
+  });
+  if (opened === null) return null;
+  await locate(dry);
+  await opened.copyJournal();
   const work = workOf(dry);
   const begun = await beginOperation(dry, request, work);
   if (begun === null) return [];

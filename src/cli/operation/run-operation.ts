@@ -22,6 +22,7 @@ import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
 import { countText } from '../views/unit.js';
 import { askWhatIsDone, BY_NOTES, foreseeUnchanged, lostThere, type Unanswered } from './done-there.js';
+import { locate } from './locate.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import type { AskDoneThere } from './service-record.js';
@@ -120,12 +121,19 @@ export async function beginOperation(
   request: OperationRequest,
   work: Preparation,
 ): Promise<Taken | null> {
+  await locate(session);
   const journal = await (await session.service()).journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const there = await askWhatIsDone(session, journal, request, work);
   const isKnownThere = there === 'known';
   const entry = await begin(session, journal, { ...request, isKnown: isKnownThere }, work);
   return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
+}
+
+/** Says that all of a file has landed before, by other requests. @param result - what is printed beside the count. */
+export function tellAllSkipped({ output }: Session, skipped: number, result: object = {}): void {
+  output.warn('Everything in this file already landed. Nothing was sent.');
+  output.result({ ...result, skipped }, () => []);
 }
 
 /** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */

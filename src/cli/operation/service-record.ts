@@ -8,7 +8,7 @@ import { MAX_HASHES_ASKED } from '../../values/schemas.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { Element } from '../journal/journal.js';
-import { callWith, isNotOffered } from '../send.js';
+import { callWith, canBeDoneWithout } from '../send.js';
 import { burnElements, pipelineElements } from './elements.js';
 
 /** What a service says of the elements of an operation. */
@@ -91,22 +91,15 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
     const list = (query: ListBatchesQuery) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
     const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
-    const found = await eachOf(pieces(named.hashes), async (hashes) =>
-      eachOf(await list({ proofHash: hashes }), async (batch) => {
-        const asked = { batchId: batch.id, proofHash: hashes };
-        const states = await allOf(
-          async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
-        );
-        return states.flatMap((state) => {
-          const like = named.get(state.type, state.proofHash);
-          const hasLanded = state.state === 'EXECUTED';
-          // What is left of a batch that failed can be executed by its members until it is cancelled.
-          if (like === undefined || (!hasLanded && isOver(batch))) return [];
-          const date = hasLanded ? (state.dateExecuted ?? batch.dateUpdated) : null;
-          return [{ batch, like: { ...like, actions: state.actions }, date }];
-        });
-      }),
-    );
+    const states = await pipelinesWith(session, named.hashes);
+    const found = states.flatMap(({ batch, pipeline }) => {
+      const like = named.get(pipeline.type, pipeline.proofHash);
+      const hasLanded = pipeline.state === 'EXECUTED';
+      // What is left of a batch that failed can be executed by its members until it is cancelled.
+      if (like === undefined || (!hasLanded && isOver(batch))) return [];
+      const date = hasLanded ? (pipeline.dateExecuted ?? batch.dateUpdated) : null;
+      return [{ batch, like: { ...like, actions: pipeline.actions }, date }];
+    });
     // After the others, as those of burns.
     const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownIds = new Set(own.map(({ id }) => id));
@@ -124,6 +117,23 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
       ...(batch === undefined ? {} : { batch }),
     };
   });
+
+/** Every pipeline with one of these proofs, in whichever batch. @param hashes - of the proofs. */
+export async function pipelinesWith(session: Session, hashes: readonly string[]) {
+  const { service, call } = await calling(session);
+  return eachOf(pieces(hashes), async (proofHash) => {
+    const batches = await allOf(
+      async (page) => (await service.listBatches({ proofHash, ...page }, call())).value,
+    );
+    return eachOf(batches, async (batch) => {
+      const asked = { batchId: batch.id, proofHash };
+      const pipelines = await allOf(
+        async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
+      );
+      return pipelines.map((pipeline) => ({ batch, pipeline }));
+    });
+  });
+}
 
 const isOver = ({ status, dateCancelled }: Batch): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
@@ -199,14 +209,13 @@ function there<Item>(
   };
 }
 
-/** A plan needs neither a key nor a service that answers. */
 const orNull =
-  ({ isDryRun = false, context }: Session, ask: AskDoneThere): AskDoneThere =>
+  (session: Session, ask: AskDoneThere): AskDoneThere =>
   async (keys) => {
     try {
       return await ask(keys);
     } catch (error) {
-      if (context.signal.aborted || !(isDryRun || isNotOffered(error))) throw error;
+      if (!(await canBeDoneWithout(session, error))) throw error;
       return null;
     }
   };

@@ -14,6 +14,7 @@ export const keySchema = z
     tokenId: z.string().meta({ description: "Id of the key's token." }),
     symbol: z.string().meta({ description: 'Symbol of the token.' }),
     mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
+    multisig: z.string().nullable().meta({ description: 'Multisig of the project, base58.' }),
     decimals: z.number().int().meta({ description: 'Decimals of the token.' }),
   })
   .meta({ id: 'Key' });

@@ -23,6 +23,7 @@ const configure = (command: Command) =>
     .addOption(EXPECT_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
     .addOption(FORCE_OPTION)
+    .option('--again', 'execute also what landed in another batch')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 type Options = OptionsOf<typeof configure>;
@@ -35,7 +36,8 @@ async function run(session: Session, [id]: [string], options: Options): Promise<
   const { executeBatch } = await import('../../batch/execute-batch.js');
   const { failedOutOf } = await import('../../batch/batch-pipelines.js');
   const failedOut = file === null ? null : await failedOutOf(session, batchId, file, options.expect);
-  await executeBatch(session, batchId, { ...approval, key, failedOut });
+  const { again = false } = options;
+  await executeBatch(session, batchId, { ...approval, key, failedOut, again });
   return undefined;
 }
 
@@ -68,7 +70,10 @@ async function digestOf(session: Session, expect: string | undefined): Promise<S
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
   const { needsNoApproval, requireExecutesFromChain } = await import('../../batch/approved-on-chain.js');
   if (!(await needsNoApproval(session, batchId)))
-    throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
+    throw new FlywheelError(
+      'ERR_USAGE',
+      'The owner has not approved the batch on chain. Add --keypair, or --signed-tx with a signed approval.',
+    );
   await requireExecutesFromChain(session, batchId);
 }
 

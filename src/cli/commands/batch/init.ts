@@ -42,12 +42,9 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     const { showPipelinesPlan } = await import('../../batch/dry-run.js');
     return showPipelinesPlan(session, request, how, workOf);
   }
-  if (!(await runBatchOperation(session, request, how, workOf(session)))) nothingNew(session);
+  await runBatchOperation(session, request, how, workOf(session));
   return undefined;
 }
-
-const nothingNew = ({ output }: Session): void =>
-  output.result(null, () => ['Everything in this file already landed. Nothing was sent.']);
 
 export const command = defineCommand({
   configure,

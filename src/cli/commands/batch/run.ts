@@ -55,8 +55,7 @@ async function run(session: Session, [file]: [string], options: Options): Promis
     keypair,
     failedOut,
   });
-  if (!(await runBatchOperation(session, request, how, work, work.notes)))
-    session.output.result(null, () => ['Everything in this file already landed. Nothing was sent.']);
+  await runBatchOperation(session, request, how, work, work.notes);
   return undefined;
 }
 
