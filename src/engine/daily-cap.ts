@@ -1,8 +1,9 @@
 /** Daily caps: the day that counts, the decision, its sentence (contract, section 1.4). */
+import type { TransactionRecord } from '../chain/chain.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { UsageKind } from '../store/repositories/usage.js';
-import type { StoreTransaction } from '../store/store.js';
+import type { Store, StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from './amount-text.js';
 
@@ -34,6 +35,18 @@ export async function usedToday(
   const day = await dayOfNow(tx, tokenId);
   const of = (kind: UsageKind): Promise<bigint> => tx.usage.used({ tokenId, day, kind });
   return { day, burn: await of('burn'), airdrop: await of('airdrop') };
+}
+
+/** How far a block may be ahead of the clock here: a node that says more is wrong about one of them. */
+const MAX_AHEAD_MS = 600_000;
+
+/** When something has landed: the time of its block, or now, where no node tells one that can be. */
+export function landedMs(
+  record: Pick<TransactionRecord, 'blockTimeMs'> | null | undefined,
+  { latestMs }: Pick<Store, 'latestMs'>,
+): number {
+  const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, latestMs()];
+  return timeMs > 0 && timeMs <= nowMs + MAX_AHEAD_MS ? timeMs : nowMs;
 }
 
 /** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */

@@ -128,7 +128,7 @@ async function commandLine({ answer, read = answer, status = 200 }: Case, human:
   const headers = { 'x-request-id': 'r\u009b31m\u00ad', 'retry-after': '\u009b2J', location: '/\u009b' };
   const stub = await startStub((request, ...rest) => {
     // It does not say what it has done.
-    const isLookUp = /[?&](?:idempotencyKey|proofHash)=/.test(request.url ?? '');
+    const isLookUp = /[?&](?:idempotencyKey|proofHash)=|\/pipelines\b/.test(request.url ?? '');
     const reply = isLookUp
       ? json(404, { error: 'ERR_NOT_FOUND', message: 'There is nothing at this path.' })
       : json(status, request.method === 'GET' ? read : answer, headers);

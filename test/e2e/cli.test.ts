@@ -293,6 +293,5 @@ describe('flywheel', () => {
     expect(await closed).toBe(0);
     const gone = await flywheel(remote, ...words, '--max-wait', '0');
     expect(gone.exit).toBe(6);
-    expect(JSON.parse(gone.stderr).idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

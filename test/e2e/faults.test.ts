@@ -5,6 +5,7 @@ import { MOMENTS } from '../simulation/audit/tables.js';
 import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { aBurn, aPipeline } from '../support/examples.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
+import { startGate } from '../support/gate.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import { ask, besides, initHome, remotely, type ServedHome, serve } from '../support/http-serve.js';
 import {
@@ -189,18 +190,19 @@ describe('a command whose answer is lost', () => {
   it('ends with 7, and the same command again finishes the job once', async () => {
     const home = await initHome();
     const server = await serve(home);
-    const proxy = await startCuttingProxy(Number(new URL(server.url).port));
+    const gate = await startGate(server.url, [home.key]);
     const words = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"B-1"}', '--amount', '3', '--json'];
-    proxy.cuts = ['after', 'after', 'after'];
-    const lost = await remotely(home, proxy.url, ...words);
+    gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
+    const lost = await remotely(home, gate.url, ...words);
+    gate.fate = () => 'pass';
     expect([lost.exit, lost.stdout]).toEqual([UNKNOWN, '']);
     const problem = JSON.parse(lost.stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
     expect(problem).toMatchObject({ error: 'ERR_OUTCOME_UNKNOWN', idempotencyKey: expect.any(String) });
-    const resumed = await remotely(home, proxy.url, ...words);
+    const resumed = await remotely(home, gate.url, ...words);
     expect([resumed.exit, JSON.parse(resumed.stdout)]).toMatchObject([0, { result: 'SUCCESS' }]);
     const { stdout } = await besides(home, 'local', 'status', '--json');
     expect((JSON.parse(stdout) as { burned: string }).burned).toBe('3');
-    await proxy.close();
+    await gate.close();
     await server.end('SIGTERM');
   });
 });

@@ -378,7 +378,7 @@ it('a dry run says what the command would do with a file that is known', async (
   expect((await burnFile(operator.write('d.json', burns(1, 2, MUCH)))).exit).toBe(0);
   restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
   expect(await elements('a.json', '--rest')).toBe(0);
-  expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[]}\n');
+  expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[],"skipped":2}\n');
 });
 
 it('a dry run says what its service would answer of a file that is not known here', async () => {

@@ -1,6 +1,5 @@
 /** Cancelling a batch over HTTP (contract, section 1.7): during its set-up, and while its members are faster. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { HandClock } from '../support/chain.js';
 import { replacing } from '../support/doubles.js';
 import {
@@ -13,7 +12,7 @@ import {
   signVote,
   type TestEngine,
 } from '../support/engine.js';
-import { approveOutside, cancelOutside, executeOutside } from '../support/other-tools.js';
+import { approveOutside, cancelOutside, executeOutside, staleAccounts } from '../support/other-tools.js';
 import { drain } from '../support/payments.js';
 import { serveEngine } from '../support/service.js';
 
@@ -126,13 +125,7 @@ describe('a batch whose multisig was changed after its set-up', () => {
   it('is not approved any more, says so, and is cancelled', async () => {
     const init = (await test.engine.initBatch(burning(1), test.project.call())).value;
     const signedTx = signApproval(test.project.owner, init);
-    const getAccounts: Chain['getAccounts'] = async (...asked) =>
-      (await test.chain.getAccounts(...asked)).map((account) => {
-        const multisig = account && decodeAccount(MULTISIG, account.data);
-        if (account === null || multisig == null) return account;
-        const staleTransactionIndex = multisig.transactionIndex;
-        return { ...account, data: encodeAccount(MULTISIG, { ...multisig, staleTransactionIndex }) };
-      });
+    const getAccounts = staleAccounts(test);
     const { id } = init.batch;
     await serving({ getAccounts }, async (ask) => {
       for (const answer of [await ask(`${id}/approval`, {}), await ask('execute', { batchId: id, signedTx })])

@@ -167,7 +167,8 @@ export function further(under: () => Api): void {
     const terms = { scopes: ['airdrop'], proofTypes: ['WATCH_AD'] } as const;
     const { id, key } = await api.service.createKey(terms);
     const { tokenId, symbol, mintAddress, decimals } = api.project;
-    const described = { ...terms, name: null, id, tokenId, symbol, mintAddress, decimals };
+    const multisig = expect.any(String);
+    const described = { ...terms, name: null, id, tokenId, symbol, mintAddress, multisig, decimals };
     expect((await api.describeKey(key)).done()).toEqual(described);
     expect((await api.describeKey(api.project)).done()).toMatchObject({ proofTypes: null });
   });

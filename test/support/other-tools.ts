@@ -2,6 +2,7 @@
 
 import { encode } from '../../src/chain/codec.js';
 import { memo } from '../../src/chain/memo.js';
+import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
 import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
 import { argumentMessage } from '../../src/chain/squads/message.js';
@@ -128,3 +129,14 @@ export async function closeOutside(test: TestEngine, init: InitBatchResult): Pro
   for (const instructions of closeTransactions(context, batch, account.size, multisig.rentCollector))
     await land(test, context.operator, instructions);
 }
+
+/** Accounts as they are when its members have changed a multisig since all of its batches were set up. */
+export const staleAccounts =
+  ({ chain }: TestEngine): TestEngine['chain']['getAccounts'] =>
+  async (...asked) =>
+    (await chain.getAccounts(...asked)).map((account) => {
+      const multisig = account && decodeAccount(MULTISIG, account.data);
+      if (account === null || multisig == null) return account;
+      const staleTransactionIndex = multisig.transactionIndex;
+      return { ...account, data: encodeAccount(MULTISIG, { ...multisig, staleTransactionIndex }) };
+    });

@@ -216,9 +216,16 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
   throw new Malformed('a transaction that does not have the signature');
 }
 
+/** The last second of the year 9999. */
+const MAX_SECONDS = 253_402_300_799;
+
 /** Seconds as milliseconds; `null` where the node does not say. */
-export const seconds = (value: JsonValue | undefined): number | null =>
-  value === undefined || value === null ? null : count(value, 'a time') * MS_PER_SECOND;
+export function seconds(value: JsonValue | undefined): number | null {
+  if (value === undefined || value === null) return null;
+  const time = count(value, 'a time');
+  if (time > MAX_SECONDS) throw new Malformed('a time after the year 9999');
+  return time * MS_PER_SECOND;
+}
 
 const amount = (value: JsonValue | undefined, name: string): bigint =>
   value === undefined || value === null ? 0n : u64(value, name);

@@ -6,7 +6,7 @@ import { type Entry, isOver as isOverThere } from '../journal/journal.js';
 import { noteDone, requireAnswersKey } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
-import { REPLAYED, wasCancelled } from '../operation/run-operation.js';
+import { wasCancelled } from '../operation/run-operation.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -88,7 +88,7 @@ export async function initiate(
   addToStage(entry, { batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
-  if (entry.isNew) session.output.tell(REPLAYED);
+  if (entry.isNew) session.output.tell(`The service set up this file before, as batch ${answer.batch.id}.`);
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
 }
 

@@ -1,15 +1,15 @@
 /** Before a batch is executed by its id: what it is to do may have landed by another one since it was set up. */
 import type { Batch, InitBatchRequest, PipelineState } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { canonicalJson, type JsonObject } from '../../values/canonical-json.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver } from '../journal/journal.js';
-import { BY_NOTES, foreseeUnchanged } from '../operation/done-there.js';
+import { foreseeUnchanged } from '../operation/done-there.js';
 import { locate } from '../operation/locate.js';
 import { commandLine } from '../operation/resume-line.js';
 import { pipelinesWith } from '../operation/service-record.js';
 import { isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
+import { isOver as isOverThere } from './initiate.js';
 import { listedPipelines } from './landed-pipelines.js';
 import { PipelinesWork } from './pipelines-work.js';
 
@@ -42,26 +42,34 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   const hashes = [...new Set(own?.map(({ proofHash }) => proofHash))];
   const found = await pipelinesWith(session, hashes).catch((error: unknown) => {
     if (!isNotOffered(error)) throw error;
-    return null;
+    return [];
   });
-  if (own === null || found === null) return session.output.tell(BY_NOTES);
-  const landed = new Map<string, number>();
-  for (const { batch: other, pipeline } of found)
-    if (other.id !== batch.id && pipeline.state === 'EXECUTED')
-      landed.set(contentOf(pipeline), (landed.get(contentOf(pipeline)) ?? 0) + 1);
-  const twice = own.filter((pipeline) => {
-    const left = landed.get(contentOf(pipeline)) ?? 0;
-    landed.set(contentOf(pipeline), left - 1);
-    return left > 0;
-  }).length;
+  // A list by its own proofs that does not hold the batch itself says nothing.
+  if (own === null || !found.some((one) => one.batch.id === batch.id))
+    return session.output.tell(
+      'The service does not say what it has done, so nobody looked whether another batch has landed the same.',
+    );
+  // What waits in another batch may have been executed by members meanwhile, or be yet.
+  const elsewhere = new Set(
+    found
+      .filter(({ batch: { id, ...of }, pipeline }) => id !== batch.id && mayHaveLanded(of, pipeline))
+      .map(({ pipeline }) => subjectOf(pipeline)),
+  );
+  const twice = own.filter((pipeline) => elsewhere.has(subjectOf(pipeline))).length;
   if (twice === 0) return;
   const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
   throw new FlywheelError(
     'ERR_INPUT_INVALID',
-    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch. Nothing was sent.`,
-    { hint: `Cancel it: \`${cancel}\`. To execute all of it once more, add --again.` },
+    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait in one. Nothing was sent.`,
+    { hint: `Cancel it: \`${cancel}\`. To execute all of it all the same, add --again.` },
   );
 }
 
-const contentOf = ({ type, proofHash, actions }: PipelineState): string =>
-  canonicalJson({ type, proofHash, actions } as unknown as JsonObject);
+const mayHaveLanded = (
+  batch: Pick<Batch, 'status' | 'dateCancelled'>,
+  { state }: Pick<PipelineState, 'state'>,
+): boolean => state === 'EXECUTED' || !isOverThere(batch);
+
+/** What it is about, whatever the amounts and recipients. */
+const subjectOf = ({ type, proofHash, actions }: PipelineState): string =>
+  [type, proofHash, ...actions.map(({ action }) => action)].join(' ');

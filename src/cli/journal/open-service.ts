@@ -29,8 +29,11 @@ export async function openWithJournal(
     );
   let copy: string | undefined;
   let opened: Promise<Journal> | undefined;
-  const journal = (): Promise<Journal> => {
+  let openedFor: string | null = null;
+  const journal = async (): Promise<Journal> => {
     const { directory: kept, address, flywheel } = service.operations;
+    if (openedFor !== flywheel) await closeJournal();
+    openedFor = flywheel;
     opened ??= import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
       openSqliteJournal({
         directory: copy ?? kept,

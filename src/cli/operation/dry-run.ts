@@ -5,7 +5,6 @@ import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { isOver, type OperationRequest, type OperationState } from '../journal/journal.js';
 import { requireNoted } from './done-there.js';
-import { locate } from './locate.js';
 import { beginOperation, makeReady, type Preparation } from './run-operation.js';
 
 const WOULD: Readonly<Record<OperationState, string>> = {
@@ -32,7 +31,6 @@ export async function takenByDryRun(
     return null;
   });
   if (opened === null) return null;
-  await locate(dry);
   await opened.copyJournal();
   const work = workOf(dry);
   const begun = await beginOperation(dry, request, work);

@@ -121,8 +121,11 @@ export async function beginOperation(
   request: OperationRequest,
   work: Preparation,
 ): Promise<Taken | null> {
-  await locate(session);
-  const journal = await (await session.service()).journal();
+  const { kind, content, origin } = request;
+  const opened = await session.service();
+  // What was begun at this address is gone on with, and told, whether the service says which it is or not.
+  if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
+  const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const there = await askWhatIsDone(session, journal, request, work);
   const isKnownThere = there === 'known';

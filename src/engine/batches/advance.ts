@@ -16,6 +16,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
+import { landedMs } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
@@ -573,9 +574,8 @@ export class Advance {
     if (this.#isPaidHere(bundle)) this.#fees += feesOf(fate.records);
     if (fate.kind === 'landed') {
       this.#landed.push(bundle);
-      // 0 where no node tells the time of the block.
-      const landedMs = fate.records[0]?.blockTimeMs || this.#deps.store.latestMs();
-      this.#unsaved.push({ bundle, status: 'LANDED', landedMs });
+      const [record] = fate.records;
+      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.#deps.store) });
     } else {
       const [errorMessage, failedTransaction] = [fate.reason, fate.at];
       this.#failed.push({ ...bundle, status: 'FAILED', errorMessage, failedTransaction });

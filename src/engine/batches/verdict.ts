@@ -3,6 +3,7 @@ import type { ExecuteResult } from '../../contract/schemas/batch.js';
 import type { BatchRecord, BundleRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
+import { landedMs } from '../daily-cap.js';
 import { type BatchWork, executionsOf, type Failure } from './advance.js';
 import { rentsOf, tokenAccountRent } from './funds.js';
 import { countLanded, type LandedPipeline } from './holds.js';
@@ -76,9 +77,11 @@ async function foreignOf(
   const rents = rentsOf(context, pipelines, new Map(opened));
   return positions.map((position, at) => {
     const record = records[at] ?? null;
-    const landedMs = record?.blockTimeMs || deps.store.latestMs();
     const vaultRentLamports = record?.tokenChanges === undefined ? null : (rents[at] ?? 0n);
-    return { position, signature: record?.signature ?? null, landedMs, vaultRentLamports };
+    return {
+      ...{ position, signature: record?.signature ?? null, vaultRentLamports },
+      landedMs: landedMs(record, deps.store),
+    };
   });
 }
 
@@ -88,10 +91,14 @@ async function countForeign(
   batch: BatchRecord,
   foreign: readonly Foreign[],
 ): Promise<void> {
-  const known = await tx.signatures.known(foreign.flatMap(({ signature }) => signature ?? []));
-  for (const { position, vaultRentLamports } of foreign)
+  const signatures = foreign.flatMap(({ signature }) => signature ?? []);
+  const [lost, executed] = [await tx.gaps.having(signatures), await tx.pipelines.executedBy(signatures)];
+  for (const { position, signature, vaultRentLamports: opened } of foreign) {
+    // What one transaction has paid for several batches is told of the first.
+    const vaultRentLamports = executed.has(signature ?? '') ? 0n : opened;
     if (vaultRentLamports !== null) await tx.pipelines.setVaultRent(batch.id, position, vaultRentLamports);
-  const landed = foreign.map((one) => ({ ...one, isCounted: known.has(one.signature ?? '') }));
+  }
+  const landed = foreign.map((one) => ({ ...one, isCounted: lost.has(one.signature ?? '') }));
   await countLanded(tx, batch, landed);
 }
 

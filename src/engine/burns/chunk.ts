@@ -7,7 +7,7 @@ import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord } from '../../s
 import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import { dayOfUse } from '../daily-cap.js';
+import { dayOfUse, landedMs } from '../daily-cap.js';
 import { burnsOf, tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import type { Failed, Landed, Unit } from '../settle/look-up.js';
@@ -160,7 +160,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed |
   const settled = {
     sequence: burn.sequence,
     // 0 where no node tells the time of the block.
-    dateSettled: isoTime(record?.blockTimeMs || deps.store.latestMs()),
+    dateSettled: isoTime(landedMs(record, deps.store)),
     feeLamports: record?.feeLamports ?? null,
   };
   if (end.kind === 'landed')

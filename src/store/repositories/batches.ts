@@ -71,12 +71,14 @@ export const batchRepository = (session: Session) => {
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
 
+  /** Also of a transaction by which members have executed a pipeline. */
   const batchOf = (signature: string) =>
     db
       .selectFrom('bundleTransactions')
       .innerJoin('bundles', 'bundles.id', 'bundleTransactions.bundle')
       .select('bundles.batchId')
-      .where('bundleTransactions.signature', '=', signature);
+      .where('bundleTransactions.signature', '=', signature)
+      .union(db.selectFrom('pipelines').select('batchId').where('signature', '=', signature));
 
   /** Of batches with a pipeline that meets one condition. */
   const holding = (filter: PipelineFilter) => {

@@ -9,21 +9,28 @@ import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
 /** Every signature that the store has ever written down: before it was sent, or as one by which members have executed a pipeline, or as one of a gap. */
-export const signatureRepository = ({ db }: Session) => {
+export const signatureRepository = (session: Session) => {
   /** Which of them are known. */
-  const known = async (signatures: readonly string[]): Promise<ReadonlySet<string>> => {
-    const found = new Set<string>();
-    for (const piece of piecesOf(signatures)) {
-      const parts = SIGNED.map(
-        (table) => sql`select signature from ${sql.table(table)} where signature in (${sql.join(piece)})`,
-      );
-      const { rows } = await sql<{ signature: string }>`${sql.join(parts, sql` union all `)}`.execute(db);
-      for (const { signature } of rows) found.add(signature);
-    }
-    return found;
-  };
+  const known = (signatures: readonly string[]) => signaturesIn(session, SIGNED, signatures);
   return { known, isKnown: async (signature: string) => (await known([signature])).size > 0 };
 };
+
+/** Which of them stand in any of these tables. */
+async function signaturesIn(
+  { db }: Session,
+  tables: readonly (typeof SIGNED)[number][],
+  signatures: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const piece of piecesOf(signatures)) {
+    const parts = tables.map(
+      (table) => sql`select signature from ${sql.table(table)} where signature in (${sql.join(piece)})`,
+    );
+    const { rows } = await sql<{ signature: string }>`${sql.join(parts, sql` union all `)}`.execute(db);
+    for (const { signature } of rows) found.add(signature);
+  }
+  return found;
+}
 
 /** The line of history on which the store was written last. */
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
@@ -95,6 +102,9 @@ export const gapRepository = (session: Session) => {
         .where('gapId', '=', gapId)
         .orderBy('position')
         .execute(),
+
+    /** Which of these transactions are part of a gap. */
+    having: (signatures: readonly string[]) => signaturesIn(session, ['gapTransactions'], signatures),
 
     /** Nothing waits for it any more. */
     async accept(id: string, dateAccepted: string): Promise<void> {

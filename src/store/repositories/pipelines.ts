@@ -158,6 +158,18 @@ export const pipelineRepository = (session: Session) => {
         .limit(limit)
         .execute() as Promise<readonly PipelineRow[]>,
 
+    /** Which of these transactions have executed a pipeline, of whichever batch. */
+    async executedBy(signatures: readonly string[]): Promise<ReadonlySet<string>> {
+      const found = new Set<string>();
+      for (const piece of piecesOf(signatures))
+        for (const { signature } of await pipelines
+          .select('signature')
+          .where('signature', 'in', piece)
+          .execute())
+          if (signature !== null) found.add(signature);
+      return found;
+    },
+
     /** Marks as landed only what has not landed yet. */
     async land(batchId: string, landings: readonly Landing[]): Promise<void> {
       for (const { position, ...change } of landings)
