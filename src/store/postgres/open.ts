@@ -125,13 +125,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             return work({ db: trx, database: 'postgres' }, begun);
           });
       },
-      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>) {
+      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
         check();
+        const db = takes ? writer : reader;
         return begin(
-          reader,
+          db,
           sql<
             BegunRow & Partial<Found>
-          >`select * from (${sql.raw(BEGUN)}) as begun left join (${query(reader)}) as found on true`,
+          >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
         );
       },
       latestMs: () => clock.latestMs(),

@@ -1,5 +1,5 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
-import { type NotNull, sql } from 'kysely';
+import { type NotNull, type RawBuilder, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
@@ -56,14 +56,47 @@ export interface BurnSum {
 }
 
 /** What burns that are asked for now are accepted on. */
-export interface Reserved {
+export interface Room {
   /** The day of now, but none before the latest on which something counts: a clock that goes back opens no day once more. */
   readonly day: UtcDay;
   /** Base units that count on that day. */
   readonly used: bigint;
-  /** Rising numbers that nobody else is given. */
+}
+
+/** The same, with numbers for them. */
+export interface Reserved extends Room {
+  /** Rising numbers that nobody else is given. What is not used of them stays unused. */
   readonly sequences: readonly number[];
 }
+
+interface RoomRow {
+  readonly day: UtcDay;
+  readonly high: number;
+  readonly low: number;
+}
+
+const roomQuery = (tokenId: string, today: RawBuilder<unknown>) => sql<RoomRow>`
+  with at (day) as (
+    select max(day) from (select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
+  select at.day, high, low
+  from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`;
+
+const roomOf = (row: RoomRow | undefined): Room => {
+  invariant(row !== undefined, 'There is a day, and what is used of it.');
+  return { day: row.day, used: SUM.whole(row) };
+};
+
+/** Room and numbers in one query beside that which tells the time, of a database that gives numbers to many at once. */
+export const reserveQuery = (tokenId: string, count: number) => sql<
+  RoomRow & { readonly numbers: readonly string[] }
+>`select room.*, array(select nextval('burn_numbers') from generate_series(1, ${count})) as numbers
+  from (${roomQuery(tokenId, sql`to_char(to_timestamp(begun.now_ms / 1000) at time zone 'utc', 'YYYY-MM-DD')`)}) as room`;
+
+/** What {@link reserveQuery} has found. */
+export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly string[] }>): Reserved => ({
+  ...roomOf(row as RoomRow),
+  sequences: (row.numbers ?? []).map(Number),
+});
 
 /** Which burn it is: of which request, and the how many-th there, counted from 0. */
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
@@ -99,40 +132,16 @@ export const burnRepository = (session: Session) => {
   const burns = db.selectFrom('burns');
   const usage = usageRepository(session);
 
-  /** In a file one process writes at a time. */
-  const nextInFile = async (count: number): Promise<readonly number[]> => {
-    const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
-    const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
-    return Array.from({ length: count }, (_, at) => last - count + 1 + at);
-  };
-
   return {
-    /**
-     * What burns are accepted on, in one statement where the database can.
-     * @param count - of sequence numbers. What is not used of them stays unused.
-     */
-    async reserve(tokenId: string, today: UtcDay, count: number): Promise<Reserved> {
-      const numbers =
-        database === 'postgres'
-          ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
-          : sql`null`;
-      const { rows } = await sql<{
-        readonly day: UtcDay;
-        readonly numbers: readonly string[] | null;
-        readonly high: number;
-        readonly low: number;
-      }>`with at (day) as (
-          select max(day) from (
-            select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
-        select at.day, ${numbers} as numbers, high, low
-        from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`.execute(db);
-      const [found] = rows;
-      invariant(found !== undefined, 'There is a day, and what is used of it.');
-      return {
-        day: found.day,
-        used: SUM.whole(found),
-        sequences: found.numbers?.map(Number) ?? (await nextInFile(count)),
-      };
+    async room(tokenId: string, today: UtcDay): Promise<Room> {
+      return roomOf((await roomQuery(tokenId, sql`${today}`).execute(db)).rows[0]);
+    },
+
+    /** Numbers of a file, which one process writes at a time; a database gives them by {@link reserveQuery}. */
+    async nextInFile(count: number): Promise<readonly number[]> {
+      const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
+      const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
+      return Array.from({ length: count }, (_, at) => last - count + 1 + at);
     },
 
     /** Burns of a request, whose project is theirs. */

@@ -54,7 +54,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.unfinished.isExecution('batch-1'),
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),
-    () => tx.burns.reserve('token-1', DAY, 2),
+    () => tx.burns.room('token-1', DAY),
     () => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]),
     () => tx.burns.resign(3, aBurn(3).signature, signed),
     () => tx.burns.ofRequest('request-1', 0, 2),
