@@ -61,6 +61,17 @@ const repositoriesOf = (session: Session) => ({
   rules: ruleRepository(session),
 });
 
+/** @param acts - to be done once it is committed. */
+export const transactionOver = (
+  session: Session,
+  begun: Begun,
+  acts: (() => void)[] = [],
+): StoreTransaction => ({
+  ...begun,
+  ...repositoriesOf(session),
+  whenCommitted: (act) => void acts.push(act),
+});
+
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {
   /** Has something done or said once what is written is committed; where it is rolled back, never. */
   whenCommitted(act: () => void): void;
@@ -152,9 +163,9 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
       running.delete(transaction);
     }
   };
-  const over = (session: Session, begun: Begun, acts: (() => void)[] = []): StoreTransaction => {
+  const over: typeof transactionOver = (session, begun, acts) => {
     latest = begun;
-    return { ...begun, ...repositoriesOf(session), whenCommitted: (act) => void acts.push(act) };
+    return transactionOver(session, begun, acts);
   };
   const write = async <Result>(
     work: (session: Session, begun: Begun) => Promise<Result>,

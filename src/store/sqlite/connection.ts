@@ -27,6 +27,24 @@ interface SqliteTerms {
   readonly busyTimeoutMs: number;
 }
 
+/** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
+export async function whenFree<Result>(
+  { file, busyTimeoutMs }: SqliteTerms,
+  work: () => Result,
+): Promise<Result> {
+  const startMs = performance.now();
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error, file);
+      if (performance.now() - startMs >= busyTimeoutMs)
+        throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
+    }
+    await delay(pauseMs);
+  }
+}
+
 function translated<Result>(file: string, work: () => Result): Result {
   try {
     return work();
@@ -80,21 +98,8 @@ class StoreDriver extends SqliteDriver {
     this.#begin = begin;
   }
 
-  /** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
   override async beginTransaction(): Promise<void> {
-    const { file, busyTimeoutMs } = this.#terms;
-    const startMs = performance.now();
-    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
-      try {
-        this.#connection.exec(this.#begin);
-        return;
-      } catch (error) {
-        if (!isBusy(error)) throw toStoreError(error, file);
-        if (performance.now() - startMs >= busyTimeoutMs)
-          throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
-      }
-      await delay(pauseMs);
-    }
+    await whenFree(this.#terms, () => this.#connection.exec(this.#begin));
   }
 
   override async commitTransaction(): Promise<void> {
@@ -107,7 +112,12 @@ class StoreDriver extends SqliteDriver {
   }
 }
 
-function kyselyOver(connection: SqliteConnection, terms: SqliteTerms, begin: string): Kysely<Tables> {
+/** @param begin - how a transaction takes its lock: a writer when it begins, a snapshot with its first statement. */
+export function kyselyOver(
+  connection: SqliteConnection,
+  terms: SqliteTerms,
+  begin: 'begin immediate' | 'begin',
+): Kysely<Tables> {
   const driver = new StoreDriver(connection, terms, begin);
   return new Kysely({
     dialect: {
@@ -119,14 +129,6 @@ function kyselyOver(connection: SqliteConnection, terms: SqliteTerms, begin: str
     plugins: [new RecordPlugin()],
   });
 }
-
-/** Each transaction takes the write lock when it begins. */
-export const writerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
-  kyselyOver(connection, terms, 'begin immediate');
-
-/** For snapshots: each begins with its first statement. */
-export const readerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
-  kyselyOver(connection, terms, 'begin');
 
 /** An error of a read tells a write in the wrong place from a file that may not be written. */
 export function asReadError(error: unknown): unknown {
