@@ -14,12 +14,10 @@ import {
   versionOf,
 } from '../migrations.js';
 import { kyselyOver } from './client.js';
-import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { toStoreError } from './errors.js';
+import { withPool } from './connection.js';
 
 /** Another process may be at the same work, and a large table takes its time. */
 const LOCK_TIMEOUT_MS = 600_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 
 const refusalOf =
   (place: string): Refuse =>
@@ -64,16 +62,14 @@ export interface Upgrade {
  * Makes the schema, or brings it up to date, under the lock of all who write; of many processes that start at once one does so.
  * @param isDryRun - only says what would be done. @throws as {@link refuseOtherSchema}, `ERR_STORE_UNAVAILABLE`
  */
-export async function upgradeStore({
+export const upgradeStore = ({
   url,
   isDryRun = false,
 }: {
   readonly url: string;
   readonly isDryRun?: boolean;
-}): Promise<Upgrade> {
-  const place = placeOf(url);
-  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
-  try {
+}): Promise<Upgrade> =>
+  withPool(url, async (pool, place) => {
     const from = await readVersion(pool, place);
     refuseOtherSchema(from, place, 'update');
     if (!isDryRun && from < STORE_VERSION)
@@ -86,9 +82,4 @@ export async function upgradeStore({
           await migrate(trx, 'postgres', refusalOf(place));
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
-  } catch (error) {
-    throw toStoreError(asAddressProblem(error, place), place);
-  } finally {
-    await pool.end();
-  }
-}
+  });

@@ -5,7 +5,7 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/sche
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
 import type { Row } from '../schema.js';
-import { changesOne, columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
+import { columnsBut, given, insertAll, rowOf, type Session } from '../session.js';
 import { type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
@@ -59,14 +59,10 @@ export const batchRepository = (session: Session) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
   const pipelines = pipelineRepository(session);
+  const row = rowOf(session, 'batches');
 
-  const changed = (id: string, change: Partial<Row<'batches'>>) =>
-    db.updateTable('batches').set(change).where('id', '=', id);
   const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
-    mustChange(changed(id, change), `No batch ${id}.`);
-  /** @returns whether the batch was held so. */
-  const updateHeld = (id: string, holder: string, change: Partial<Row<'batches'>>) =>
-    changesOne(changed(id, change).where('holder', '=', holder));
+    row.mustChange({ id }, change, `No batch ${id}.`);
 
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
@@ -204,10 +200,13 @@ export const batchRepository = (session: Session) => {
     ): Promise<void> {
       const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
       invariant(from.length > 0, `No batch can become ${to}.`);
-      await mustChange(
-        changed(id, { status: to, dateUpdated, ...result }).where('status', 'in', from),
-        `Batch ${id} cannot become ${to} from the status it has.`,
-      );
+      const { numUpdatedRows } = await db
+        .updateTable('batches')
+        .set({ status: to, dateUpdated, ...result })
+        .where('id', '=', id)
+        .where('status', 'in', from)
+        .executeTakeFirst();
+      invariant(numUpdatedRows === 1n, `Batch ${id} cannot become ${to} from the status it has.`);
     },
 
     async addCost(id: string, more: Partial<BatchCost>): Promise<void> {
@@ -223,11 +222,11 @@ export const batchRepository = (session: Session) => {
 
     /** Prolongs a lease. @returns whether it was still held so: another may have taken it. */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      updateHeld(id, holder, { leaseUntilMs }),
+      row.changes({ id, holder }, { leaseUntilMs }),
 
     /** Gives a lease up, if it is still held so. @returns whether it was. */
     release: (id: string, holder: string): Promise<boolean> =>
-      updateHeld(id, holder, { holder: null, leaseUntilMs: 0 }),
+      row.changes({ id, holder }, { holder: null, leaseUntilMs: 0 }),
 
     /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>

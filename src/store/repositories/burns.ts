@@ -5,16 +5,7 @@ import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import {
-  CONFIRMED,
-  changesOne,
-  columnsBut,
-  given,
-  insertAll,
-  OPEN,
-  PENDING,
-  type Session,
-} from '../session.js';
+import { CONFIRMED, columnsBut, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
 import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
 import { requestsOf } from './requests.js';
 import { SUM } from './sums.js';
@@ -131,6 +122,7 @@ export const burnRepository = (session: Session) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
   const usage = usageRepository(session);
+  const row = rowOf(session, 'burns');
 
   return {
     async room(tokenId: string, today: UtcDay): Promise<Room> {
@@ -168,14 +160,9 @@ export const burnRepository = (session: Session) => {
         lastValidBlockHeight,
       }: Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
     ): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('burns')
-        .set({ signature, transaction, lastValidBlockHeight })
-        .where('sequence', '=', sequence)
-        .where('status', '=', PENDING)
-        .where('signature', '=', expired)
-        .executeTakeFirst();
-      if (numUpdatedRows === 1n) return;
+      const expected = { sequence, status: 'PENDING', signature: expired } as const;
+      const anew = { signature, transaction, lastValidBlockHeight };
+      if (await row.changes(expected, anew)) return;
       const sentence = `Another process is working on burn ${sequence}.`;
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
@@ -227,11 +214,9 @@ export const burnRepository = (session: Session) => {
 
     /** A confirmed burn is pending again, if it is still that transaction. @returns whether it was */
     reopen: ({ sequence, signature }: Pick<BurnRecord, 'sequence' | 'signature'>): Promise<boolean> =>
-      changesOne(
-        db
-          .updateTable('burns')
-          .set({ status: 'PENDING', dateSettled: null, feeLamports: null })
-          .where(({ and }) => and({ sequence, signature, status: 'CONFIRMED' })),
+      row.changes(
+        { sequence, signature, status: 'CONFIRMED' },
+        { status: 'PENDING', dateSettled: null, feeLamports: null },
       ),
 
     /** In the order of their index, `from` to `to` (exclusive). */

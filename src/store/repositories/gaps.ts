@@ -4,7 +4,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
+import { columnsBut, insertAll, rowOf, type Session } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
@@ -22,7 +22,7 @@ export const signatureRepository = ({ db }: Session) => {
     }
     return found;
   };
-  return { known, isKnown: async (signature: string) => (await known([signature])).size > 0 };
+  return { known };
 };
 
 /** The line of history on which the store was written last. */
@@ -57,6 +57,7 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
 /** What the chain knows of a project and the store does not. */
 export const gapRepository = (session: Session) => {
   const { db } = session;
+  const row = rowOf(session, 'gaps');
   const openGaps = db
     .selectFrom('gaps')
     .selectAll()
@@ -97,16 +98,12 @@ export const gapRepository = (session: Session) => {
         .execute(),
 
     /** Nothing waits for it any more. */
-    async accept(id: string, dateAccepted: string): Promise<void> {
-      await mustChange(
-        db
-          .updateTable('gaps')
-          .set({ status: 'ACCEPTED', dateAccepted })
-          .where('id', '=', id)
-          .where('status', '=', 'OPEN'),
+    accept: (id: string, dateAccepted: string): Promise<void> =>
+      row.mustChange(
+        { id, status: 'OPEN' },
+        { status: 'ACCEPTED', dateAccepted },
         `There is no open gap ${id}.`,
-      );
-    },
+      ),
 
     /** Up to which transaction of an account all was looked at. */
     async mark(account: string): Promise<string | undefined> {

@@ -79,7 +79,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, txHash: 'signature', holds: { action: 'BURN' } }),
     () => tx.batches.openRentLamports('flywheel-1'),
     () => tx.batches.setClosed('batch-1', LATER),
-    () => tx.signatures.isKnown('signature'),
+    () => tx.signatures.known(['signature']),
     () => tx.requests.noteDay(DAY),
     () => tx.requests.linkBatch('plan', 'batch-1'),
     () => tx.requests.complete('plan', '{}'),
