@@ -1,8 +1,7 @@
 /** TLS on the way to a database: the options of libpq that ask for it, and what it fails with. */
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/read-file.js';
+import { fileProblem, readIfThere } from '../../files/read-file.js';
 
 /** Without one nothing is encrypted. `allow` of libpq is left out: what goes over such a connection is for the server to decide. */
 const MODES: readonly string[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -15,15 +14,20 @@ const refused = (sentence: string, hint: string, cause?: unknown): FlywheelError
 /** Of a file nothing is said but the option that names it. */
 function readOption(options: URLSearchParams, option: string): string | undefined {
   const path = options.get(option);
-  try {
-    return path === null ? undefined : readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw refused(
-      `The file that ${option} of the address of the database names cannot be read: ${fileProblem(cause)}.`,
+  if (path === null) return undefined;
+  const unreadable = (problem: string, cause?: unknown): FlywheelError =>
+    refused(
+      `The file that ${option} of the address of the database names cannot be read: ${problem}.`,
       'Name a readable file on this machine.',
       cause,
     );
+  try {
+    const text = readIfThere(path);
+    if (text !== undefined) return text;
+  } catch (cause) {
+    throw unreadable(fileProblem(cause), cause);
   }
+  throw unreadable('there is none');
 }
 
 /** Files that hold something else would fail each connection anew. */

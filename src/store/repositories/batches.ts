@@ -6,7 +6,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
 import type { Row } from '../schema.js';
 import { columnsBut, given, insertAll, rowOf, type Session } from '../session.js';
-import { type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
+import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
@@ -25,9 +25,6 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
 /** Which batches to list. */
 export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
-  /** ISO times of creation, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
   /** Some transaction of its has this signature. */
   readonly txHash?: string | undefined;
   /** Its request had this key. */
@@ -120,29 +117,17 @@ export const batchRepository = (session: Session) => {
 
     /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
-      const { tokenId, status, since, until, txHash, idempotencyKey, holds = {}, before, limit } = filter;
+      const { tokenId, status, txHash, idempotencyKey, holds = {} } = filter;
       // These are found by an index, however many there are.
       const isFound = [txHash, idempotencyKey, holds.proofHashes].some((one) => one !== undefined);
-      const oldest = isFound ? undefined : await oldestLookedAt(session, 'batches', filter);
-      const rows = await batches
-        .selectAll('batches')
-        .where('tokenId', '=', tokenId)
-        .where((eb) =>
-          eb.and([
-            ...given(oldest, (one) => eb('ordinal', '>=', one)),
-            ...given(before, (one) => eb('ordinal', '<', one)),
-            ...given(status, (one) => eb('status', '=', one)),
-            ...given(since, (date) => eb('dateCreated', '>=', date)),
-            ...given(until, (date) => eb('dateCreated', '<', date)),
-            ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
-            ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
-            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
-          ]),
-        )
-        .orderBy('ordinal', 'desc')
-        .limit(limit + 1)
-        .execute();
-      return pageOf(rows, filter, ({ ordinal }) => ordinal, toHead, oldest);
+      const conditions = [
+        ...given(status, (one) => sql`status = ${one}`),
+        ...given(txHash, (one) => sql`id in (${batchOf(one)})`),
+        ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
+        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+      ];
+      const { items, next } = await listed(session, 'batches', filter, conditions, !isFound);
+      return { items: items.map(toHead), next };
     },
 
     /** The id of the batch with an ordinal. */

@@ -5,11 +5,10 @@ import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import { CONFIRMED, columnsBut, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
-import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
+import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
+import { isOfProof, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
-import { SUM } from './sums.js';
-import { countLanded, type DayUse, daysOf, usageRepository, usedOn } from './usage.js';
+import { countLanded, type DayUse, daysOf, SUM, usageRepository, usedOn } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter extends Page {
@@ -20,9 +19,6 @@ export interface BurnFilter extends Page {
   /** Of the request with this key. */
   readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
-  /** ISO times at which they were asked for, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
 }
 
 /** Which burns to add up: those with sequence numbers from `from` up to `to`, which is not among them. */
@@ -94,11 +90,6 @@ export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
 /** A burn that has not come to its end. */
 type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
-
-/** A burn without its bytes. */
-type ListedBurn = Omit<BurnRecord, 'transaction'>;
-
-const LISTED = columnsBut('burns', 'transaction');
 
 /**
  * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
@@ -277,39 +268,19 @@ export const burnRepository = (session: Session) => {
     },
 
     /** Newest first. */
-    async list(filter: BurnFilter): Promise<Listed<ListedBurn>> {
-      const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
-        filter;
+    list(filter: BurnFilter): Promise<Listed<Omit<BurnRecord, 'transaction'>>> {
+      const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until } = filter;
       // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
-      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, 'burns', filter);
-      const rows = await burns
-        .select(LISTED)
-        .where('tokenId', '=', tokenId)
-        .where((eb) =>
-          eb.and([
-            ...given(oldest, (one) => eb('sequence', '>=', one)),
-            ...given(before, (one) => eb('sequence', '<', one)),
-            ...given(types, (some) => eb('proofType', 'in', some)),
-            ...given(statuses, (some) => eb('status', 'in', some)),
-            ...given(txHash, (one) => eb('signature', '=', one)),
-            ...given(proofHashes, isOfProof),
-            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
-            ...given(since, (date) => eb('dateCreated', '>=', date)),
-            ...given(until, (date) => eb('dateCreated', '<', date)),
-          ]),
-        )
-        .orderBy('sequence', 'desc')
-        .limit(limit + 1)
-        .execute();
-      return pageOf(
-        rows,
-        filter,
-        ({ sequence }) => sequence,
-        (row) => row,
-        oldest,
-      );
+      const conditions = [
+        ...given(types, (some) => sql`proof_type in (${sql.join(some)})`),
+        ...given(statuses, (some) => sql`status in (${sql.join(some)})`),
+        ...given(txHash, (one) => sql`signature = ${one}`),
+        ...given(proofHashes, isOfProof),
+        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+      ];
+      return listed(session, 'burns', filter, conditions, !isFound && !areAllWanted);
     },
 
     /** Of the burn with a sequence number. */

@@ -8,14 +8,25 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteConnection } from '../../files/sqlite-connection.js';
-import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
+import { isBusy, isReadOnly, isRefusedRow, translateSqliteError } from '../../files/sqlite-errors.js';
 import { toCell } from '../columns.js';
-import { lockedTooLong, storeUnavailable } from '../errors.js';
+import { lockedTooLong, statementFailed, storeUnavailable } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
-import { toStoreError } from './errors.js';
+
+/** What messages call the file. */
+export const storeName = (path: string) => ({ path, noun: 'store' });
+
+/**
+ * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
+ * the program stays as it is.
+ */
+export function toStoreError(error: unknown, file: string): FlywheelError {
+  const translated = translateSqliteError(storeName(file), error);
+  return isFlywheelError(translated) ? translated : statementFailed(isRefusedRow(error), error);
+}
 
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;

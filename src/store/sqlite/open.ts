@@ -38,8 +38,7 @@ import {
   type Transactions,
   transactionOver,
 } from '../store.js';
-import { asReadError, kyselyOver, whenFree } from './connection.js';
-import { storeName, toStoreError } from './errors.js';
+import { asReadError, kyselyOver, storeName, toStoreError, whenFree } from './connection.js';
 
 interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */

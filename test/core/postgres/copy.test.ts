@@ -1,8 +1,8 @@
 /** Copying all that a store in a file holds into each kind of database: all of it and nothing else, or nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { copyStore } from '../../../src/store/copy.js';
 import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
-import { copyStore } from '../../../src/store/transfer/copy.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';

@@ -1,12 +1,12 @@
 /** Copies all that a store in a file holds into an empty database, in one transaction: all of it, found again as it was, or nothing. */
 import { createHash } from 'node:crypto';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
-import { toCell } from '../columns.js';
-import { sqlName } from '../ddl.js';
-import type { AnyRow } from '../repositories/rows.js';
-import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from '../schema.js';
-import type { Store, StoreTransaction } from '../store.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Sha256 } from '../values/digest.js';
+import { toCell } from './columns.js';
+import { sqlName } from './ddl.js';
+import type { AnyRow } from './repositories/rows.js';
+import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from './schema.js';
+import type { Store, StoreTransaction } from './store.js';
 
 /** What a data directory says of its one flywheel beside the store; a database keeps it with the flywheel. */
 export interface ProjectPlace {
