@@ -3,8 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { copyStore } from '../../../src/store/copy.js';
 import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
+import type { StoreTransaction } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
+import { replacing } from '../../support/doubles.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
 import {
   aBatch,
@@ -171,6 +173,28 @@ describe('into PostgreSQL', () => {
     const before = await contentOf(target);
     await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
     expect(await contentOf(target)).toEqual(before);
+  });
+
+  it('reads a long table back beside its source: the server ends a transaction that is idle for as long as that takes', async () => {
+    const many = Array.from({ length: 1_200 }, (_, at) => aBurn(at + 10));
+    await source.store.transaction((tx) => tx.burns.insertMany(aRequest(), many));
+    const pages: string[] = [];
+    const noting = (side: string, tx: StoreTransaction): StoreTransaction =>
+      replacing(tx, {
+        rows: replacing(tx.rows, {
+          async *pages(table) {
+            for await (const page of tx.rows.pages(table)) {
+              if (table === 'burns') pages.push(side);
+              yield page;
+            }
+          },
+        }),
+      });
+    await copyStore(
+      { read: (work) => source.store.read((tx) => work(noting('source', tx))) },
+      { transaction: (work) => target.store.transaction((tx) => work(noting('target', tx))) },
+    );
+    expect(pages.indexOf('target')).toBeLessThan(pages.lastIndexOf('source'));
   });
 
   it('writes nothing when what stands there then is refused', async () => {
