@@ -5,7 +5,7 @@ import type { Store } from '../store/store.js';
 import { intercept } from './intercept.js';
 
 const TRANSACTIONS: Readonly<Record<string, 'read' | 'write'>> = {
-  ...{ transaction: 'write', read: 'read', findKey: 'read' },
+  ...{ transaction: 'write', read: 'read', findKey: 'read', reserve: 'write' },
 };
 
 /** The same object; what it answers later is timed. */

@@ -1,64 +1,51 @@
-/** Whose tables an SQLite file holds, and of which version: looked at before anything is written into it. */
+/** Whose tables an SQLite file holds: looked at before anything is written into it. */
+import { sha256 } from '../values/digest.js';
 import { fileUnavailable } from './sqlite-errors.js';
 import type { SqliteFile } from './sqlite-file.js';
 
 /** How a build knows its own files. */
-export interface FileVersion {
+export interface FileFormat {
   /** Marks files of this kind: four letters as a 32-bit number. */
   readonly applicationId: number;
-  /** Rises when an older build could no longer read the file. */
-  readonly version: number;
+  /** The statements that make them. A file whose tables are made by others is of another build, and there is no way from one to the other. */
+  readonly tables: string;
   /** What the file should be: "a journal". */
   readonly kind: string;
-  /** What the user may rely on: "nothing was sent". */
-  readonly unharmed: string;
+  /** What to do with the file of another build, and with one that is something else. */
+  readonly hints: { readonly otherBuild: string; readonly otherFile: string };
 }
 
-/** What marks a file; 0 where nobody has marked it. */
-interface Marks {
-  readonly application: number;
-  readonly found: number;
-  /** Is there nothing in it either? */
-  readonly isEmpty: boolean;
-}
-
-/** Of one state of the file: it may be filled by another process between two looks. */
-export const marksOf = (file: SqliteFile): Marks =>
-  file.read(() => {
-    const found = file.number('PRAGMA user_version');
-    const application = file.number('PRAGMA application_id');
-    const isEmpty = application === 0 && found === 0 && file.number('PRAGMA page_count') <= 1;
-    return { application, found, isEmpty };
-  });
+/** What tells the tables of one build from those of another in a file: 31 bits of their digest. */
+const markOf = ({ tables }: FileFormat): number => Number.parseInt(sha256(tables).slice(0, 8), 16) >>> 1;
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
-export function isEmptyFile(
-  file: SqliteFile,
-  { applicationId, version, kind, unharmed }: FileVersion,
-): boolean {
-  const { application, found, isEmpty } = marksOf(file);
-  if (application === applicationId && found === version) return false;
+export function isEmptyFile(file: SqliteFile, format: FileFormat): boolean {
+  // Of one state of the file: it may be filled by another process between two looks.
+  const [application, mark, pages] = file.read(() =>
+    ['application_id', 'user_version', 'page_count'].map((name) => file.number(`PRAGMA ${name}`)),
+  );
+  const { applicationId, kind, hints } = format;
   if (application === applicationId) {
-    throw fileUnavailable(
-      file,
-      `was written by a newer version of flywheel (schema ${found}; this version supports ${version})`,
-      { hint: `Upgrade flywheel; ${unharmed}.` },
-    );
+    if (mark === markOf(format)) return false;
+    throw fileUnavailable(file, 'was written by another build of flywheel', { hint: hints.otherBuild });
   }
-  if (isEmpty) return true;
-  throw fileUnavailable(file, `is not ${kind}`, {
-    hint: `Move it away. Nothing was written into it, and ${unharmed}.`,
-  });
+  if (application === 0 && mark === 0 && (pages ?? 0) <= 1) return true;
+  throw fileUnavailable(file, `is not ${kind}`, { hint: hints.otherFile });
 }
 
-/** Makes sure that the file holds its tables. @throws `ERR_STORE_UNAVAILABLE` */
-export function prepareFile(file: SqliteFile, version: FileVersion, tables: string): void {
-  if (!isEmptyFile(file, version)) return;
+/**
+ * Makes sure that the file holds its tables.
+ * @param fill - writes the first rows in the same commit; runs only for a new file.
+ * @throws `ERR_STORE_UNAVAILABLE`
+ */
+export function prepareFile(file: SqliteFile, format: FileFormat, fill: () => void = () => undefined): void {
+  if (!isEmptyFile(file, format)) return;
   file.write(() => {
     // Another process may have filled it between the look and the lock.
-    if (!isEmptyFile(file, version)) return;
+    if (!isEmptyFile(file, format)) return;
     file.exec(
-      `${tables}\nPRAGMA application_id = ${version.applicationId}; PRAGMA user_version = ${version.version}`,
+      `${format.tables}\nPRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${markOf(format)}`,
     );
+    fill();
   });
 }

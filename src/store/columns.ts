@@ -3,7 +3,7 @@ import type { Generated } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { BASE_UNITS_DIGITS, MAX_BASE_UNITS } from '../values/token-amount.js';
 
-export type Kind = 'text' | 'integer' | 'u64' | 'boolean' | 'json' | 'bytes' | 'ordinal';
+type Kind = 'text' | 'integer' | 'u64' | 'boolean' | 'json' | 'bytes' | 'ordinal';
 
 export interface Column<Value = unknown> {
   readonly kind: Kind;
@@ -18,7 +18,7 @@ export interface Column<Value = unknown> {
   readonly of?: Value;
 }
 
-export interface Index {
+interface Index {
   readonly name: string;
   /** SQL. */
   readonly on: string;
@@ -66,10 +66,10 @@ export const optional = <Value>(column: Column<Value>): Column<Value | null> =>
   ({ ...column, isOptional: true }) as Column<Value | null>;
 
 /** A value of a cell, as every driver gives and takes it. */
-export type Cell = string | number | Uint8Array | null;
+type Cell = string | number | Uint8Array | null;
 
 /** A u64 as 20 digits. @throws `ERR_INTERNAL` outside of u64. */
-export function toU64Text(value: bigint): string {
+function toU64Text(value: bigint): string {
   invariant(value >= 0n && value <= MAX_BASE_UNITS, `Not a u64: ${value}`);
   return value.toString().padStart(BASE_UNITS_DIGITS, '0');
 }

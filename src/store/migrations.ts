@@ -1,5 +1,6 @@
-/** Brings a store to the newest version, forward only, in one transaction. */
+/** Versions of the tables: which one a store has, and how an older one is brought up to that of this build; forward only. */
 import { type Kysely, sql } from 'kysely';
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import { type Database, schemaOf, VERSIONS } from './ddl.js';
 import type { Tables } from './schema.js';
@@ -15,48 +16,53 @@ export const MIGRATIONS: readonly Migration[] = [{ name: 'initial', statements: 
 /** The version of the store that this build writes. */
 export const STORE_VERSION = MIGRATIONS.length;
 
-/** What is said of a store that no released build has written. */
-export const EARLIER_BUILD = 'was written by a build of flywheel from before its first release';
-
-/** The table of versions that builds from before the first release had. */
-export const EARLIER_VERSIONS = 'store_migrations';
-
 /** All applied migrations, each with its version and what its statements come to. */
 export const APPLIED = `select * from ${VERSIONS} order by version`;
 
 /** A row of {@link APPLIED}. */
 export interface Applied {
   readonly version: number;
-  /** SHA-256 of its statements; builds from before the first release changed them without another version, or wrote none. */
+  /** SHA-256 of its statements. */
   readonly digest?: string;
 }
 
+/** Makes the error for a store that is not used. @param what - completes "The store FILE …" @param hint - @default to use another one */
+export type Refuse = (what: string, hint?: string) => FlywheelError;
+
+export const OTHER_BUILD = 'was written by another build of flywheel';
+
 const digestOf = (statements: readonly string[]): string => sha256(statements.join(';\n'));
 
-/** The version of a store, 0 for a new one; `null` where the tables of a version are not those that this build knows. */
-export function versionOf(database: Database, applied: readonly Applied[]): number | null {
-  const isKnown = applied.every(({ version, digest }) => {
+/** The version of a store, 0 for a new one; it may be newer. @throws where the tables of a version are not those that this build knows */
+export function versionOf(database: Database, applied: readonly Applied[], refuse: Refuse): number {
+  for (const { version, digest } of applied) {
     const migration = MIGRATIONS[Number(version) - 1];
-    return migration === undefined || digest === digestOf(migration.statements(database));
-  });
-  return isKnown ? Number(applied.at(-1)?.version ?? 0) : null;
+    if (migration !== undefined && digest !== digestOf(migration.statements(database)))
+      throw refuse(OTHER_BUILD);
+  }
+  return Number(applied.at(-1)?.version ?? 0);
+}
+
+/** @throws for a version that only a newer build knows */
+export function requireKnown(version: number, refuse: Refuse): number {
+  if (version <= STORE_VERSION) return version;
+  throw refuse(
+    `has schema version ${version}, but this version of flywheel supports up to ${STORE_VERSION}`,
+    'Use the version of flywheel that wrote it, or a newer one.',
+  );
 }
 
 /**
  * In a transaction that takes the write lock, so that of two processes that start at once the second finds the work done.
  * kysely's Migrator has no transaction and no lock on SQLite.
- * @param check - the version that was found. @throws for one that this build does not know.
+ * @throws as {@link versionOf} and {@link requireKnown}
  */
-export async function migrate(
-  trx: Kysely<Tables>,
-  database: Database,
-  check: (applied: readonly Applied[]) => number,
-): Promise<void> {
+export async function migrate(trx: Kysely<Tables>, database: Database, refuse: Refuse): Promise<void> {
   const run = (statement: string) => sql.raw<Applied>(statement).execute(trx);
   await run(
     `create table if not exists ${VERSIONS} (version integer primary key, name text not null, digest text not null)`,
   );
-  const from = check((await run(APPLIED)).rows);
+  const from = requireKnown(versionOf(database, (await run(APPLIED)).rows, refuse), refuse);
   for (const [at, migration] of MIGRATIONS.entries()) {
     if (at < from) continue;
     const statements = migration.statements(database);

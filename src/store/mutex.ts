@@ -1,19 +1,23 @@
-/** One at a time, in the order of asking. A queue may be long, and only must not stand still. */
+/** One at a time for each name that is in use, in the order of asking. */
 
 interface Waiting {
   readonly go: () => void;
   readonly fail: (error: Error) => void;
 }
 
+/** Those who wait behind the one that has it. */
+interface Queue {
+  readonly waiting: Waiting[];
+  timer?: NodeJS.Timeout;
+}
+
 export class Mutex {
   readonly #patienceMs: number;
   readonly #overdue: () => Error;
-  readonly #queue: Waiting[] = [];
-  #isTaken = false;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #queues = new Map<string, Queue>();
 
   /**
-   * @param patienceMs - for how long one holder may keep the others waiting.
+   * @param patienceMs - for how long one may keep the others waiting: a queue may be long, and only must not stand still.
    * @param overdue - why they wait no longer.
    */
   constructor(patienceMs: number, overdue: () => Error) {
@@ -21,64 +25,42 @@ export class Mutex {
     this.#overdue = overdue;
   }
 
-  /** @throws what `overdue` makes, when the holder keeps it too long. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    await this.#take();
+  /** @throws what `overdue` makes, when one before it takes too long. */
+  async run<Result>(work: () => Promise<Result>, name = ''): Promise<Result> {
+    await this.#take(name);
     try {
       return await work();
     } finally {
-      this.#give();
+      this.#give(name);
     }
   }
 
-  #take(): Promise<void> {
-    if (!this.#isTaken) {
-      this.#isTaken = true;
-      return Promise.resolve();
+  async #take(name: string): Promise<void> {
+    const queue = this.#queues.get(name);
+    if (queue === undefined) {
+      this.#queues.set(name, { waiting: [] });
+      return;
     }
-    return new Promise((go, fail) => {
-      this.#queue.push({ go, fail });
-      if (this.#timer === undefined) this.#watch();
+    await new Promise<void>((go, fail) => {
+      queue.waiting.push({ go, fail });
+      if (queue.waiting.length === 1) this.#watch(queue);
     });
   }
 
-  #give(): void {
-    const next = this.#queue.shift();
-    this.#isTaken = next !== undefined;
-    this.#watch();
+  #give(name: string): void {
+    const queue = this.#queues.get(name);
+    const next = queue?.waiting.shift();
+    if (queue !== undefined) this.#watch(queue);
     // In a turn of the event loop of its own: many in a row would keep the sockets waiting.
     if (next !== undefined) setImmediate(next.go);
+    else this.#queues.delete(name);
   }
 
-  #watch(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#queue.length === 0) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      for (const { fail } of this.#queue.splice(0)) fail(this.#overdue());
+  #watch(queue: Queue): void {
+    clearTimeout(queue.timer);
+    if (queue.waiting.length === 0) return;
+    queue.timer = setTimeout(() => {
+      for (const { fail } of queue.waiting.splice(0)) fail(this.#overdue());
     }, this.#patienceMs);
-  }
-}
-
-/** A mutex for each name that is in use. */
-export class Mutexes {
-  readonly #create: () => Mutex;
-  readonly #named = new Map<string, { readonly mutex: Mutex; users: number }>();
-
-  constructor(create: () => Mutex) {
-    this.#create = create;
-  }
-
-  async run<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const own = this.#named.get(name) ?? { mutex: this.#create(), users: 0 };
-    this.#named.set(name, own);
-    own.users += 1;
-    try {
-      return await own.mutex.run(work);
-    } finally {
-      own.users -= 1;
-      if (own.users === 0) this.#named.delete(name);
-    }
   }
 }

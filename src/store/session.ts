@@ -1,6 +1,6 @@
 /** What a repository works with: one open transaction whose rows are records. */
 import { CamelCasePlugin, type Kysely, sql } from 'kysely';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import { type Column, fromCell } from './columns.js';
 import type { Database } from './ddl.js';
@@ -81,17 +81,25 @@ export const given = <Value, Condition>(
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
-/** A statement that updates rows. */
-interface Update {
-  executeTakeFirst(): Promise<{ readonly numUpdatedRows: bigint }>;
-}
-
-/** @returns whether the one row that it is about was there as the statement expects it. */
-export const changesOne = async (update: Update): Promise<boolean> =>
-  (await update.executeTakeFirst()).numUpdatedRows === 1n;
-
-/** @throws `ERR_INTERNAL` with the sentence when the statement does not change the rows that it should. */
-export async function mustChange(update: Update, otherwise: string, expected = 1): Promise<void> {
-  const { numUpdatedRows } = await update.executeTakeFirst();
-  if (numUpdatedRows !== BigInt(expected)) throw new FlywheelError('ERR_INTERNAL', otherwise);
-}
+/** Updates of one row of a table, each of which says how it expects that row to be. */
+export const rowOf = <Name extends TableName>({ db }: Session, name: Name) => {
+  /** @returns whether there was such a row */
+  const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
+    const conditions = Object.entries(expected).map(([column, value]) =>
+      value === null ? sql<boolean>`${sql.ref(column)} is null` : sql<boolean>`${sql.ref(column)} = ${value}`,
+    );
+    const update = db.updateTable<TableName>(name).set(change as object);
+    return (await update.where(({ and }) => and(conditions)).executeTakeFirst()).numUpdatedRows === 1n;
+  };
+  return {
+    changes,
+    /** @throws `ERR_INTERNAL` with the sentence where there was none */
+    async mustChange(
+      expected: Partial<Row<Name>>,
+      change: Partial<Row<Name>>,
+      otherwise: string,
+    ): Promise<void> {
+      invariant(await changes(expected, change), otherwise);
+    },
+  };
+};

@@ -8,11 +8,12 @@
 import { type Expression, type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Sha256 } from '../values/digest.js';
+import { utcDay } from '../values/time.js';
 import type { RequestRecord } from './records.js';
 import { auditRepository } from './repositories/audit.js';
 import { batchRepository } from './repositories/batches.js';
 import { bundleRepository } from './repositories/bundles.js';
-import { burnRepository } from './repositories/burns.js';
+import { burnRepository, type Reserved, reservedOf, reserveQuery } from './repositories/burns.js';
 import { gapRepository, lineageRepository, signatureRepository } from './repositories/gaps.js';
 import { pipelineRepository } from './repositories/pipelines.js';
 import {
@@ -60,6 +61,17 @@ const repositoriesOf = (session: Session) => ({
   rules: ruleRepository(session),
 });
 
+/** @param acts - to be done once it is committed. */
+export const transactionOver = (
+  session: Session,
+  begun: Begun,
+  acts: (() => void)[] = [],
+): StoreTransaction => ({
+  ...begun,
+  ...repositoriesOf(session),
+  whenCommitted: (act) => void acts.push(act),
+});
+
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {
   /** Has something done or said once what is written is committed; where it is rolled back, never. */
   whenCommitted(act: () => void): void;
@@ -102,6 +114,12 @@ export interface Store {
     hash: Sha256,
     asked?: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
   ): Promise<(KeyWithProject & Pick<Begun, 'nowMs'>) | undefined>;
+  /**
+   * What burns that are asked for now are accepted on, with numbers for them. It holds nothing: whoever writes them asks once more.
+   * A database is asked in one statement, which waits for no lock.
+   * @param count - of numbers.
+   */
+  reserve(tokenId: string, count: number): Promise<Reserved>;
   /** Waits for the transactions that were begun before. */
   close(): Promise<void>;
 }
@@ -119,8 +137,14 @@ export interface Transactions {
     of: OfProject | undefined,
   ): Promise<Result>;
   read<Result>(work: (session: Session, begun: Begun) => Promise<Result>): Promise<Result>;
-  /** The row of one query, with nothing of its columns where there is none. @default in a read */
-  readonly ask?: <Found>(query: (db: Kysely<Tables>) => Expression<Found>) => Promise<Asked<Found>>;
+  /**
+   * The row of one query, with nothing of its columns where there is none. @default in a read
+   * @param how - does it take numbers?
+   */
+  readonly ask?: <Found>(
+    query: (db: Kysely<Tables>) => Expression<Found>,
+    how?: { readonly takes: boolean },
+  ) => Promise<Asked<Found>>;
   latestMs(): number;
   /** Nothing is begun any more. @param ended - when all that was begun before is at its end. */
   close(ended: Promise<unknown>): Promise<void>;
@@ -139,9 +163,9 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
       running.delete(transaction);
     }
   };
-  const over = (session: Session, begun: Begun, acts: (() => void)[] = []): StoreTransaction => {
+  const over: typeof transactionOver = (session, begun, acts) => {
     latest = begun;
-    return { ...begun, ...repositoriesOf(session), whenCommitted: (act) => void acts.push(act) };
+    return transactionOver(session, begun, acts);
   };
   const write = async <Result>(
     work: (session: Session, begun: Begun) => Promise<Result>,
@@ -195,6 +219,20 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
       latest = begun;
       const found = keyOf(row);
       return found && { ...found, nowMs: begun.nowMs };
+    },
+    async reserve(tokenId, count) {
+      if (transactions.ask === undefined)
+        return write(
+          async (session, begun) => {
+            const { burns } = over(session, begun);
+            const room = await burns.room(tokenId, utcDay(begun.nowMs));
+            return { ...room, sequences: await burns.nextInFile(count) };
+          },
+          { tokenId },
+        );
+      const { row, begun } = await run(transactions.ask(() => reserveQuery(tokenId, count), { takes: true }));
+      latest = begun;
+      return reservedOf(row);
     },
     close: () => transactions.close(Promise.allSettled(running)),
   };

@@ -22,7 +22,7 @@ describe('several processes on one store', () => {
       directory,
       `const store = await openSqliteStore({ path });
        for (let round = 0; round < 20; round += 1)
-         console.log((await store.transaction((tx) => tx.burns.reserve('token-1', '2026-01-31', 1))).sequences[0]);
+         console.log((await store.reserve('token-1', 1)).sequences[0]);
        await store.close();`,
     );
     const ends = await Promise.all([1, 2, 3, 4].map(() => runStoreProgram(program, path).ended));

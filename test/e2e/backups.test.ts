@@ -1,6 +1,6 @@
 /** The commands of docs/backups.md as they are printed, beside a server that burns; and that what they copy is whole and goes on. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
-import { type OwnDatabase, openDatabase } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** Blocks of commands, by the heading that they stand under. */
@@ -24,10 +24,18 @@ const POSTGRES_VERSION = 18;
 const versionOf = (program: string): number =>
   Number(/\d+/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[0] ?? 0);
 
+/** Programs of a whole PostgreSQL that this machine has; its own server goes with its own `pg_dump`, whatever their version. */
+function installedPostgres(): string | undefined {
+  const bin = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim();
+  const isWhole = ['initdb', 'postgres', 'pg_dump'].every((name) => existsSync(join(bin ?? '', name)));
+  return bin && isWhole ? bin : undefined;
+}
+const INSTALLED = installedPostgres();
+
 /** Where commands find programs: ours, and others that stand in for those that this machine has not. */
 function pathWith(): string {
   const bin = emptyDirectory();
-  const hasPostgres = versionOf('pg_dump') >= POSTGRES_VERSION;
+  const hasPostgres = INSTALLED !== undefined || versionOf('pg_dump') >= POSTGRES_VERSION;
   const missing = [
     ...(versionOf('sqlite3') > 0 ? [] : ['sqlite3']),
     ...(hasPostgres ? [] : ['pg_dump', 'pg_restore', 'createdb']),
@@ -38,7 +46,7 @@ function pathWith(): string {
   };
   program('flywheel', `'${resolve('bin/flywheel.js')}'`);
   for (const name of missing) program(name, `'${resolve('test/support/backup-tools.mjs')}' ${name}`);
-  return bin + delimiter + process.env['PATH'];
+  return [bin, ...(INSTALLED === undefined ? [] : [INSTALLED]), process.env['PATH']].join(delimiter);
 }
 
 /** Runs a block in an empty directory, or in one where others have run. @returns where */
@@ -127,7 +135,7 @@ describe('what is on a cluster', () => {
       ...{ pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 },
     });
     source = await clusterDirectory(test, [node.url]);
-    postgres = await openDatabase();
+    postgres = await (INSTALLED === undefined ? openDatabase() : startInstalled(INSTALLED));
   });
   afterAll(async () => {
     await postgres.stop();

@@ -54,6 +54,14 @@ function simStore(process: SimProcess, store: Store): Store {
     };
   const refusal = locked;
   return replacing(store, {
+    reserve: (...asked) =>
+      process.port({
+        label: 'store write',
+        faults: READ,
+        refusal,
+        act: () => store.reserve(...asked),
+        isFiles: true,
+      }),
     transaction: ((work) =>
       process.port({
         label: 'store write',

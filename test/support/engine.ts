@@ -34,7 +34,7 @@ import type { Store, StoreTransaction } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
-import { type Clock, systemClock } from '../../src/values/time.js';
+import { type Clock, systemClock, utcDay } from '../../src/values/time.js';
 import { LedgerTables } from '../simulation/audit/tables.js';
 import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
@@ -206,6 +206,10 @@ export function storeBy(store: Store, clock: Clock): Store {
     latestMs: () => clock.nowMs(),
     transaction: (work, of) => store.transaction(timed(work), of),
     read: (work) => store.read(timed(work)),
+    reserve: async (tokenId, count) => ({
+      ...(await store.reserve(tokenId, count)),
+      ...(await store.read((tx) => tx.burns.room(tokenId, utcDay(clock.nowMs())))),
+    }),
   });
 }
 

@@ -91,31 +91,47 @@ function ownDirectory(): string {
 }
 
 /** The programs, and the data of a server that has never run: made once in a process, and copied for each server. */
-let prepared: { readonly native: string; readonly data: string } | undefined;
+interface Prepared {
+  readonly bin: string;
+  readonly data: string;
+}
 
-function prepare(): { readonly native: string; readonly data: string } {
-  if (prepared !== undefined) return prepared;
+const prepared = new Map<string, Prepared>();
+
+/** @param installed - programs of this machine. @default those of the package, which nobody else may read where root has installed it */
+function prepare(installed = ''): Prepared {
+  const known = prepared.get(installed);
+  if (known !== undefined) return known;
   const directory = ownDirectory();
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  const [native, data] = [isRoot ? join(directory, 'native') : nativeDirectory(), join(directory, 'data')];
-  if (isRoot) cpSync(nativeDirectory(), native, { recursive: true, verbatimSymlinks: true });
-  const words = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
+  const isCopied = isRoot && installed === '';
+  const native = isCopied ? join(directory, 'native') : nativeDirectory();
+  if (isCopied) cpSync(nativeDirectory(), native, { recursive: true, verbatimSymlinks: true });
+  const made: Prepared = { bin: installed || join(native, 'bin'), data: join(directory, 'data') };
+  const words = ['-D', made.data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
   const env = { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' };
-  const made = spawnSync(join(native, 'bin/initdb'), words, { ...user, encoding: 'utf8', env });
-  if (made.status !== 0) throw new TypeError(`initdb failed: ${made.stderr}`);
-  prepared = { native, data };
-  return prepared;
+  const { status, stderr } = spawnSync(join(made.bin, 'initdb'), words, { ...user, encoding: 'utf8', env });
+  if (status !== 0) throw new TypeError(`initdb failed: ${stderr}`);
+  prepared.set(installed, made);
+  return made;
 }
 
-function newMachine(): Machine {
-  const { native } = prepare();
-  return { directory: ownDirectory(), program: (name) => join(native, 'bin', name), user };
-}
+const newMachine = ({ bin }: Prepared): Machine => ({
+  directory: ownDirectory(),
+  program: (name) => join(bin, name),
+  user,
+});
 
 /** Starts a server on a free port of loopback, with an empty database. */
-export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
-  const machine = newMachine();
-  const copied = spawnSync('cp', ['-a', prepare().data, join(machine.directory, 'data')], user);
+export const startPostgres = (...settings: readonly string[]): Promise<PostgresServer> =>
+  startPrepared(prepare(), settings);
+
+/** Starts one of this machine's own. @param bin - where its programs are */
+export const startInstalled = (bin: string): Promise<PostgresServer> => startPrepared(prepare(bin), []);
+
+async function startPrepared(programs: Prepared, settings: readonly string[]): Promise<PostgresServer> {
+  const machine = newMachine(programs);
+  const copied = spawnSync('cp', ['-a', programs.data, join(machine.directory, 'data')], user);
   if (copied.status !== 0) throw new TypeError(`The data cannot be copied: ${copied.stderr}`);
   return serveOn(machine, settings);
 }
@@ -152,7 +168,7 @@ async function serveOn(
     },
     async standby(followed) {
       const { hostname, port: from } = new URL(followed);
-      const machine = newMachine();
+      const machine = newMachine(prepare());
       await copyRunning(url, data, machine);
       const follow = `primary_conninfo=host=${hostname} port=${from} user=postgres`;
       return serveOn(machine, [...settings, follow]);

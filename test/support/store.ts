@@ -17,7 +17,7 @@ import type {
   TokenRecord,
 } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
-import type { Store, StoreTransaction } from '../../src/store/store.js';
+import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import type { Clock, UtcDay } from '../../src/values/time.js';
@@ -96,8 +96,8 @@ export const openTemporarySqliteStore: OpenStore = async () => {
 };
 
 /** So many numbers for burns. */
-export const numbersOf = async (tx: StoreTransaction, count: number): Promise<readonly number[]> =>
-  (await tx.burns.reserve('token-1', DAY, count)).sequences;
+export const numbersOf = async (store: Store, count: number): Promise<readonly number[]> =>
+  (await store.reserve('token-1', count)).sequences;
 
 export const DAY = '2026-01-31' as UtcDay;
 export const CREATED = '2026-01-31T12:00:00.000Z';

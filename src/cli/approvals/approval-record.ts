@@ -7,20 +7,12 @@ import { endsOf } from '../../approval/look-alikes.js';
 import { type Outflow, totalOutflow } from '../../approval/outflow.js';
 import { APPROVALS_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
-import { type FileVersion, prepareFile } from '../../files/sqlite-version.js';
+import { type FileFormat, prepareFile } from '../../files/sqlite-version.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Processes } from '../journal/journal.js';
-
-/** "FLYA" as a 32-bit number. */
-const APPROVALS: FileVersion = {
-  applicationId: 0x46_4c_59_41,
-  version: 2,
-  kind: 'a record of approvals',
-  unharmed: 'nothing was signed',
-};
 
 // Amounts are base units as text: their sums go beyond 64 bits. `ends` are those of the address, by which look-alikes are found.
 // A reservation is an approval that somebody is being asked for; it counts for the day as long as its process lives.
@@ -47,8 +39,19 @@ CREATE TABLE reservations (
 ) STRICT;
 `;
 
+const APPROVALS: FileFormat = {
+  // "FLYA"
+  applicationId: 0x46_4c_59_41,
+  tables: TABLES,
+  kind: 'a record of approvals',
+  hints: {
+    otherBuild: 'Move it away: what was approved before then counts no more. Nothing was signed.',
+    otherFile: 'Move it away. Nothing was written into it, and nothing was signed.',
+  },
+};
+
 /** Makes sure that the file holds the tables. @throws `ERR_STORE_UNAVAILABLE` */
-const prepareApprovals = (file: SqliteFile): void => prepareFile(file, APPROVALS, TABLES);
+const prepareApprovals = (file: SqliteFile): void => prepareFile(file, APPROVALS);
 
 interface ApprovalRecordOptions {
   /** Made when missing, for the user alone. */

@@ -1,14 +1,6 @@
-/** The tables of the journal and their version. */
+/** The tables of the journal. */
 import type { SqliteFile } from '../../files/sqlite-file.js';
-import { type FileVersion, isEmptyFile, prepareFile } from '../../files/sqlite-version.js';
-
-/** "FLYJ" as a 32-bit number. */
-const JOURNAL: FileVersion = {
-  applicationId: 0x46_4c_59_4a,
-  version: 2,
-  kind: 'a journal',
-  unharmed: 'nothing was sent',
-};
+import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-version.js';
 
 // `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
 // Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;
@@ -39,8 +31,19 @@ CREATE INDEX elements_by_subject ON elements (target, subject) WHERE landed = 1;
 CREATE TABLE days (day TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 
+const JOURNAL: FileFormat = {
+  // "FLYJ"
+  applicationId: 0x46_4c_59_4a,
+  tables: TABLES,
+  kind: 'a journal',
+  hints: {
+    otherBuild: 'Finish what is pending with that build, then move the file away. Nothing was sent.',
+    otherFile: 'Move it away. Nothing was written into it, and nothing was sent.',
+  },
+};
+
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
 export const isEmptyJournal = (file: SqliteFile): boolean => isEmptyFile(file, JOURNAL);
 
 /** Makes sure that the file holds the tables. @throws `ERR_STORE_UNAVAILABLE` */
-export const prepareJournal = (file: SqliteFile): void => prepareFile(file, JOURNAL, TABLES);
+export const prepareJournal = (file: SqliteFile): void => prepareFile(file, JOURNAL);

@@ -92,7 +92,8 @@ async function countForeign(
   foreign: readonly Foreign[],
 ): Promise<void> {
   const signatures = foreign.flatMap(({ signature }) => signature ?? []);
-  const [lost, executed] = [await tx.gaps.having(signatures), await tx.pipelines.executedBy(signatures)];
+  const lost = await tx.signatures.known(signatures, ['gapTransactions']);
+  const executed = await tx.signatures.known(signatures, ['pipelines']);
   for (const { position, signature, vaultRentLamports: opened } of foreign) {
     // What one transaction has paid for several batches is told of the first.
     const vaultRentLamports = executed.has(signature ?? '') ? 0n : opened;

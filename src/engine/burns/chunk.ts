@@ -4,6 +4,7 @@
  */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord } from '../../store/records.js';
+import type { Room } from '../../store/repositories/burns.js';
 import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
@@ -39,23 +40,20 @@ type Refusals = ReadonlyMap<number, Refusal>;
 /**
  * Burns that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn counts
  * against the cap by itself.
- * @param count - of sequence numbers that nobody else is given.
  */
-async function allowed<Asked extends Burn>(
+function allowed<Asked extends Burn>(
   context: BurnContext,
-  tx: StoreTransaction,
   burns: readonly Asked[],
-  { balance, count }: { readonly balance: BurnWalletBalance; readonly count: number },
+  { balance, room }: { readonly balance: BurnWalletBalance; readonly room: Room },
 ) {
-  const { day, used, sequences } = await tx.burns.reserve(context.token.id, utcDay(tx.nowMs), count);
-  const allowance = new BurnAllowance(context, balance, { day, used });
+  const allowance = new BurnAllowance(context, balance, room);
   const refusals = new Map<number, Refusal>();
   const accepted = burns.filter(({ index, amount }) => {
     const refusal = allowance.take(amount);
     if (refusal !== undefined) refusals.set(index, refusal);
     return refusal === undefined;
   });
-  return { day, accepted, refusals, sequences };
+  return { accepted, refusals };
 }
 
 /** A chunk that is signed and not stored. */
@@ -76,18 +74,16 @@ export async function signChunk(
   burns: readonly Burn[],
   onRefused: (refusals: Refusals) => void,
 ): Promise<SignedChunk> {
-  const { deps, token, principal } = context;
+  const { deps, token } = context;
   const [balance, terms] = await Promise.all([
     readBurnWallet(deps.chain, token),
     burnSigningTerms(deps.chain, token, burns),
   ]);
-  const { accepted, refusals, sequences } = await deps.store.transaction(async (tx) => {
-    const found = await allowed(context, tx, burns, { balance, count: burns.length });
-    onRefused(found.refusals);
-    return found;
-  }, principal.key);
+  const room = await deps.store.reserve(token.id, burns.length);
+  const { accepted, refusals } = allowed(context, burns, { balance, room });
+  onRefused(refusals);
   const numbered = accepted.map((burn, at) => {
-    const sequence = sequences[at];
+    const sequence = room.sequences[at];
     invariant(sequence !== undefined, 'Every accepted burn has a number.');
     return { ...burn, sequence };
   });
@@ -108,9 +104,9 @@ export async function writeIntents(
   request: RequestRecord,
   { signed, refusals, balance }: SignedChunk,
 ): Promise<Written> {
-  const found = await allowed(context, tx, signed, { balance, count: 0 });
-  const { day } = found;
-  const burns = found.accepted.map((burn) => ({ ...burn, day }));
+  const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
+  const found = allowed(context, signed, { balance, room });
+  const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));
   const common = { keyId: context.principal.key.id, dateCreated: isoTime(tx.nowMs) };
   await tx.burns.insertMany(
     request,

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { databasePlace } from '../../values/database-url.js';
-import { lackOf } from './errors.js';
+import { lackOf, toStoreError } from './errors.js';
 import { checkTlsOptions } from './tls.js';
 
 /** Of an answer that does not come in this time the way to the server is given up: it may be cut without a word. */
@@ -96,4 +96,22 @@ export function asAddressProblem(error: unknown, place: string): unknown {
     return refuse(`The database ${place} does not exist.`, 'Create it: `createdb`, or `create database …`.');
   const lack = lackOf(thrown);
   return lack === undefined ? error : refuse(`The database ${place} ${lack.what}.`, lack.hint);
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Work on one connection, outside of a store. @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
+export async function withPool<Result>(
+  url: string,
+  work: (pool: pg.Pool, place: string) => Promise<Result>,
+): Promise<Result> {
+  const place = placeOf(url);
+  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
+  try {
+    return await work(pool, place);
+  } catch (error) {
+    throw toStoreError(asAddressProblem(error, place), place);
+  } finally {
+    await pool.end();
+  }
 }

@@ -1,15 +1,13 @@
 /** Looks at a database from outside of the store: how it is doing. */
 import type pg from 'pg';
 import { STORE_VERSION } from '../migrations.js';
-import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { toStoreError } from './errors.js';
+import { withPool } from './connection.js';
 import { readVersion } from './upgrade.js';
 
 /** Numbers of a row by their names. */
 type Row = Readonly<Record<string, unknown>>;
 
 const MAX_LISTED = 20;
-const CONNECT_TIMEOUT_MS = 5_000;
 
 const STATUS = `select current_setting('server_version') as server_version, current_setting('max_connections')::int as max_connections,
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as all_connections,
@@ -52,10 +50,8 @@ const rowsOf = async (pool: pg.Pool, text: string): Promise<readonly Row[]> =>
   (await pool.query<Row>(text)).rows;
 
 /** @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
-export async function inspectStore(url: string): Promise<Inspection> {
-  const place = placeOf(url);
-  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
-  try {
+export const inspectStore = (url: string): Promise<Inspection> =>
+  withPool(url, async (pool, place) => {
     const version = await readVersion(pool, place);
     const before = performance.now();
     const [server = {}] = await rowsOf(pool, STATUS);
@@ -65,13 +61,6 @@ export async function inspectStore(url: string): Promise<Inspection> {
       counts === undefined
         ? null
         : { counts, projects: await rowsOf(pool, PROJECTS), holders: await rowsOf(pool, HOLDERS) };
-    return {
-      ...{ version, needed: STORE_VERSION, latencyMs, server, content },
-      tables: await rowsOf(pool, TABLES),
-    };
-  } catch (error) {
-    throw toStoreError(asAddressProblem(error, place), place);
-  } finally {
-    await pool.end();
-  }
-}
+    const tables = await rowsOf(pool, TABLES);
+    return { version, needed: STORE_VERSION, latencyMs, server, content, tables };
+  });

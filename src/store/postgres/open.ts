@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../values/time.js';
 import { BEGUN } from '../ddl.js';
 import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import { STORE_VERSION } from '../migrations.js';
-import { Mutex, Mutexes } from '../mutex.js';
+import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store } from '../store.js';
 import { kyselyOver } from './client.js';
@@ -64,15 +64,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     isReader: true,
   });
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
-  const turns = new Mutexes(
-    () =>
-      new Mutex(busyTimeoutMs, () =>
-        lockedTooLong(
-          place,
-          busyTimeoutMs,
-          'earlier transactions of this process, which may wait for the database themselves',
-        ),
-      ),
+  const mutex = new Mutex(busyTimeoutMs, () =>
+    lockedTooLong(
+      place,
+      busyTimeoutMs,
+      'earlier transactions of this process, which may wait for the database themselves',
+    ),
   );
   let isClosed = false;
   const check = (): void => {
@@ -112,7 +109,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
               return work({ db: trx, database: 'postgres' }, begun);
             });
         // Who takes single rows of any project waits for nobody.
-        return of?.tokenId === null ? run() : turns.run(of?.tokenId ?? 'all', run);
+        return of?.tokenId === null ? run() : mutex.run(run, of?.tokenId);
       },
       async read(work) {
         check();
@@ -125,13 +122,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             return work({ db: trx, database: 'postgres' }, begun);
           });
       },
-      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>) {
+      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
         check();
+        const db = takes ? writer : reader;
         return begin(
-          reader,
+          db,
           sql<
             BegunRow & Partial<Found>
-          >`select * from (${sql.raw(BEGUN)}) as begun left join (${query(reader)}) as found on true`,
+          >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
         );
       },
       latestMs: () => clock.latestMs(),

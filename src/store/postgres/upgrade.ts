@@ -6,58 +6,46 @@ import { STORE_LOCK, VERSIONS } from '../ddl.js';
 import {
   APPLIED,
   type Applied,
-  EARLIER_BUILD,
-  EARLIER_VERSIONS,
   MIGRATIONS,
   migrate,
+  type Refuse,
+  requireKnown,
   STORE_VERSION,
   versionOf,
 } from '../migrations.js';
 import { kyselyOver } from './client.js';
-import { asAddressProblem, createPool, placeOf } from './connection.js';
-import { toStoreError } from './errors.js';
+import { withPool } from './connection.js';
 
 /** Another process may be at the same work, and a large table takes its time. */
 const LOCK_TIMEOUT_MS = 600_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The version as it stands, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of a build from before the first release. */
+const refusalOf =
+  (place: string): Refuse =>
+  (what, hint = 'Name another database, or empty this one.') =>
+    new FlywheelError('ERR_STORE_VERSION_MISMATCH', `The database ${place} ${what}.`, { hint });
+
+/** The version as it stands, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another build. */
 export async function readVersion(pool: pg.Pool, place: string): Promise<number> {
-  const { rows: tables } = await pool.query<{ name: string | null; earlier: string | null }>(
-    `select to_regclass('${VERSIONS}') as name, to_regclass('${EARLIER_VERSIONS}') as earlier`,
+  const { rows } = await pool.query<{ isThere: boolean }>(
+    `select to_regclass('${VERSIONS}') is not null as "isThere"`,
   );
-  const [{ name = null, earlier = null } = {}] = tables;
-  if (earlier !== null) return refuseEarlier(place);
-  return name === null ? 0 : requireVersion((await pool.query<Applied>(APPLIED)).rows, place);
+  if (rows[0]?.isThere !== true) return 0;
+  return versionOf('postgres', (await pool.query<Applied>(APPLIED)).rows, refusalOf(place));
 }
-
-const refuseEarlier = (place: string): never => {
-  throw mismatch(`The database ${place} ${EARLIER_BUILD}.`, 'Name another database, or empty this one.');
-};
-
-const requireVersion = (applied: readonly Applied[], place: string): number =>
-  versionOf('postgres', applied) ?? refuseEarlier(place);
-
-const mismatch = (message: string, hint: string): FlywheelError =>
-  new FlywheelError('ERR_STORE_VERSION_MISMATCH', message, { hint });
 
 /**
  * A database is shared: who only uses it does not change what others, of an older version, still work on.
  * @throws `ERR_STORE_VERSION_MISMATCH`, and `ERR_LOCAL_NOT_FOUND` where it is required and nothing is there.
  */
 export function refuseOtherSchema(version: number, place: string, schema: 'update' | 'require'): void {
-  if (version > STORE_VERSION)
-    throw mismatch(
-      `The database ${place} has schema version ${version}, but this version of flywheel supports up to ${STORE_VERSION}.`,
-      'Use the version of flywheel that wrote it, or a newer one.',
-    );
+  requireKnown(version, refusalOf(place));
   if (version === STORE_VERSION || schema === 'update') return;
   if (version === 0)
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in the database ${place}.`, {
       hint: 'Create one with `flywheel register`, or unset the database address. If there should be one, check `search_path` and rights of the user.',
     });
-  throw mismatch(
-    `The database ${place} has schema version ${version}, but this version of flywheel needs ${STORE_VERSION}.`,
+  throw refusalOf(place)(
+    `has schema version ${version}, but this version of flywheel needs ${STORE_VERSION}`,
     'Upgrade it: `flywheel db migrate`',
   );
 }
@@ -74,16 +62,14 @@ export interface Upgrade {
  * Makes the schema, or brings it up to date, under the lock of all who write; of many processes that start at once one does so.
  * @param isDryRun - only says what would be done. @throws as {@link refuseOtherSchema}, `ERR_STORE_UNAVAILABLE`
  */
-export async function upgradeStore({
+export const upgradeStore = ({
   url,
   isDryRun = false,
 }: {
   readonly url: string;
   readonly isDryRun?: boolean;
-}): Promise<Upgrade> {
-  const place = placeOf(url);
-  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
-  try {
+}): Promise<Upgrade> =>
+  withPool(url, async (pool, place) => {
     const from = await readVersion(pool, place);
     refuseOtherSchema(from, place, 'update');
     if (!isDryRun && from < STORE_VERSION)
@@ -93,16 +79,7 @@ export async function upgradeStore({
         .execute(async (trx) => {
           await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
           await sql.raw(`select pg_advisory_xact_lock(${STORE_LOCK})`).execute(trx);
-          await migrate(trx, 'postgres', (applied) => {
-            const version = requireVersion(applied, place);
-            refuseOtherSchema(version, place, 'update');
-            return version;
-          });
+          await migrate(trx, 'postgres', refusalOf(place));
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
-  } catch (error) {
-    throw toStoreError(asAddressProblem(error, place), place);
-  } finally {
-    await pool.end();
-  }
-}
+  });

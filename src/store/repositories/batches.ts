@@ -5,8 +5,8 @@ import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/sche
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
 import type { Row } from '../schema.js';
-import { changesOne, columnsBut, given, insertAll, mustChange, type Session } from '../session.js';
-import { type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
+import { columnsBut, given, insertAll, rowOf, type Session } from '../session.js';
+import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
@@ -25,9 +25,6 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
 /** Which batches to list. */
 export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
-  /** ISO times of creation, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
   /** Some transaction of its has this signature. */
   readonly txHash?: string | undefined;
   /** Its request had this key. */
@@ -59,14 +56,10 @@ export const batchRepository = (session: Session) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
   const pipelines = pipelineRepository(session);
+  const row = rowOf(session, 'batches');
 
-  const changed = (id: string, change: Partial<Row<'batches'>>) =>
-    db.updateTable('batches').set(change).where('id', '=', id);
   const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
-    mustChange(changed(id, change), `No batch ${id}.`);
-  /** @returns whether the batch was held so. */
-  const updateHeld = (id: string, holder: string, change: Partial<Row<'batches'>>) =>
-    changesOne(changed(id, change).where('holder', '=', holder));
+    row.mustChange({ id }, change, `No batch ${id}.`);
 
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
@@ -126,29 +119,17 @@ export const batchRepository = (session: Session) => {
 
     /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
-      const { tokenId, status, since, until, txHash, idempotencyKey, holds = {}, before, limit } = filter;
+      const { tokenId, status, txHash, idempotencyKey, holds = {} } = filter;
       // These are found by an index, however many there are.
       const isFound = [txHash, idempotencyKey, holds.proofHashes].some((one) => one !== undefined);
-      const oldest = isFound ? undefined : await oldestLookedAt(session, 'batches', filter);
-      const rows = await batches
-        .selectAll('batches')
-        .where('tokenId', '=', tokenId)
-        .where((eb) =>
-          eb.and([
-            ...given(oldest, (one) => eb('ordinal', '>=', one)),
-            ...given(before, (one) => eb('ordinal', '<', one)),
-            ...given(status, (one) => eb('status', '=', one)),
-            ...given(since, (date) => eb('dateCreated', '>=', date)),
-            ...given(until, (date) => eb('dateCreated', '<', date)),
-            ...given(txHash, (one) => eb('id', 'in', batchOf(one))),
-            ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
-            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
-          ]),
-        )
-        .orderBy('ordinal', 'desc')
-        .limit(limit + 1)
-        .execute();
-      return pageOf(rows, filter, ({ ordinal }) => ordinal, toHead, oldest);
+      const conditions = [
+        ...given(status, (one) => sql`status = ${one}`),
+        ...given(txHash, (one) => sql`id in (${batchOf(one)})`),
+        ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
+        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+      ];
+      const { items, next } = await listed(session, 'batches', filter, conditions, !isFound);
+      return { items: items.map(toHead), next };
     },
 
     /** The id of the batch with an ordinal. */
@@ -206,10 +187,13 @@ export const batchRepository = (session: Session) => {
     ): Promise<void> {
       const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
       invariant(from.length > 0, `No batch can become ${to}.`);
-      await mustChange(
-        changed(id, { status: to, dateUpdated, ...result }).where('status', 'in', from),
-        `Batch ${id} cannot become ${to} from the status it has.`,
-      );
+      const { numUpdatedRows } = await db
+        .updateTable('batches')
+        .set({ status: to, dateUpdated, ...result })
+        .where('id', '=', id)
+        .where('status', 'in', from)
+        .executeTakeFirst();
+      invariant(numUpdatedRows === 1n, `Batch ${id} cannot become ${to} from the status it has.`);
     },
 
     async addCost(id: string, more: Partial<BatchCost>): Promise<void> {
@@ -225,11 +209,11 @@ export const batchRepository = (session: Session) => {
 
     /** Prolongs a lease. @returns whether it was still held so: another may have taken it. */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      updateHeld(id, holder, { leaseUntilMs }),
+      row.changes({ id, holder }, { leaseUntilMs }),
 
     /** Gives a lease up, if it is still held so. @returns whether it was. */
     release: (id: string, holder: string): Promise<boolean> =>
-      updateHeld(id, holder, { holder: null, leaseUntilMs: 0 }),
+      row.changes({ id, holder }, { holder: null, leaseUntilMs: 0 }),
 
     /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>

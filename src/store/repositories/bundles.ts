@@ -1,7 +1,8 @@
 /** Bundles of a batch with their signed transactions. */
+import { invariant } from '../../errors/flywheel-error.js';
 import type { BundlePhase, BundleRecord, BundleStatus, BundleTransaction } from '../records.js';
 import { TABLES } from '../schema.js';
-import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
+import { columnsBut, insertAll, type Session } from '../session.js';
 
 /** In the order in which a batch goes through them. */
 const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
@@ -57,14 +58,15 @@ export const bundleRepository = (session: Session) => {
     ): Promise<void> {
       if (ids.length === 0) return;
       const { status, errorMessage = null, failedTransaction = null } = outcome;
-      await mustChange(
-        db
-          .updateTable('bundles')
-          .set({ status, errorMessage, failedTransaction })
-          .where('id', 'in', ids)
-          .where('status', '=', 'PENDING'),
+      const { numUpdatedRows } = await db
+        .updateTable('bundles')
+        .set({ status, errorMessage, failedTransaction })
+        .where('id', 'in', ids)
+        .where('status', '=', 'PENDING')
+        .executeTakeFirst();
+      invariant(
+        numUpdatedRows === BigInt(ids.length),
         `Not all of these bundles are pending: ${ids.join(', ')}.`,
-        ids.length,
       );
     },
   };

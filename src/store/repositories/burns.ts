@@ -1,24 +1,14 @@
 /** Burns: the intent of each, then its outcome; written in few statements however many there are. */
-import { type NotNull, sql } from 'kysely';
+import { type NotNull, type RawBuilder, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import {
-  CONFIRMED,
-  changesOne,
-  columnsBut,
-  given,
-  insertAll,
-  OPEN,
-  PENDING,
-  type Session,
-} from '../session.js';
-import { isOfProof, type Listed, oldestLookedAt, type Page, pageOf } from './pages.js';
+import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
+import { isOfProof, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
-import { SUM } from './sums.js';
-import { countLanded, type DayUse, daysOf, usageRepository, usedOn } from './usage.js';
+import { countLanded, type DayUse, daysOf, SUM, usageRepository, usedOn } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter extends Page {
@@ -29,9 +19,6 @@ export interface BurnFilter extends Page {
   /** Of the request with this key. */
   readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
-  /** ISO times at which they were asked for, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
 }
 
 /** Which burns to add up: those with sequence numbers from `from` up to `to`, which is not among them. */
@@ -56,25 +43,53 @@ export interface BurnSum {
 }
 
 /** What burns that are asked for now are accepted on. */
-export interface Reserved {
+export interface Room {
   /** The day of now, but none before the latest on which something counts: a clock that goes back opens no day once more. */
   readonly day: UtcDay;
   /** Base units that count on that day. */
   readonly used: bigint;
-  /** Rising numbers that nobody else is given. */
+}
+
+/** The same, with numbers for them. */
+export interface Reserved extends Room {
+  /** Rising numbers that nobody else is given. What is not used of them stays unused. */
   readonly sequences: readonly number[];
 }
+
+interface RoomRow {
+  readonly day: UtcDay;
+  readonly high: number;
+  readonly low: number;
+}
+
+const roomQuery = (tokenId: string, today: RawBuilder<unknown>) => sql<RoomRow>`
+  with at (day) as (
+    select max(day) from (select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
+  select at.day, high, low
+  from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`;
+
+const roomOf = (row: RoomRow | undefined): Room => {
+  invariant(row !== undefined, 'There is a day, and what is used of it.');
+  return { day: row.day, used: SUM.whole(row) };
+};
+
+/** Room and numbers in one query beside that which tells the time, of a database that gives numbers to many at once. */
+export const reserveQuery = (tokenId: string, count: number) => sql<
+  RoomRow & { readonly numbers: readonly string[] }
+>`select room.*, array(select nextval('burn_numbers') from generate_series(1, ${count})) as numbers
+  from (${roomQuery(tokenId, sql`to_char(to_timestamp(begun.now_ms / 1000) at time zone 'utc', 'YYYY-MM-DD')`)}) as room`;
+
+/** What {@link reserveQuery} has found. */
+export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly string[] }>): Reserved => ({
+  ...roomOf(row as RoomRow),
+  sequences: (row.numbers ?? []).map(Number),
+});
 
 /** Which burn it is: of which request, and the how many-th there, counted from 0. */
 export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
 
 /** A burn that has not come to its end. */
 type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
-
-/** A burn without its bytes. */
-type ListedBurn = Omit<BurnRecord, 'transaction'>;
-
-const LISTED = columnsBut('burns', 'transaction');
 
 /**
  * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
@@ -98,41 +113,18 @@ export const burnRepository = (session: Session) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
   const usage = usageRepository(session);
-
-  /** In a file one process writes at a time. */
-  const nextInFile = async (count: number): Promise<readonly number[]> => {
-    const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
-    const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
-    return Array.from({ length: count }, (_, at) => last - count + 1 + at);
-  };
+  const row = rowOf(session, 'burns');
 
   return {
-    /**
-     * What burns are accepted on, in one statement where the database can.
-     * @param count - of sequence numbers. What is not used of them stays unused.
-     */
-    async reserve(tokenId: string, today: UtcDay, count: number): Promise<Reserved> {
-      const numbers =
-        database === 'postgres'
-          ? sql`array(select nextval('burn_numbers') from generate_series(1, ${count}))`
-          : sql`null`;
-      const { rows } = await sql<{
-        readonly day: UtcDay;
-        readonly numbers: readonly string[] | null;
-        readonly high: number;
-        readonly low: number;
-      }>`with at (day) as (
-          select max(day) from (
-            select cast(${today} as text) as day union all ${daysOf(tokenId)}) as days)
-        select at.day, ${numbers} as numbers, high, low
-        from at, (${usedOn({ tokenId, kind: 'burn', day: sql`(select day from at)` })}) as used`.execute(db);
-      const [found] = rows;
-      invariant(found !== undefined, 'There is a day, and what is used of it.');
-      return {
-        day: found.day,
-        used: SUM.whole(found),
-        sequences: found.numbers?.map(Number) ?? (await nextInFile(count)),
-      };
+    async room(tokenId: string, today: UtcDay): Promise<Room> {
+      return roomOf((await roomQuery(tokenId, sql`${today}`).execute(db)).rows[0]);
+    },
+
+    /** Numbers of a file, which one process writes at a time; a database gives them by {@link reserveQuery}. */
+    async nextInFile(count: number): Promise<readonly number[]> {
+      const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
+      const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
+      return Array.from({ length: count }, (_, at) => last - count + 1 + at);
     },
 
     /** Burns of a request, whose project is theirs. */
@@ -159,14 +151,9 @@ export const burnRepository = (session: Session) => {
         lastValidBlockHeight,
       }: Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
     ): Promise<void> {
-      const { numUpdatedRows } = await db
-        .updateTable('burns')
-        .set({ signature, transaction, lastValidBlockHeight })
-        .where('sequence', '=', sequence)
-        .where('status', '=', PENDING)
-        .where('signature', '=', expired)
-        .executeTakeFirst();
-      if (numUpdatedRows === 1n) return;
+      const expected = { sequence, status: 'PENDING', signature: expired } as const;
+      const anew = { signature, transaction, lastValidBlockHeight };
+      if (await row.changes(expected, anew)) return;
       const sentence = `Another process is working on burn ${sequence}.`;
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
@@ -218,11 +205,9 @@ export const burnRepository = (session: Session) => {
 
     /** A confirmed burn is pending again, if it is still that transaction. @returns whether it was */
     reopen: ({ sequence, signature }: Pick<BurnRecord, 'sequence' | 'signature'>): Promise<boolean> =>
-      changesOne(
-        db
-          .updateTable('burns')
-          .set({ status: 'PENDING', dateSettled: null, feeLamports: null })
-          .where(({ and }) => and({ sequence, signature, status: 'CONFIRMED' })),
+      row.changes(
+        { sequence, signature, status: 'CONFIRMED' },
+        { status: 'PENDING', dateSettled: null, feeLamports: null },
       ),
 
     /** In the order of their index, `from` to `to` (exclusive). */
@@ -283,39 +268,19 @@ export const burnRepository = (session: Session) => {
     },
 
     /** Newest first. */
-    async list(filter: BurnFilter): Promise<Listed<ListedBurn>> {
-      const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until, before, limit } =
-        filter;
+    list(filter: BurnFilter): Promise<Listed<Omit<BurnRecord, 'transaction'>>> {
+      const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until } = filter;
       // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
-      const oldest = isFound || areAllWanted ? undefined : await oldestLookedAt(session, 'burns', filter);
-      const rows = await burns
-        .select(LISTED)
-        .where('tokenId', '=', tokenId)
-        .where((eb) =>
-          eb.and([
-            ...given(oldest, (one) => eb('sequence', '>=', one)),
-            ...given(before, (one) => eb('sequence', '<', one)),
-            ...given(types, (some) => eb('proofType', 'in', some)),
-            ...given(statuses, (some) => eb('status', 'in', some)),
-            ...given(txHash, (one) => eb('signature', '=', one)),
-            ...given(proofHashes, isOfProof),
-            ...given(idempotencyKey, (key) => eb('requestId', 'in', requestsOf(session, tokenId, key))),
-            ...given(since, (date) => eb('dateCreated', '>=', date)),
-            ...given(until, (date) => eb('dateCreated', '<', date)),
-          ]),
-        )
-        .orderBy('sequence', 'desc')
-        .limit(limit + 1)
-        .execute();
-      return pageOf(
-        rows,
-        filter,
-        ({ sequence }) => sequence,
-        (row) => row,
-        oldest,
-      );
+      const conditions = [
+        ...given(types, (some) => sql`proof_type in (${sql.join(some)})`),
+        ...given(statuses, (some) => sql`status in (${sql.join(some)})`),
+        ...given(txHash, (one) => sql`signature = ${one}`),
+        ...given(proofHashes, isOfProof),
+        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+      ];
+      return listed(session, 'burns', filter, conditions, !isFound && !areAllWanted);
     },
 
     /** Of the burn with a sequence number. */

@@ -4,33 +4,28 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, insertAll, mustChange, type Session } from '../session.js';
+import { columnsBut, insertAll, rowOf, type Session } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
 /** Every signature that the store has ever written down: before it was sent, or as one by which members have executed a pipeline, or as one of a gap. */
-export const signatureRepository = (session: Session) => {
-  /** Which of them are known. */
-  const known = (signatures: readonly string[]) => signaturesIn(session, SIGNED, signatures);
-  return { known, isKnown: async (signature: string) => (await known([signature])).size > 0 };
-};
-
-/** Which of them stand in any of these tables. */
-async function signaturesIn(
-  { db }: Session,
-  tables: readonly (typeof SIGNED)[number][],
-  signatures: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  for (const piece of piecesOf(signatures)) {
-    const parts = tables.map(
-      (table) => sql`select signature from ${sql.table(table)} where signature in (${sql.join(piece)})`,
-    );
-    const { rows } = await sql<{ signature: string }>`${sql.join(parts, sql` union all `)}`.execute(db);
-    for (const { signature } of rows) found.add(signature);
-  }
-  return found;
-}
+export const signatureRepository = ({ db }: Session) => ({
+  /** Which of them are known. @param tables - that hold them. @default any */
+  async known(
+    signatures: readonly string[],
+    tables: readonly (typeof SIGNED)[number][] = SIGNED,
+  ): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const piece of piecesOf(signatures)) {
+      const parts = tables.map(
+        (table) => sql`select signature from ${sql.table(table)} where signature in (${sql.join(piece)})`,
+      );
+      const { rows } = await sql<{ signature: string }>`${sql.join(parts, sql` union all `)}`.execute(db);
+      for (const { signature } of rows) found.add(signature);
+    }
+    return found;
+  },
+});
 
 /** The line of history on which the store was written last. */
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
@@ -64,6 +59,7 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
 /** What the chain knows of a project and the store does not. */
 export const gapRepository = (session: Session) => {
   const { db } = session;
+  const row = rowOf(session, 'gaps');
   const openGaps = db
     .selectFrom('gaps')
     .selectAll()
@@ -103,20 +99,13 @@ export const gapRepository = (session: Session) => {
         .orderBy('position')
         .execute(),
 
-    /** Which of these transactions are part of a gap. */
-    having: (signatures: readonly string[]) => signaturesIn(session, ['gapTransactions'], signatures),
-
     /** Nothing waits for it any more. */
-    async accept(id: string, dateAccepted: string): Promise<void> {
-      await mustChange(
-        db
-          .updateTable('gaps')
-          .set({ status: 'ACCEPTED', dateAccepted })
-          .where('id', '=', id)
-          .where('status', '=', 'OPEN'),
+    accept: (id: string, dateAccepted: string): Promise<void> =>
+      row.mustChange(
+        { id, status: 'OPEN' },
+        { status: 'ACCEPTED', dateAccepted },
         `There is no open gap ${id}.`,
-      );
-    },
+      ),
 
     /** Up to which transaction of an account all was looked at. */
     async mark(account: string): Promise<string | undefined> {

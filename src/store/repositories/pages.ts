@@ -1,6 +1,7 @@
 /** Lists a page at a time, newest first, of which no call takes long: only so many rows are looked at. */
-import { sql } from 'kysely';
-import type { Session } from '../session.js';
+import { type RawBuilder, sql } from 'kysely';
+import type { Row } from '../schema.js';
+import { columnsBut, given, type Session } from '../session.js';
 
 /** About 10 ms. */
 const MAX_LOOKED_AT = 10_000;
@@ -8,6 +9,9 @@ const MAX_LOOKED_AT = 10_000;
 /** Which part of a list. */
 export interface Page {
   readonly tokenId: string;
+  /** ISO times of creation, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
   /** Only what is older than the one with this number. */
   readonly before?: number;
   readonly limit: number;
@@ -20,34 +24,40 @@ export interface Listed<Item> {
   readonly next: number | null;
 }
 
-/** The column that numbers the rows, by their table. */
-const NUMBERS = { burns: 'sequence', batches: 'ordinal' } as const;
+/** Tables that are listed: what numbers their rows, and what of a row is shown. */
+const LISTS = {
+  burns: { number: 'sequence', columns: columnsBut('burns', 'transaction') },
+  batches: { number: 'ordinal', columns: columnsBut('batches') },
+} as const;
 
-/** The number of the oldest row that is looked at, or `undefined` when nothing is older than what is. */
-export async function oldestLookedAt(
+/** @param isBounded - is no more looked at than {@link MAX_LOOKED_AT}, because no index finds what the conditions are about? */
+export async function listed<Name extends keyof typeof LISTS>(
   { db }: Session,
-  table: keyof typeof NUMBERS,
-  { tokenId, before = Number.MAX_SAFE_INTEGER }: Page,
-): Promise<number | undefined> {
-  const number = sql.ref(NUMBERS[table]);
-  const { rows } = await sql<{ oldest: number }>`select ${number} as oldest from ${sql.table(table)}
-    where token_id = ${tokenId} and ${number} < ${before} order by ${number} desc
-    limit 1 offset ${MAX_LOOKED_AT - 1}`.execute(db);
-  return rows[0]?.oldest;
-}
-
-/** @param rows - one more than is listed, if there are as many. */
-export function pageOf<Row, Item>(
-  rows: readonly Row[],
-  { limit }: Page,
-  numberOf: (row: Row) => number,
-  toItem: (row: Row) => Item,
-  oldest: number | undefined,
-): Listed<Item> {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const next = rows.length > limit && last !== undefined ? numberOf(last) : oldest;
-  return { items: shown.map(toItem), next: next ?? null };
+  name: Name,
+  { tokenId, since, until, before = Number.MAX_SAFE_INTEGER, limit }: Page,
+  conditions: readonly RawBuilder<unknown>[],
+  isBounded: boolean,
+): Promise<Listed<Omit<Row<Name>, 'transaction'>>> {
+  const { number, columns } = LISTS[name];
+  const table = sql.table(name);
+  const nth = sql.ref(number);
+  const older = sql`token_id = ${tokenId} and ${nth} < ${before}`;
+  const bound = sql<{ oldest: number }>`select ${nth} as oldest from ${table}
+    where ${older} order by ${nth} desc limit 1 offset ${MAX_LOOKED_AT - 1}`;
+  const oldest = isBounded ? (await bound.execute(db)).rows[0]?.oldest : undefined;
+  const all = [
+    older,
+    ...given(oldest, (one) => sql`${nth} >= ${one}`),
+    ...given(since, (date) => sql`date_created >= ${date}`),
+    ...given(until, (date) => sql`date_created < ${date}`),
+    ...conditions,
+  ];
+  const { rows } = await sql<Row<Name> & Record<string, number>>`
+    select ${sql.join(columns.map((column) => sql.ref(column)))} from ${table}
+    where ${sql.join(all, sql` and `)} order by ${nth} desc limit ${limit + 1}`.execute(db);
+  const items = rows.slice(0, limit);
+  const next = rows.length > limit ? items.at(-1)?.[number] : oldest;
+  return { items, next: next ?? null };
 }
 
 /** Is a row of one of these proofs? The index holds a part of the hash. */

@@ -4,7 +4,7 @@ import type { Address } from '../../values/address.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, LANDED, mustChange, type Session } from '../session.js';
+import { columnsBut, given, insertAll, LANDED, rowOf, type Session } from '../session.js';
 import { isOfProof } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
@@ -105,6 +105,7 @@ export const pipelineConditions = ({ type, proofHashes, action, toAddress }: Pip
 export const pipelineRepository = (session: Session) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
+  const row = rowOf(session, 'pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
   /** What these take from the vault is a cost of their batch. */
   const addVaultRent = async (batchId: string, positions: readonly number[]): Promise<void> => {
@@ -158,28 +159,12 @@ export const pipelineRepository = (session: Session) => {
         .limit(limit)
         .execute() as Promise<readonly PipelineRow[]>,
 
-    /** Which of these transactions have executed a pipeline, of whichever batch. */
-    async executedBy(signatures: readonly string[]): Promise<ReadonlySet<string>> {
-      const found = new Set<string>();
-      for (const piece of piecesOf(signatures))
-        for (const { signature } of await pipelines
-          .select('signature')
-          .where('signature', 'in', piece)
-          .execute())
-          if (signature !== null) found.add(signature);
-      return found;
-    },
-
     /** Marks as landed only what has not landed yet. */
     async land(batchId: string, landings: readonly Landing[]): Promise<void> {
-      for (const { position, ...change } of landings)
-        await mustChange(
-          db
-            .updateTable('pipelines')
-            .set(change)
-            .where('batchId', '=', batchId)
-            .where('position', '=', position)
-            .where('dateLanded', 'is', null),
+      for (const { position, ...landing } of landings)
+        await row.mustChange(
+          { batchId, position, dateLanded: null },
+          landing,
           `Batch ${batchId} has no pipeline ${position} that has not landed yet.`,
         );
       await addVaultRent(
@@ -190,12 +175,9 @@ export const pipelineRepository = (session: Session) => {
 
     /** What a pipeline takes from the vault, looked for once more. */
     setVaultRent: (batchId: string, position: number, vaultRentLamports: bigint): Promise<void> =>
-      mustChange(
-        db
-          .updateTable('pipelines')
-          .set({ vaultRentLamports })
-          .where('batchId', '=', batchId)
-          .where('position', '=', position),
+      row.mustChange(
+        { batchId, position },
+        { vaultRentLamports },
         `Batch ${batchId} has no pipeline ${position}.`,
       ),
 

@@ -1,11 +1,12 @@
 /** Tokens, flywheels and keys: what a project is registered with. */
 import { type Kysely, sql } from 'kysely';
+import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
 import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, RequestRecord, TokenRecord } from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { insertAll, mustChange, type Session } from '../session.js';
+import { insertAll, rowOf, type Session } from '../session.js';
 
 export const tokenRepository = (session: Session, { db } = session) => ({
   insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
@@ -27,8 +28,9 @@ export const tokenRepository = (session: Session, { db } = session) => ({
 export const flywheelRepository = (session: Session) => {
   const { db } = session;
   const flywheels = db.selectFrom('flywheels').selectAll();
+  const row = rowOf(session, 'flywheels');
   const change = (id: string, to: Partial<FlywheelRecord>): Promise<void> =>
-    mustChange(db.updateTable('flywheels').set(to).where('id', '=', id), `No project ${id}.`);
+    row.mustChange({ id }, to, `No project ${id}.`);
   return {
     insert: (flywheel: FlywheelRecord): Promise<void> => insertAll(session, 'flywheels', [flywheel]),
 
@@ -110,29 +112,27 @@ export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | 
 export const apiKeyRepository = (session: Session) => {
   const { db } = session;
   const keys = db.selectFrom('apiKeys').selectAll();
-  const updated = db.updateTable('apiKeys');
-  const change = async (id: string, set: (update: typeof updated) => typeof updated): Promise<void> => {
-    await mustChange(set(updated).where('id', '=', id), `No API key ${id}.`);
-  };
+  const row = rowOf(session, 'apiKeys');
+  const get = (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst();
   return {
     insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),
 
     byHash: (hash: Sha256): Promise<ApiKeyRecord | undefined> =>
       keys.where('hash', '=', hash).executeTakeFirst(),
 
-    get: (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst(),
+    get,
 
     ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
       keys.where('tokenId', '=', tokenId).orderBy('dateCreated').orderBy('id').execute(),
 
     /** The key is valid until then, whatever it was before. */
     expire: (id: string, dateExpires: string): Promise<void> =>
-      change(id, (update) => update.set({ dateExpires })),
+      row.mustChange({ id }, { dateExpires }, `No API key ${id}.`),
 
-    /** The first revocation stands: coalesce keeps its time. */
-    revoke: (id: string, dateRevoked: string): Promise<void> =>
-      change(id, (update) =>
-        update.set(({ fn, val }) => ({ dateRevoked: fn.coalesce('dateRevoked', val(dateRevoked)) })),
-      ),
+    /** The first revocation stands. */
+    async revoke(id: string, dateRevoked: string): Promise<void> {
+      const isFirst = await row.changes({ id, dateRevoked: null }, { dateRevoked });
+      invariant(isFirst || (await get(id)) !== undefined, `No API key ${id}.`);
+    },
   };
 };

@@ -4,8 +4,7 @@ import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import type { Row } from '../schema.js';
-import { changesOne, columnsBut, DONE, mustChange, OPEN, RUNNING, type Session } from '../session.js';
+import { columnsBut, DONE, OPEN, rowOf, type Session } from '../session.js';
 
 const REQUEST = columnsBut('requests', 'dayCount');
 
@@ -26,10 +25,7 @@ export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: str
 export const requestRepository = (session: Session) => {
   const { db } = session;
   const requests = db.selectFrom('requests').select(REQUEST);
-  const update = (id: string, change: Partial<Row<'requests'>>) =>
-    db.updateTable('requests').set(change).where('id', '=', id);
-  const running = (id: string, change: Partial<Row<'requests'>>) =>
-    update(id, change).where('status', '=', RUNNING);
+  const row = rowOf(session, 'requests');
   const countDays = async (): Promise<number> => {
     const row = await db
       .selectFrom('notedDays')
@@ -59,29 +55,33 @@ export const requestRepository = (session: Session) => {
     claim: (
       { id, leaseUntilMs }: Pick<RequestRecord, 'id' | 'leaseUntilMs'>,
       lease: Pick<RequestRecord, 'holder' | 'leaseUntilMs'>,
-    ): Promise<boolean> => changesOne(running(id, lease).where('leaseUntilMs', '=', leaseUntilMs)),
+    ): Promise<boolean> => row.changes({ id, status: 'running', leaseUntilMs }, lease),
 
     /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      changesOne(running(id, { leaseUntilMs }).where('holder', '=', holder)),
+      row.changes({ id, status: 'running', holder }, { leaseUntilMs }),
 
     /** Gives a lease up, if it is still held so. @returns whether it was. */
     release: (id: string, holder: string): Promise<boolean> =>
-      changesOne(running(id, { holder: null, leaseUntilMs: 0 }).where('holder', '=', holder)),
+      row.changes({ id, status: 'running', holder }, { holder: null, leaseUntilMs: 0 }),
 
     linkBatch: (id: string, batchId: string): Promise<void> =>
-      mustChange(update(id, { batchId }), `There is no request ${id} to link to a batch.`),
+      row.mustChange({ id }, { batchId }, `There is no request ${id} to link to a batch.`),
 
     complete: (id: string, reply: string): Promise<void> =>
-      mustChange(running(id, { status: 'done', reply }), `There is no running request ${id} to complete.`),
+      row.mustChange(
+        { id, status: 'running' },
+        { status: 'done', reply },
+        `There is no running request ${id} to complete.`,
+      ),
 
     /** The same, if the request is still held so. @returns whether it was. */
     completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
-      changesOne(running(id, { status: 'done', reply }).where('holder', '=', holder)),
+      row.changes({ id, status: 'running', holder }, { status: 'done', reply }),
 
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
-    reopen: async (id: string): Promise<void> =>
-      void (await update(id, { status: 'running', reply: null, holder: null, leaseUntilMs: 0 }).execute()),
+    reopen: (id: string): Promise<boolean> =>
+      row.changes({ id }, { status: 'running', reply: null, holder: null, leaseUntilMs: 0 }),
 
     /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
     async remove(id: string): Promise<void> {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { OPEN_BURN } from '../schema.js';
 import type { Session } from '../session.js';
-import { HALF, SUM } from './sums.js';
+import { HALF, SUM } from './usage.js';
 
 /** A rule, and how many rows break it. */
 export interface Broken {

@@ -8,14 +8,25 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteConnection } from '../../files/sqlite-connection.js';
-import { isBusy, isReadOnly } from '../../files/sqlite-errors.js';
+import { isBusy, isReadOnly, isRefusedRow, translateSqliteError } from '../../files/sqlite-errors.js';
 import { toCell } from '../columns.js';
-import { lockedTooLong, storeUnavailable } from '../errors.js';
+import { lockedTooLong, statementFailed, storeUnavailable } from '../errors.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin } from '../session.js';
-import { toStoreError } from './errors.js';
+
+/** What messages call the file. */
+export const storeName = (path: string) => ({ path, noun: 'store' });
+
+/**
+ * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
+ * the program stays as it is.
+ */
+export function toStoreError(error: unknown, file: string): FlywheelError {
+  const translated = translateSqliteError(storeName(file), error);
+  return isFlywheelError(translated) ? translated : statementFailed(isRefusedRow(error), error);
+}
 
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
@@ -25,6 +36,24 @@ interface SqliteTerms {
   readonly file: string;
   /** For how long to wait for a lock that another process has. */
   readonly busyTimeoutMs: number;
+}
+
+/** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
+export async function whenFree<Result>(
+  { file, busyTimeoutMs }: SqliteTerms,
+  work: () => Result,
+): Promise<Result> {
+  const startMs = performance.now();
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error, file);
+      if (performance.now() - startMs >= busyTimeoutMs)
+        throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
+    }
+    await delay(pauseMs);
+  }
 }
 
 function translated<Result>(file: string, work: () => Result): Result {
@@ -80,21 +109,8 @@ class StoreDriver extends SqliteDriver {
     this.#begin = begin;
   }
 
-  /** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
   override async beginTransaction(): Promise<void> {
-    const { file, busyTimeoutMs } = this.#terms;
-    const startMs = performance.now();
-    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
-      try {
-        this.#connection.exec(this.#begin);
-        return;
-      } catch (error) {
-        if (!isBusy(error)) throw toStoreError(error, file);
-        if (performance.now() - startMs >= busyTimeoutMs)
-          throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
-      }
-      await delay(pauseMs);
-    }
+    await whenFree(this.#terms, () => this.#connection.exec(this.#begin));
   }
 
   override async commitTransaction(): Promise<void> {
@@ -107,7 +123,12 @@ class StoreDriver extends SqliteDriver {
   }
 }
 
-function kyselyOver(connection: SqliteConnection, terms: SqliteTerms, begin: string): Kysely<Tables> {
+/** @param begin - how a transaction takes its lock: a writer when it begins, a snapshot with its first statement. */
+export function kyselyOver(
+  connection: SqliteConnection,
+  terms: SqliteTerms,
+  begin: 'begin immediate' | 'begin',
+): Kysely<Tables> {
   const driver = new StoreDriver(connection, terms, begin);
   return new Kysely({
     dialect: {
@@ -119,14 +140,6 @@ function kyselyOver(connection: SqliteConnection, terms: SqliteTerms, begin: str
     plugins: [new RecordPlugin()],
   });
 }
-
-/** Each transaction takes the write lock when it begins. */
-export const writerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
-  kyselyOver(connection, terms, 'begin immediate');
-
-/** For snapshots: each begins with its first statement. */
-export const readerOver = (connection: SqliteConnection, terms: SqliteTerms): Kysely<Tables> =>
-  kyselyOver(connection, terms, 'begin');
 
 /** An error of a read tells a write in the wrong place from a file that may not be written. */
 export function asReadError(error: unknown): unknown {

@@ -1,7 +1,6 @@
 /** Opens the store in an SQLite file: its directory, its mode, its settings, its version. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/directories.js';
@@ -14,24 +13,32 @@ import {
   prepareSqliteFile,
   type SqliteConnection,
 } from '../../files/sqlite-connection.js';
-import { fileReplaced, isBusy } from '../../files/sqlite-errors.js';
+import { fileReplaced } from '../../files/sqlite-errors.js';
 import { type Clock, systemClock } from '../../values/time.js';
 import { APPLICATION_ID, FILE_LINEAGE, VERSIONS } from '../ddl.js';
-import { lockedTooLong, storeClosed } from '../errors.js';
+import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import {
   APPLIED,
   type Applied,
-  EARLIER_BUILD,
-  EARLIER_VERSIONS,
   migrate,
+  OTHER_BUILD,
+  type Refuse,
+  requireKnown,
   STORE_VERSION,
   versionOf,
 } from '../migrations.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
-import { type Begun, createStore, type Store, type StoreTransaction, type Transactions } from '../store.js';
-import { asReadError, readerOver, writerOver } from './connection.js';
-import { storeName, toStoreError } from './errors.js';
+import type { Session } from '../session.js';
+import {
+  type Begun,
+  createStore,
+  type Store,
+  type StoreTransaction,
+  type Transactions,
+  transactionOver,
+} from '../store.js';
+import { asReadError, kyselyOver, storeName, toStoreError, whenFree } from './connection.js';
 
 interface SqliteStoreOptions {
   /** The file; it and its directory are for this user only. */
@@ -46,7 +53,6 @@ interface SqliteStoreOptions {
   readonly clock?: Clock;
 }
 
-const POLL_MS = 5;
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
@@ -57,56 +63,30 @@ const isThere = (database: SqliteConnection, table: string): boolean =>
 const appliedIn = (database: SqliteConnection): readonly Applied[] =>
   isThere(database, VERSIONS) ? (database.prepare(APPLIED).all([]) as readonly Applied[]) : [];
 
-const refuseEarlier = (path: string): never => {
-  throw new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${path} ${EARLIER_BUILD}.`, {
-    hint: 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.',
-  });
-};
+const refusalOf =
+  (path: string): Refuse =>
+  (what, hint = 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.') =>
+    storeUnavailable(path, what, { hint });
 
 /** The version of the store. @throws `ERR_STORE_UNAVAILABLE` when another build has written it. */
-function requireKnown(applied: readonly Applied[], path: string): number {
-  const version = versionOf('sqlite', applied) ?? refuseEarlier(path);
-  if (version <= STORE_VERSION) return version;
-  throw new FlywheelError(
-    'ERR_STORE_UNAVAILABLE',
-    `The store ${path} has version ${version}, but this version of flywheel supports up to ${STORE_VERSION}.`,
-    { hint: 'Use the version of flywheel that wrote it, or a newer one.' },
-  );
-}
+const versionIn = (database: SqliteConnection, refuse: Refuse): number =>
+  requireKnown(versionOf('sqlite', appliedIn(database), refuse), refuse);
 
 /** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made. */
 function refuseForeign(database: SqliteConnection, path: string): void {
-  if (isThere(database, EARLIER_VERSIONS)) refuseEarlier(path);
   const isOurs = (): boolean => {
     const [row] = database.prepare('pragma application_id').all([]);
     return Number(Object.values(row as object)[0] ?? 0) === APPLICATION_ID;
   };
-  if (isOurs()) return;
+  if (isOurs()) {
+    if (!isThere(database, VERSIONS)) throw refusalOf(path)(OTHER_BUILD);
+    return;
+  }
   // One that is being made by another process right now, or was between the two looks.
   if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0 || isOurs()) return;
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
     hint: 'Check that --data-dir is right; nothing was written into it.',
   });
-}
-
-/** Setting the journal's mode fails at once when another process does the same; so it is tried until it works. */
-async function openWriter(connect: Connect, path: string, busyTimeoutMs: number): Promise<SqliteConnection> {
-  const startMs = performance.now();
-  for (;;) {
-    try {
-      return connect({
-        use: 'power-cut',
-        busyTimeoutMs: 0,
-        foreignKeys: true,
-        inspect: (connection) => refuseForeign(connection, path),
-      });
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (performance.now() - startMs >= busyTimeoutMs)
-        throw lockedTooLong(path, busyTimeoutMs, 'another process', error);
-    }
-    await delay(POLL_MS);
-  }
 }
 
 /** Only tidies up: where it fails, the log stays and loses nothing. */
@@ -126,39 +106,41 @@ interface Place {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly clock: Clock;
-  /** @throws when the file must not be used any more. */
-  readonly check: () => void;
+}
+
+/** The transactions of a kysely one after the other. */
+function oneAtATime(db: Kysely<Tables>, { path, busyTimeoutMs, clock }: Place, what: string) {
+  const mutex = new Mutex(busyTimeoutMs, () =>
+    lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
+  );
+  return <Result>(work: (session: Session, begun: Begun) => Promise<Result>): Promise<Result> =>
+    mutex.run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))));
 }
 
 /** Reads beside the transactions of a writer, each of one state; the connection is opened by the first. */
-function readsOf({ path, busyTimeoutMs, clock, check }: Place, connect: Connect) {
+function readsOf(place: Place, connect: Connect): Pick<Transactions, 'read'> & { close(): void } {
+  const { path, busyTimeoutMs } = place;
   let connection: SqliteConnection | undefined;
-  let db: Kysely<Tables> | undefined;
-  const turns = new Mutex(busyTimeoutMs, () =>
-    lockedTooLong(path, busyTimeoutMs, 'another read of this process'),
-  );
-  const open = (): Kysely<Tables> => {
+  const open = (): Transactions['read'] => {
     try {
+      prepareSqliteFile(storeName(path), false);
       connection = connect({ use: 'reader', busyTimeoutMs, inspect: (own) => refuseForeign(own, path) });
-      requireKnown(appliedIn(connection), path);
-      return readerOver(connection, { file: path, busyTimeoutMs });
+      versionIn(connection, refusalOf(path));
+      return oneAtATime(kyselyOver(connection, { file: path, busyTimeoutMs }, 'begin'), place, 'read');
     } catch (error) {
       throw toStoreError(error, path);
     }
   };
-  const read: Transactions['read'] = async (work) => {
-    check();
-    db ??= open();
-    const reader = db.transaction();
-    try {
-      return await turns.run(() =>
-        reader.execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
-      );
-    } catch (error) {
-      throw asReadError(error);
-    }
+  let run: Transactions['read'] | undefined;
+  return {
+    read: async (work) => {
+      run ??= open();
+      return run(work).catch((error: unknown) => {
+        throw asReadError(error);
+      });
+    },
+    close: () => void connection?.close(),
   };
-  return { read, close: (): void => void connection?.close() };
 }
 
 /**
@@ -170,36 +152,43 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
   const { ledgerMark = () => '', clock = systemClock } = options;
   const connect = await loadSqlite(storeName(path));
+  const terms = { file: path, busyTimeoutMs };
   let database: SqliteConnection | undefined;
   try {
     if (create) makeDirectory(dirname(path));
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
-    database = await openWriter(connect, path, busyTimeoutMs);
-    const db = writerOver(database, { file: path, busyTimeoutMs });
-    const check = (applied: readonly Applied[]): number => requireKnown(applied, path);
-    if (check(appliedIn(database)) < STORE_VERSION)
-      await db.transaction().execute((trx) => migrate(trx, 'sqlite', check));
-    const writer = database;
-    const isSameFile = watchFile(path);
-    const turns = new Mutex(busyTimeoutMs, () =>
-      lockedTooLong(path, busyTimeoutMs, 'another transaction of this process'),
+    // Setting the journal's mode fails at once when another process does the same.
+    const writer = await whenFree(terms, () =>
+      connect({
+        ...{ use: 'power-cut', busyTimeoutMs: 0, foreignKeys: true },
+        inspect: (connection) => refuseForeign(connection, path),
+      }),
     );
+    database = writer;
+    const db = kyselyOver(writer, terms, 'begin immediate');
+    const refuse = refusalOf(path);
+    if (versionIn(writer, refuse) < STORE_VERSION)
+      await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
+    const isSameFile = watchFile(path);
     let isClosed = false;
     const checkFile = (): void => {
       if (isClosed) throw storeClosed(path);
       if (!isSameFile()) throw fileReplaced(storeName(path));
     };
-    const reads = readsOf({ path, busyTimeoutMs, clock, check: checkFile }, connect);
+    const place = { path, busyTimeoutMs, clock };
+    const write = oneAtATime(db, place, 'transaction');
+    const reads = readsOf(place, connect);
     return createStore(
       {
         async write(work) {
           checkFile();
-          return turns.run(() =>
-            db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))),
-          );
+          return write(work);
         },
-        read: reads.read,
+        async read(work) {
+          checkFile();
+          return reads.read(work);
+        },
         latestMs: () => clock.nowMs(),
         async close(ended) {
           if (isClosed) return;
@@ -228,24 +217,11 @@ export async function lookIntoSqliteStore<Found>(
   look: (tx: StoreTransaction) => Promise<Found>,
 ): Promise<Found> {
   const connect = await loadSqlite(storeName(path));
-  try {
-    prepareSqliteFile(storeName(path), false);
-  } catch (error) {
-    throw toStoreError(error, path);
-  }
-  const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock, check: () => undefined };
+  const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock };
   const { read, close } = readsOf(place, connect);
-  const store = createStore(
-    { read, write: refuseToWrite, latestMs: () => systemClock.nowMs(), close: async () => close() },
-    () => '',
-  );
   try {
-    return await store.read(look);
+    return await read((session, begun) => look(transactionOver(session, begun)));
   } finally {
-    await store.close();
+    close();
   }
 }
-
-const refuseToWrite = (): never => {
-  throw new FlywheelError('ERR_INTERNAL', 'A look into the store tried to write.');
-};

@@ -31,10 +31,10 @@ export function storeContract(database: string, openStore: OpenStore, isWhole = 
     bundles(() => store);
     transactions(() => under);
     rules(() => under);
+    constraints(() => under, isWhole);
     if (!isWhole) return;
     registrations(() => store);
     batches(() => store);
     unfinished(() => under);
-    constraints(() => under);
   });
 }

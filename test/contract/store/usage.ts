@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageHold } from '../../../src/store/repositories/usage.js';
 import type { Store } from '../../../src/store/store.js';
-import type { UtcDay } from '../../../src/values/time.js';
+import { type UtcDay, utcDay } from '../../../src/values/time.js';
 import { aBatch, aBurn, aRequest, DAY, success } from '../../support/store.js';
 
 const day = (text: string): UtcDay => text as UtcDay;
@@ -95,8 +95,8 @@ export function usage(store: () => Store): void {
 
     it('accepts burns on a day, with what is used of it, and counts them with their end', async () => {
       const reserved = (today: UtcDay) =>
-        store().transaction(async (tx) => {
-          const { day: on, used: before } = await tx.burns.reserve('token-1', today, 0);
+        store().read(async (tx) => {
+          const { day: on, used: before } = await tx.burns.room('token-1', today);
           return [on, before];
         });
       expect(await reserved(DAY)).toStrictEqual([DAY, 0n]);
@@ -115,6 +115,8 @@ export function usage(store: () => Store): void {
       );
       // No day before the latest on which something counts.
       expect([await reserved(DAY), await used(DAY)]).toStrictEqual([[AFTER, amount], amount]);
+      const room = await store().read((tx) => tx.burns.room('token-1', utcDay(tx.nowMs)));
+      expect(await store().reserve('token-1', 1)).toMatchObject(room);
     });
 
     it('loses no count when many add at once', async () => {

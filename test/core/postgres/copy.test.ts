@@ -1,10 +1,12 @@
 /** Copying all that a store in a file holds into each kind of database: all of it and nothing else, or nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { copyStore } from '../../../src/store/copy.js';
 import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
-import { copyStore } from '../../../src/store/transfer/copy.js';
+import type { StoreTransaction } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
+import { replacing } from '../../support/doubles.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
 import {
   aBatch,
@@ -47,12 +49,12 @@ afterEach(async () => {
 async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await register(store);
   await store.bind('Genesis1');
+  await numbersOf(store, 3);
   await store.transaction(async (tx) => {
     await tx.apiKeys.insert(anApiKey({ id: 'key-0', hash: sha256('key-0'), proofTypes: ['PRODUCT_BUY'] }));
     await tx.apiKeys.revoke('key-0', LATER);
     await tx.requests.insert(aRequest({ id: 'request-2', value: 'ключ 🔑 "\\' }));
     await tx.requests.complete('request-2', '{"success":true}');
-    await numbersOf(tx, 3);
     await tx.burns.insertMany(
       aRequest(),
       [1, 2, 3].map((sequence) => aBurn(sequence)),
@@ -151,7 +153,7 @@ describe('into PostgreSQL', () => {
       holder: null,
       leaseUntilMs: 0,
     });
-    expect(await store.transaction((tx) => numbersOf(tx, 1))).toEqual([4]);
+    expect(await numbersOf(store, 1)).toEqual([4]);
     await store.transaction((tx) =>
       tx.batches.insert(aRequest(), aBatch({ id: 'batch-5', batchIndex: 9n }), []),
     );
@@ -171,6 +173,28 @@ describe('into PostgreSQL', () => {
     const before = await contentOf(target);
     await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
     expect(await contentOf(target)).toEqual(before);
+  });
+
+  it('reads a long table back beside its source: the server ends a transaction that is idle for as long as that takes', async () => {
+    const many = Array.from({ length: 1_200 }, (_, at) => aBurn(at + 10));
+    await source.store.transaction((tx) => tx.burns.insertMany(aRequest(), many));
+    const pages: string[] = [];
+    const noting = (side: string, tx: StoreTransaction): StoreTransaction =>
+      replacing(tx, {
+        rows: replacing(tx.rows, {
+          async *pages(table) {
+            for await (const page of tx.rows.pages(table)) {
+              if (table === 'burns') pages.push(side);
+              yield page;
+            }
+          },
+        }),
+      });
+    await copyStore(
+      { read: (work) => source.store.read((tx) => work(noting('source', tx))) },
+      { transaction: (work) => target.store.transaction((tx) => work(noting('target', tx))) },
+    );
+    expect(pages.indexOf('target')).toBeLessThan(pages.lastIndexOf('source'));
   });
 
   it('writes nothing when what stands there then is refused', async () => {

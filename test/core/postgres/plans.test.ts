@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MovedFilter } from '../../../src/store/repositories/pipelines.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
-import { aBatch, aBurn, aRequest, DAY, register } from '../../support/store.js';
+import { aBatch, aBurn, aRequest, register } from '../../support/store.js';
 
 const BATCHES = 200;
 const PIPELINES = 50;
@@ -94,9 +94,7 @@ it.each<[string, Partial<MovedFilter>, readonly string[]]>([
 });
 
 it('accepts burns, and finds a request beside a key, whatever was stored before', async () => {
-  const reserving = await planOf('burn_numbers', () =>
-    database.store.transaction((tx) => tx.burns.reserve('token-1', DAY, 1)),
-  );
+  const reserving = await planOf('burn_numbers', () => database.store.reserve('token-1', 1));
   const finding = await planOf('as begun', () =>
     database.store.findKey(sha256('key-1'), { operation: 'burn', value: 'value-7' }),
   );

@@ -10,7 +10,7 @@ import { type RunningServer, startServer } from '../../support/http.js';
 import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-const MOST = 17;
+const MOST = 14;
 
 let database: DatabaseUnderTest;
 let test: TestEngine;

@@ -43,19 +43,15 @@ describe('upgradeStore', () => {
   });
 
   it.each([
-    [
-      'another table of versions',
-      'create table store_migrations (version bigint primary key, name text not null)',
-    ],
     ['other tables', `update schema_versions set digest = '${'0'.repeat(64)}'`],
     ['no digest of its tables', 'alter table schema_versions drop column digest'],
-  ])('refuses the schema of an earlier build with %s in one sentence', async (_, change) => {
+  ])('refuses the schema of another build with %s in one sentence', async (_, change) => {
     await emptySchema();
-    if (!change.startsWith('create')) await upgradeStore({ url });
+    await upgradeStore({ url });
     await admin.query(change);
     const refused = {
       code: 'ERR_STORE_VERSION_MISMATCH',
-      message: expect.stringContaining('was written by a build of flywheel from before its first release.'),
+      message: expect.stringContaining('was written by another build of flywheel.'),
     };
     await expect(upgradeStore({ url })).rejects.toMatchObject(refused);
     await expect(openPostgresStore({ url })).rejects.toMatchObject(refused);

@@ -136,7 +136,7 @@ describe('what is known', () => {
 });
 
 describe('the file', () => {
-  it('is for the user alone, and not touched where it is of a newer version or of something else', async () => {
+  it('is for the user alone, and not touched where it is of another build or of something else', async () => {
     await open();
     const path = join(directory, 'approvals.db');
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -34,6 +34,16 @@ describe.each([
     filling.close();
   });
 
+  it('refuses one whose tables another build has made', async () => {
+    const [looking, filling] = await twoAt(noun);
+    fill(filling);
+    filling.exec('PRAGMA user_version = 2');
+    expect(() => isEmpty(looking)).toThrow(/ was written by another build of flywheel\.$/);
+    expect(() => fill(looking)).toThrow(/ was written by another build of flywheel\.$/);
+    looking.close();
+    filling.close();
+  });
+
   it('fills it once', async () => {
     const [looking, filling] = await twoAt(noun);
     fill(filling);

@@ -1,14 +1,9 @@
-/** The tables of the ledger and their version; what a row means is decided by the file of each table. */
+/** The tables of the ledger; what a row means is decided by the file of each table. */
 
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
-import { marksOf } from '../../../files/sqlite-version.js';
+import { type FileFormat, isEmptyFile, prepareFile } from '../../../files/sqlite-version.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
-
-/** Rises when an older build could no longer read the file. */
-export const SCHEMA_VERSION = 5;
-/** Marks the file as a ledger of this house: "FLYL" as a 32-bit number. */
-const APPLICATION_ID = 0x46_4c_59_4c;
 
 /** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
 export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
@@ -27,44 +22,27 @@ CREATE TABLE transactions (
   token_changes TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${SCHEMA_VERSION};
 `;
+
+const LEDGER: FileFormat = {
+  // "FLYL"
+  applicationId: 0x46_4c_59_4c,
+  tables: TABLES,
+  kind: 'a ledger',
+  hints: {
+    otherBuild: 'Use another --data-dir, or delete this one: `flywheel local reset --yes`',
+    otherFile: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
+  },
+};
 
 /** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
 export function isEmptyLedger(database: SqliteFile): boolean {
-  const { application, found, isEmpty } = marksOf(database);
-  if (application === APPLICATION_ID && found === SCHEMA_VERSION) return false;
-  if (application === APPLICATION_ID && found > SCHEMA_VERSION) {
-    throw fileUnavailable(
-      database,
-      `was written by a newer version of flywheel (schema ${found}; this version supports ${SCHEMA_VERSION})`,
-      { hint: 'Upgrade flywheel, or use another --data-dir.' },
-    );
-  }
-  if (application === APPLICATION_ID) {
-    throw fileUnavailable(database, 'was written by a build of flywheel from before its first release', {
-      hint: 'Use another --data-dir, or delete this one: `flywheel local reset --yes`',
-    });
-  }
-  if (isEmpty && !database.readOnly) return true;
-  throw fileUnavailable(database, isEmpty ? 'is empty' : 'is not a ledger', {
-    hint: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
-  });
+  const isEmpty = isEmptyFile(database, LEDGER);
+  if (isEmpty && database.readOnly)
+    throw fileUnavailable(database, 'is empty', { hint: LEDGER.hints.otherFile });
+  return isEmpty;
 }
 
-/**
- * Makes sure that the file holds the tables, and fills a new one in the same commit.
- *
- * @param fill - writes the clock and the first accounts; runs only for a new file.
- * @throws `ERR_STORE_UNAVAILABLE` for a newer schema or a file of something else.
- */
-export function prepareSchema(database: SqliteFile, fill: () => void): void {
-  if (!isEmptyLedger(database)) return;
-  database.write(() => {
-    // Another process may have filled it between the look and the lock.
-    if (!isEmptyLedger(database)) return;
-    database.exec(TABLES);
-    fill();
-  });
-}
+/** @param fill - writes the clock and the first accounts. */
+export const prepareSchema = (database: SqliteFile, fill: () => void): void =>
+  prepareFile(database, LEDGER, fill);

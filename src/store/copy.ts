@@ -1,12 +1,12 @@
 /** Copies all that a store in a file holds into an empty database, in one transaction: all of it, found again as it was, or nothing. */
 import { createHash } from 'node:crypto';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
-import { toCell } from '../columns.js';
-import { sqlName } from '../ddl.js';
-import type { AnyRow } from '../repositories/rows.js';
-import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from '../schema.js';
-import type { Store, StoreTransaction } from '../store.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Sha256 } from '../values/digest.js';
+import { toCell } from './columns.js';
+import { sqlName } from './ddl.js';
+import type { AnyRow } from './repositories/rows.js';
+import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from './schema.js';
+import type { Store, StoreTransaction } from './store.js';
 
 /** What a data directory says of its one flywheel beside the store; a database keeps it with the flywheel. */
 export interface ProjectPlace {
@@ -66,20 +66,39 @@ function lineOf(name: TableName, row: AnyRow): string {
   return `${JSON.stringify(cells)}\n`;
 }
 
-type Pages = AsyncIterable<readonly AnyRow[]>;
+type Pages = AsyncGenerator<readonly AnyRow[], void>;
 
 async function* rowsOf(tx: StoreTransaction, name: TableName, place?: ProjectPlace): Pages {
   for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, place));
 }
 
-async function digestOf(name: TableName, pages: Pages): Promise<TableDigest> {
-  const hash = createHash('sha256');
-  let rows = 0;
-  for await (const page of pages) {
-    for (const row of page) hash.update(lineOf(name, row));
-    rows += page.length;
+/**
+ * Of a table in both, read page by page side by side: a database ends a transaction that is idle for as long as it takes to read a
+ * long table elsewhere.
+ */
+async function digestsOf(
+  name: TableName,
+  source: Pages,
+  target: Pages,
+): Promise<readonly [own: TableDigest, there: TableDigest]> {
+  const own = { hash: createHash('sha256'), rows: 0 };
+  const there = { hash: createHash('sha256'), rows: 0 };
+  const add = (to: typeof own, page: readonly AnyRow[]): void => {
+    for (const row of page) to.hash.update(lineOf(name, row));
+    to.rows += page.length;
+  };
+  for (;;) {
+    const [here, beside] = [await source.next(), await target.next()];
+    if (here.done !== true) add(own, here.value);
+    if (beside.done !== true) add(there, beside.value);
+    if (here.done === true && beside.done === true) break;
   }
-  return { name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 };
+  const digest = ({ hash, rows }: typeof own): TableDigest => ({
+    name: sqlName(name),
+    rows,
+    sha256: hash.digest('hex') as Sha256,
+  });
+  return [digest(own), digest(there)];
 }
 
 /** Acts of the source that are not in the target, in their order; it has others as well. */
@@ -98,12 +117,10 @@ async function compare(source: StoreTransaction, target: StoreTransaction, place
   const tables: TableDigest[] = [];
   const wrong: string[] = [];
   for (const name of COPIED) {
-    const own = await digestOf(name, rowsOf(source, name, place));
+    const [own, there] = await digestsOf(name, rowsOf(source, name, place), rowsOf(target, name));
     tables.push(own);
     const isThere =
-      name === 'auditLog'
-        ? (await missingActs(source, target)) === 0
-        : (await digestOf(name, rowsOf(target, name))).sha256 === own.sha256;
+      name === 'auditLog' ? (await missingActs(source, target)) === 0 : there.sha256 === own.sha256;
     if (!isThere) wrong.push(own.name);
   }
   const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
