@@ -6,9 +6,9 @@ import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
-import { addGlobalOptions, globalFlags, requireUse } from './config/global-options.js';
 import type { GlobalFlags } from './config/resolve.js';
 import type { Use } from './config/settings-table.js';
+import { addGlobalOptions, globalFlags, requireUse } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
@@ -109,7 +109,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     const isOnTheWay = entries.some(({ name }) => name === next);
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
-      const spec = (await loadSpec()).command;
+      const spec = await loadSpec();
       specs.set(command, spec);
       addSpec(command, spec, { execute, width: options.width });
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
@@ -140,7 +140,7 @@ function addSpec(
     };
   spec.mount(command, (runCommand) => execute(command, run(runCommand)));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  const columns = csv === undefined ? [] : [`csv: ${csv.join(', ')}`];
+  const columns = csv === undefined ? [] : [`csv: ${Object.keys(csv).join(', ')}`];
   const shapes = [...output, ...columns].flatMap((text) =>
     indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
   );
@@ -175,6 +175,34 @@ export async function runProgram(options: ProgramOptions, words: readonly string
       throw await missingOptions(tree, words, thrown);
     if (thrown.exitCode !== 0) throw usageError(thrown);
   }
+}
+
+/** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
+export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
+  let text = '';
+  const write = (part: string): void => {
+    text += part;
+  };
+  const tree = buildTree({ version, width, write, execute: async () => undefined });
+  let command: CommandUnknownOpts = tree.root;
+  for (const word of path) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) {
+      const words = command
+        .createHelp()
+        .visibleCommands(command)
+        .map((each) => each.name())
+        .join(', ');
+      const { TOPICS } = await import('./help/topics.js');
+      throw new FlywheelError('ERR_USAGE', `No help for ${JSON.stringify(path.join(' '))}.`, {
+        hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
+      });
+    }
+    await tree.load(next);
+    command = next;
+  }
+  command.outputHelp();
+  return text;
 }
 
 /** Commander stops at the first option that is missing, also where one was only misspelt: that one is named, else all of them. */

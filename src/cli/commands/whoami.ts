@@ -1,4 +1,5 @@
 /** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
+
 import type { Command } from '@commander-js/extra-typings';
 import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';
@@ -6,11 +7,12 @@ import type { KeyDescription } from '../../contract/schemas/key.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { solanaCliSetting } from '../config/paths.js';
 import { SETTINGS_TABLE } from '../config/settings-table.js';
-import { solanaCliSetting } from '../config/solana-config.js';
-import { fieldLines } from '../output/table.js';
+import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
-import { limitFields } from '../views/profile.js';
+import { limitFields } from '../views/facts.js';
+import { keypairOwner } from '../wallet/load-keypair.js';
 
 interface Row {
   readonly value: string | number | null;
@@ -77,7 +79,6 @@ async function ownerOf({ context }: Session, { keypair }: Settings): Promise<Row
   const { value, source } = keypair;
   if (value === null) return { value: null, source };
   try {
-    const { keypairOwner } = await import('../wallet/load-keypair.js');
     return { value: await keypairOwner(context, value), source };
   } catch (error) {
     if (!isFlywheelError(error)) throw error;
@@ -131,7 +132,7 @@ function keyText(key: KeyDescription | null): string {
   return `${key.name === null ? '' : `${key.name}, `}${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
 }
 
-async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
+async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<void> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
   const rows = { ...describe(settings), ...(await pinsOf(session, settings)), ...databaseRows(settings) };
@@ -146,35 +147,36 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
       [
         ...Object.entries({ ...rows, owner }).flatMap(([name, { value, source, problem }]) => [
           [name, `${value ?? 'none'} (${source})`] as const,
-          ...(problem === undefined ? [] : [['', problem] as const]),
+          ['', problem] as const,
         ]),
         ['chain', isAsked ? chainText(chain) : 'that of the database'],
-        ...(check !== true ? [] : [['key', keyText(key)] as const]),
+        ['key', check === true ? keyText(key) : null],
         ...limits.flatMap(({ value, source }) =>
-          limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
+          limitFields(value).map(([name, limit]): Field => [name, limit && `${limit} (${source})`]),
         ),
       ],
       style,
     ),
   );
-  return undefined;
 }
 
 const configure = (command: Command) =>
   command.option('--check', 'ask the service for the id and scopes of the API key');
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [
-    'Never shows the API key itself. Makes no network requests unless you pass --check.',
-    'Shows the keypair that a command would use, with its address.',
-  ],
-  uses: ['service', 'request', 'chain', 'approval'],
-  output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
-    '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
-    '  "key"?: { "id", "name", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
-  ],
-  examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
-});
+export const commands = {
+  whoami: defineCommand({
+    configure,
+    run,
+    details: [
+      'Never shows the API key itself. Makes no network requests unless you pass --check.',
+      'Shows the keypair that a command would use, with its address.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
+      '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
+      '  "key"?: { "id", "name", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
+    ],
+    examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
+  }),
+};

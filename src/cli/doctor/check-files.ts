@@ -1,4 +1,5 @@
 /** What `flywheel doctor` says of the files of the user: whose they are and who else can use them; and how that is mended. */
+
 import {
   closeSync,
   constants,
@@ -12,11 +13,45 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { NodeAddress } from '../../chain/node-address.js';
+import type { NodeState } from '../../chain/node-report.js';
+import type { Source } from '../../compose/settings.js';
+import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
+import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { shellLine } from '../shell-line.js';
-import { type Finding, failed } from './finding.js';
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly hint?: string;
+  /** What is known of an RPC node. */
+  readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NodeState;
+  /** Code of the error, where it is not ok. */
+  readonly error?: string;
+  readonly exit: ExitCode;
+}
+
+/** What is not in order. */
+export const failed = (name: string, error: FlywheelError): Finding => ({
+  name,
+  ok: false,
+  detail: error.message,
+  ...(error.hint === undefined ? {} : { hint: error.hint }),
+  error: error.wireCode,
+  exit: error.exitCode,
+});
+
+/** Looks, and takes what is thrown for what is found. */
+export async function check(name: string, look: () => string | Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, detail: await look(), exit: EXIT.done };
+  } catch (thrown) {
+    return failed(name, wrapUnknown(thrown));
+  }
+}
 
 const OTHERS = 0o077;
 const PERMISSIONS = 0o777;

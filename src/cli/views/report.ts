@@ -49,9 +49,7 @@ export const reportTotals = ({
 }: Report): readonly Field[] => [
   ['burned', tokensText(total.burned, symbol)],
   ['airdropped', tokensText(total.airdropped, symbol)],
-  ...(chargesTransferFee
-    ? [['', 'Recipients received less: the token charges a fee on each transfer.'] as const]
-    : []),
+  ['', chargesTransferFee ? 'Recipients received less: the token charges a fee on each transfer.' : null],
   ['supply now', tokensText(supply, symbol)],
   ['burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
@@ -63,7 +61,7 @@ export const reportTotals = ({
     `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
   ],
   ['cost', solText(total.costLamports)],
-  ...(pendingBurns === 0 ? [] : [['outcome unknown', countText(pendingBurns, 'burn')] as const]),
+  ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];
 
 const countOf = (done: number, failed: number): string =>
