@@ -11,7 +11,6 @@ import type { Journal, Processes } from './journal/journal.js';
 
 export type { RunningServer, ServeOptions } from '../compose/server.js';
 export type {
-  FetchedProgram,
   GapReport,
   LocalAdmin,
   LocalInitInput,

@@ -9,6 +9,7 @@ import { type Scope, scopeSchema } from '../values/schemas.js';
 import { isoTime, parseTime, utcDay } from '../values/time.js';
 import { parseTokenAmount } from '../values/token-amount.js';
 import { isUuid, type Uuid } from '../values/uuid.js';
+import { inputError } from './input/read-input.js';
 import type { KeyOrigin } from './journal/journal.js';
 
 const SOL_DECIMALS = 9;
@@ -18,6 +19,10 @@ export const collect = (value: string, before: readonly string[] = []): readonly
   ...before,
   value,
 ];
+
+/** What was typed is not what an option takes. */
+const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
+  inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
 
 const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
@@ -32,10 +37,7 @@ export function decimalOption<Fallback>(
 ): string | Fallback {
   if (text === undefined) return fallback;
   if (DECIMAL.test(text) && text.length <= 60) return text;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${flag}: expected a decimal number such as 12.5, got ${JSON.stringify(text.slice(0, 60))}.`,
-  );
+  throw unexpected(flag, 'a decimal number such as 12.5', text);
 }
 
 /** SOL as lamports, zero allowed. @throws `ERR_INPUT_INVALID` */
@@ -47,7 +49,7 @@ export function lamportsOption(flag: string, given: string | undefined): bigint 
     return parseTokenAmount(text, SOL_DECIMALS);
   } catch (cause) {
     if (!isFlywheelError(cause)) throw cause;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${flag}: ${cause.message}`, { cause });
+    throw inputError(flag, cause.message.replace(/\.$/, ''), cause);
   }
 }
 
@@ -63,30 +65,23 @@ export function integerOption(
   if (text === undefined) return range.fallback;
   const value = Number(text);
   if (/^[0-9]{1,9}$/.test(text) && value >= range.least && value <= range.most) return value;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${flag}: expected a whole number from ${range.least} to ${range.most}, got ${JSON.stringify(text.slice(0, 60))}.`,
-  );
+  throw unexpected(flag, `a whole number from ${range.least} to ${range.most}`, text);
 }
 
-/**
- * Proof types of a repeating option, each once.
- * @throws `ERR_INPUT_INVALID`
- */
-export function proofTypes(given: readonly string[] = []): readonly string[] {
-  const types = [...new Set(given)];
-  const bad = types.find((type) => type === '' || type.length > MAX_PROOF_TYPE_LENGTH);
-  if (bad !== undefined)
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `--proof-type: expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters.`,
-    );
-  return types;
+/** Proof types of a repeating option, each once, or the fallback. @throws `ERR_INPUT_INVALID` */
+export function proofTypes<Fallback>(
+  given: readonly string[] | undefined,
+  fallback: Fallback,
+): readonly string[] | Fallback {
+  if (given === undefined) return fallback;
+  if (given.every((type) => type !== '' && type.length <= MAX_PROOF_TYPE_LENGTH)) return [...new Set(given)];
+  throw inputError('--proof-type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
 }
 
-const MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000, d: DAY_MS };
 const DURATION = /^([0-9]{1,6})(s|min|h|d)$/;
-const MAX_MS = 3_650 * 86_400_000;
+const MAX_MS = 3_650 * DAY_MS;
 
 /**
  * Milliseconds of `90s`, `30min`, `24h` or `7d`; `0` is none.
@@ -96,22 +91,18 @@ export function durationOption(flag: string, text: string | undefined, fallbackM
   if (text === undefined) return fallbackMs;
   if (text === '0') return 0;
   const [, count, unit] = DURATION.exec(text) ?? [];
-  const ms = Number(count) * (MS[unit ?? ''] ?? Number.NaN);
+  const ms = Number(count) * (UNITS_MS[unit ?? ''] ?? Number.NaN);
   if (ms <= MAX_MS) return ms;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${flag}: expected a duration such as 30min, 24h or 7d, at most ten years, got ${JSON.stringify(text.slice(0, 60))}.`,
-  );
+  throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
 }
 
 /** How many whole days ago a named day began. */
 const NAMED_DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
-const UNITS_MS: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A time ago, or the midnight with which a named day began, in UTC; `undefined` for what is neither. */
 function relativeTime(text: string, nowMs: number): number | undefined {
   const days = NAMED_DAYS[text];
-  if (days !== undefined) return Date.parse(utcDay(nowMs - days * (UNITS_MS['d'] ?? 0)));
+  if (days !== undefined) return Date.parse(utcDay(nowMs - days * DAY_MS));
   const [, count = '', unit = ''] = /^([1-9]\d{0,5})(min|h|d)$/.exec(text) ?? [];
   const unitMs = UNITS_MS[unit];
   return unitMs === undefined ? undefined : nowMs - Number(count) * unitMs;
@@ -125,10 +116,7 @@ export function timeOption(flag: string, text: string | undefined, nowMs: number
   if (text === undefined) return undefined;
   const timeMs = relativeTime(text, nowMs) ?? parseTime(text);
   if (timeMs !== undefined) return isoTime(timeMs);
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${flag}: expected 24h, yesterday, 2026-01-31 or 2026-01-31T18:00:00Z, got ${JSON.stringify(text.slice(0, 60))}.`,
-  );
+  throw unexpected(flag, '24h, yesterday, 2026-01-31 or 2026-01-31T18:00:00Z', text);
 }
 
 const SCOPES: readonly Scope[] = scopeSchema.options;

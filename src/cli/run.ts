@@ -1,8 +1,10 @@
 /** One run of the command line: words in, exit number out. What help and version do not need is loaded when it is needed. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { type CliContext, READER_GONE } from './context.js';
-import { helpWidth } from './output/help-width.js';
 import { runProgram } from './program.js';
+
+/** Widest help, in columns; narrower terminals get less. */
+const MAX_HELP_WIDTH = 100;
 
 /** Runs a command line to its end. Never throws, never exits. */
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
@@ -12,7 +14,7 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
     await runProgram(
       {
         version: context.version,
-        width: helpWidth(stdout.columns),
+        width: Math.min(stdout.columns, MAX_HELP_WIDTH),
         write: (text) => stdout.write(text),
         execute: async (request) => {
           const { executeRequest } = await import('./execute-request.js');

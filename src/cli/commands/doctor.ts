@@ -3,7 +3,6 @@
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
-import type { DatabaseStatus } from '../../contract/database-admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
@@ -16,7 +15,7 @@ import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
 import { shellLine } from '../shell-line.js';
-import type { KeypairSource } from '../wallet/keypair-source.js';
+import { countText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
 const MIB = 1_024 * 1_024;
@@ -86,27 +85,9 @@ function nodeText({ nodeVersion, platform }: Session['context']): string {
   );
 }
 
-function locale(env: Session['context']['env']): Finding {
+function locale(env: Session['context']['env']): string {
   const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
-  const isUnicode = /utf-?8/i.test(named);
-  const detail = isUnicode ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
-  return { name: 'locale', ok: true, detail, exit: EXIT.done };
-}
-
-/** What holds for every command on this machine. */
-async function checkMachine({ context, settings }: Session): Promise<readonly Finding[]> {
-  const isHere = settings.apiUrl.value === null;
-  const directory = isHere ? settings.dataDir.value : settings.configDir.value;
-  const extraCa = context.env['NODE_EXTRA_CA_CERTS'];
-  return [
-    await check('node', () => nodeText(context)),
-    await check('free space', () => freeSpace(directory)),
-    ...(isHere ? [await check('lock', () => lockText(settings.dataDir.value))] : []),
-    ...(extraCa === undefined || extraCa === ''
-      ? []
-      : [await check('extra certificates', () => certificates(extraCa))]),
-    locale(context.env),
-  ];
+  return /utf-?8/i.test(named) ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
 }
 
 /** Clocks that differ by more than this make dates and daily caps surprising. */
@@ -138,109 +119,107 @@ function checkKey(opened: OpenedService, session: Session): string {
   return opened.isOnThisMachine ? 'the one that `local init` made' : 'the one that this machine keeps';
 }
 
+/** Looks at one thing after the other. @returns was it in order? */
+type Look = (name: string, tell: () => string | Promise<string>) => Promise<boolean>;
+
 /** Asks for the current batch, which any good key may, and compares clocks on the way. */
-async function checkService(session: Session, opened: OpenedService): Promise<readonly Finding[]> {
-  let serverTimeMs: number | undefined;
-  const service = await check('service', async () => {
+async function checkService(session: Session, opened: OpenedService, look: Look): Promise<void> {
+  let seen: number | undefined;
+  const isOk = await look('service', async () => {
     const reply = await opened.service.currentBatch(callWith(session, opened));
-    serverTimeMs = reply.meta.serverTimeMs;
+    seen = reply.meta.serverTimeMs;
     return reply.value === null
       ? 'answers; no batch in progress'
       : `answers; batch ${reply.value.id} is ${reply.value.status}`;
   });
   const { value: apiUrl } = session.settings.apiUrl;
-  const found =
-    apiUrl === null || !service.ok ? [service] : [service, await check('tls', () => tlsOf(apiUrl))];
-  const seen = serverTimeMs;
-  if (seen === undefined) return found;
-  const clock = await check('clock', () => {
-    const skewMs = session.context.clock.nowMs() - seen;
+  // The client speaks plain http to this machine only, and answers nobody whose certificate does not hold.
+  const tls = apiUrl?.startsWith('https:') ? 'the certificate is valid' : 'not needed on this machine';
+  if (apiUrl !== null && isOk) await look('tls', () => tls);
+  const serverTimeMs = seen;
+  if (serverTimeMs === undefined) return;
+  await look('clock', () => {
+    const skewMs = session.context.clock.nowMs() - serverTimeMs;
     if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
+    const seconds = Math.round(skewMs / 1_000);
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
-      `The clock of this machine differs from the service's by ${Math.round(skewMs / 1_000)} s.`,
+      `The clock of this machine differs from the service's by ${seconds} s.`,
       { hint: 'Set the clock of this machine.' },
     );
   });
-  return [...found, clock];
 }
-
-/** The client speaks plain http to this machine only, and answers nobody whose certificate does not hold. */
-const tlsOf = (apiUrl: string): string =>
-  apiUrl.startsWith('https:') ? 'the certificate is valid' : 'not needed on this machine';
 
 /** Runs all checks that apply to the settings. */
 async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { context, settings } = session;
-  const findings: Finding[] = [
-    await check('version', () => context.version),
-    await check('target', () => settings.apiUrl.value ?? 'the embedded engine'),
-    await check('config directory', () => checkDirectory(settings.configDir.value, context.platform)),
-  ];
-  if (settings.apiUrl.value === null)
-    findings.push(
-      await check('data directory', () => checkDirectory(settings.dataDir.value, context.platform)),
-    );
-  findings.push(...checkFiles('config files', settings.configDir.value, context.platform));
-  if (settings.apiUrl.value === null)
-    findings.push(...checkFiles('data files', settings.dataDir.value, context.platform));
-  const database = await checkDatabase(session);
-  findings.push(...database.findings, ...(await checkMachine(session)));
-  if (settings.keypair.value !== null) findings.push(await checkKeypair(session, settings.keypair.value));
+  const { platform, env } = context;
+  const [config, data] = [settings.configDir.value, settings.dataDir.value];
+  const isHere = settings.apiUrl.value === null;
+  const { value: keypair } = settings.keypair;
+  const extraCa = env['NODE_EXTRA_CA_CERTS'] ?? '';
+  const found: Finding[] = [];
+  const look: Look = async (name, tell) => {
+    const finding = await check(name, tell);
+    found.push(finding);
+    return finding.ok;
+  };
+  await look('version', () => context.version);
+  await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
+  await look('config directory', () => checkDirectory(config, platform));
+  if (isHere) await look('data directory', () => checkDirectory(data, platform));
+  found.push(...checkFiles('config files', config, platform));
+  if (isHere) found.push(...checkFiles('data files', data, platform));
+  const several = await checkDatabase(session, look);
+  await look('node', () => nodeText(context));
+  await look('free space', () => freeSpace(isHere ? data : config));
+  if (isHere) await look('lock', () => lockText(data));
+  if (extraCa !== '') await look('extra certificates', () => certificates(extraCa));
+  await look('locale', () => locale(env));
+  if (keypair !== null) await look('keypair', async () => (await loadKeypair(context, keypair)).address);
   const rpc = await checkRpc(session);
-  if (database.several !== null) return [...findings, ...rpc, await checkNone(database.several)];
-  return [
-    ...findings,
-    ...rpc,
-    ...(await checkOpened(
+  found.push(...rpc);
+  if (several === null)
+    await checkOpened(
       session,
       rpc.every(({ ok }) => ok),
-    )),
-  ];
+      look,
+    );
+  else await look('projects', () => several);
+  return found;
 }
 
-/** Of several projects none is meant: that is nothing wrong, and each is looked at by its name. */
-const checkNone = ({ count, first }: DatabaseStatus['projects']): Promise<Finding> => {
-  const names = first.map(({ name, symbol }) => name ?? symbol).join(', ');
-  return check(
-    'projects',
-    () => `${count} (${names}${count > first.length ? ', …' : ''}); add --project NAME to check one`,
-  );
-};
-
-/** The database that holds the flywheels, if there is one; or that the one that is named is not used, and why. */
-async function checkDatabase({ context, settings }: Session): Promise<{
-  readonly findings: readonly Finding[];
-  /** The projects, where there are several and none is named. */
-  readonly several: DatabaseStatus['projects'] | null;
-}> {
+/**
+ * The database that holds the flywheels, if there is one; or that the one that is named is not used, and why.
+ * @returns which projects there are, where none of several is meant: that is nothing wrong, and each is looked at by its name
+ */
+async function checkDatabase({ context, settings }: Session, look: Look): Promise<string | null> {
   const { value: address } = settings.database;
-  if (address === null) return { findings: [], several: null };
-  let several: DatabaseStatus['projects'] | null = null;
+  if (address === null) return null;
+  let several: string | null = null;
   const isNamed = settings.project.value !== null || settings.apiKey.value !== null;
-  const findings = [
-    await check('database', async () => {
-      const { database } = await context.effectiveSettings(settings);
-      if (database.value === null)
-        return `not used: ${settings.dataDir.value} has a project on the embedded ledger, and ${address.name} may be for other programs`;
-      const { serverVersion, latencyMs, schema, projects } = await (
-        await context.openDatabase(settings)
-      ).status();
-      if (projects.count > 1 && !isNamed) several = projects;
-      const size = `${projects.count} ${projects.count === 1 ? 'project' : 'projects'}`;
-      if (schema.upToDate || schema.version === 0)
-        return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${size}`;
-      throw new FlywheelError(
-        'ERR_STORE_VERSION_MISMATCH',
-        `${address.shown} has schema version ${schema.version}, but this version of flywheel needs ${schema.needed}.`,
-      );
-    }),
-  ];
-  return { findings, several };
+  await look('database', async () => {
+    const { database } = await context.effectiveSettings(settings);
+    if (database.value === null)
+      return `not used: ${settings.dataDir.value} has a project on the embedded ledger, and ${address.name} may be for other programs`;
+    const opened = await context.openDatabase(settings);
+    const { serverVersion, latencyMs, schema, projects } = await opened.status();
+    const { count, first } = projects;
+    const names = first.map(({ name, symbol }) => name ?? symbol).join(', ');
+    if (count > 1 && !isNamed)
+      several = `${count} (${names}${count > first.length ? ', …' : ''}); add --project NAME to check one`;
+    if (schema.upToDate || schema.version === 0)
+      return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${countText(count, 'project')}`;
+    throw new FlywheelError(
+      'ERR_STORE_VERSION_MISMATCH',
+      `${address.shown} has schema version ${schema.version}, but this version of flywheel needs ${schema.needed}.`,
+    );
+  });
+  return several;
 }
 
 /** The service, and the chain with it; where the RPC is at fault it is looked at without. */
-async function checkOpened(session: Session, withChain: boolean): Promise<readonly Finding[]> {
+async function checkOpened(session: Session, withChain: boolean, look: Look): Promise<void> {
   const { context, settings } = session;
   const opening = withChain
     ? session.service()
@@ -250,20 +229,20 @@ async function checkOpened(session: Session, withChain: boolean): Promise<readon
         rpcQuorum: { value: 1, source: 'default' },
       });
   const opened = await opening.catch(() => undefined);
-  if (opened === undefined) return [await check('service', async () => (await opening).kind)];
+  if (opened === undefined) {
+    await look('service', async () => (await opening).kind);
+    return;
+  }
   try {
-    const findings = [
-      await check('api key', () => checkKey(opened, session)),
-      ...(await checkService(session, opened)),
-    ];
-    findings.push(await check('native parts', () => nativeParts(opened)));
+    await look('api key', () => checkKey(opened, session));
+    await checkService(session, opened, look);
+    await look('native parts', () => nativeParts(opened));
     const { chain } = opened;
-    if (chain === null) return findings;
-    const height = async (): Promise<string> => {
+    if (chain === null) return;
+    await look('chain', async () => {
       const { lastValidBlockHeight } = await chain.latestBlockhash();
       return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
-    };
-    return [...findings, await check('chain', height)];
+    });
   } finally {
     // The session closes its own.
     if (!withChain) await opened.close();
@@ -276,11 +255,6 @@ async function nativeParts(opened: OpenedService): Promise<string> {
   const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
   return ['database and virtual machine can be loaded', ...names].join(', ');
 }
-
-const checkKeypair = (session: Session, location: KeypairSource): Promise<Finding> =>
-  check('keypair', async () => {
-    return (await loadKeypair(session.context, location)).address;
-  });
 
 /** Takes what is the user's own from others. */
 function repairFiles({ context, settings }: Session): readonly Finding[] {

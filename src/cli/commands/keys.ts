@@ -117,11 +117,10 @@ export const commands = {
         .addOption(SCOPE_OPTION)
         .option('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)', collect),
     run: async (session, _args, { name = null, scope, proofType }) => {
-      const types = proofTypes(proofType);
       const key = await (await session.local()).createKey({
         name,
         scopes: scopesOrAll(scope),
-        proofTypes: types.length === 0 ? null : types,
+        proofTypes: proofTypes(proofType, null),
       });
       session.output.result(key, (style) => viewCreatedKey(key, style));
     },

@@ -92,10 +92,9 @@ function projectTerms(
     'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent'
   >,
 ) {
-  const types = proofTypes(options.proofType);
   return {
     tokenGeneration: options.tokenGeneration ?? 'v1',
-    proofTypes: types.length === 0 ? DEFAULT_PROOF_TYPES : types,
+    proofTypes: proofTypes(options.proofType, DEFAULT_PROOF_TYPES),
     scopes: scopesOrAll(options.scope),
     minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
     maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),

@@ -51,20 +51,22 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
 }
 
+/** What is told of a setting, or why it cannot be. */
+async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<Row['value']>): Promise<Row> {
+  try {
+    return { value: await tell(), source };
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    return { value: null, source, problem: error.message };
+  }
+}
+
 /** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
-function databaseRows({ database, databasePool, project }: Settings): Readonly<Record<string, Row>> {
-  const { value, source } = database;
+async function databaseRows(settings: Settings): Promise<Readonly<Record<string, Row>>> {
+  const { value, source } = settings.database;
   if (value === null) return {};
-  const row = (): Row => {
-    try {
-      return { value: `${value.shown} by ${value.name}`, source };
-    } catch (error) {
-      if (!isFlywheelError(error)) throw error;
-      return { value: null, source, problem: error.message };
-    }
-  };
-  const plain = (setting: Setting<string | number | null>): Row => ({ ...setting });
-  return { database: row(), databasePool: plain(databasePool), project: plain(project) };
+  const { databasePool, project } = settings;
+  return { database: await rowOf(source, () => `${value.shown} by ${value.name}`), databasePool, project };
 }
 
 /** The settings with the keypair that a command would take: where nobody names one, that of the Solana CLI. */
@@ -72,18 +74,6 @@ function withKeypair(settings: Settings, home: string): Settings {
   if (settings.keypair.value !== null) return settings;
   const path = solanaCliSetting(home, 'keypair_path');
   return path === undefined ? settings : { ...settings, keypair: { value: path, source: 'solana config' } };
-}
-
-/** Whose keypair it is. */
-async function ownerOf({ context }: Session, { keypair }: Settings): Promise<Row> {
-  const { value, source } = keypair;
-  if (value === null) return { value: null, source };
-  try {
-    return { value: await keypairOwner(context, value), source };
-  } catch (error) {
-    if (!isFlywheelError(error)) throw error;
-    return { value: null, source, problem: error.message };
-  }
 }
 
 /** Where the flywheel is, as far as the data directory says. */
@@ -135,9 +125,14 @@ function keyText(key: KeyDescription | null): string {
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<void> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
-  const rows = { ...describe(settings), ...(await pinsOf(session, settings)), ...databaseRows(settings) };
+  const rows = {
+    ...describe(settings),
+    ...(await pinsOf(session, settings)),
+    ...(await databaseRows(settings)),
+  };
   const { limits } = settings;
-  const owner = await ownerOf(session, settings);
+  const { value: keypair, source } = settings.keypair;
+  const owner = await rowOf(source, () => (keypair === null ? null : keypairOwner(context, keypair)));
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;
   const key = check === true ? await askForKey(session) : null;

@@ -117,39 +117,34 @@ const odditiesOf = (entries: Iterable<readonly [string, Stats]>): readonly Oddit
   return [...entries].flatMap(([path, stats]) => oddityOf(path, stats, uid) ?? []);
 };
 
-/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
-export function checkFiles(name: string, directory: string, platform: string): readonly Finding[] {
-  // Who may use a file is said in another way there.
-  if (platform === 'win32') return [];
+/** What is found, or what the file system complains of. */
+function findings(name: string, path: string, find: () => readonly Finding[]): readonly Finding[] {
   try {
-    const entries = [...entriesOf(directory)];
-    if (entries.length === 0) return [];
-    // Of the directory itself another finding tells who can use it.
-    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
-    if (odd.length === 0)
-      return [
-        { name, ok: true, detail: `${entries.length} in ${directory}, private to you`, exit: EXIT.done },
-      ];
-    const shown = odd
-      .slice(0, MAX_NAMED)
-      .map(({ path, what, hint }) =>
-        failed(name, new FlywheelError('ERR_CONFIG_INVALID', `${path} ${what}.`, { hint })),
-      );
-    const more = odd.length - shown.length;
-    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
-    const hint = 'Run: flywheel doctor --repair';
-    return more === 0
-      ? shown
-      : [...shown, failed(name, new FlywheelError('ERR_CONFIG_INVALID', rest, { hint }))];
+    return find();
   } catch (cause) {
-    return [
-      failed(
-        name,
-        new FlywheelError('ERR_CONFIG_INVALID', `${directory}: ${fileProblem(cause)}.`, { cause }),
-      ),
-    ];
+    const error = new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(cause)}.`, { cause });
+    return [failed(name, error)];
   }
 }
+
+const fine = (name: string, detail: string): Finding => ({ name, ok: true, detail, exit: EXIT.done });
+
+/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
+export const checkFiles = (name: string, directory: string, platform: string): readonly Finding[] =>
+  findings(name, directory, () => {
+    // Who may use a file is said in another way there.
+    const entries = platform === 'win32' ? [] : [...entriesOf(directory)];
+    if (entries.length === 0) return [];
+    const bad = (text: string, hint: string): Finding =>
+      failed(name, new FlywheelError('ERR_CONFIG_INVALID', text, { hint }));
+    // Of the directory itself another finding tells who can use it.
+    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
+    if (odd.length === 0) return [fine(name, `${entries.length} in ${directory}, private to you`)];
+    const shown = odd.slice(0, MAX_NAMED).map(({ path, what, hint }) => bad(`${path} ${what}.`, hint));
+    const more = odd.length - shown.length;
+    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
+    return more === 0 ? shown : [...shown, bad(rest, 'Run: flywheel doctor --repair')];
+  });
 
 /** Sets the bits of what is still what was looked at: a file or directory of the user's own, and no link. */
 function mend({ path }: Oddity, uid: number): boolean {
@@ -168,21 +163,13 @@ function mend({ path }: Oddity, uid: number): boolean {
 export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
   if (platform === 'win32') return [];
   const { uid } = userInfo();
-  return directories.flatMap((directory) =>
-    odditiesOf(entriesOf(directory)).flatMap((odd): readonly Finding[] => {
-      if (odd.mode === null) return [];
-      const name = 'repair';
-      try {
-        if (!mend(odd, uid)) return [];
-        return [{ name, ok: true, detail: `${odd.path}: mode ${odd.mode.toString(8)} now`, exit: EXIT.done }];
-      } catch (cause) {
-        return [
-          failed(
-            name,
-            new FlywheelError('ERR_CONFIG_INVALID', `${odd.path}: ${fileProblem(cause)}.`, { cause }),
-          ),
-        ];
-      }
-    }),
-  );
+  return directories
+    .flatMap((directory) => odditiesOf(entriesOf(directory)))
+    .flatMap((odd) =>
+      findings('repair', odd.path, () =>
+        odd.mode !== null && mend(odd, uid)
+          ? [fine('repair', `${odd.path}: mode ${odd.mode.toString(8)} now`)]
+          : [],
+      ),
+    );
 }
