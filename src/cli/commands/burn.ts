@@ -62,10 +62,9 @@ function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): 
     throw inputError('--base-units', "--base-units needs the mint's decimals; set --rpc-url");
   const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
   const read = readAmountText(text);
-  const problem =
-    'problem' in read ? read.problem : decimals === null ? undefined : checkDecimals(read.value, decimals);
-  if ('problem' in read || problem !== undefined)
-    throw inputError('--amount', problem ?? 'expected a number');
+  if ('problem' in read) throw inputError('--amount', read.problem);
+  const problem = decimals === null ? undefined : checkDecimals(read.value, decimals);
+  if (problem !== undefined) throw inputError('--amount', problem);
   return read.value;
 }
 

@@ -132,29 +132,6 @@ const NONE = 'none';
 /** What the options change; `null` takes a limit away. */
 type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
 
-const FLAGS = {
-  batchTokens: '--batch-tokens',
-  dayTokens: '--day-tokens',
-  supplyPercent: '--supply-percent',
-  digestAbove: '--digest-above',
-} as const;
-
-/** What was typed. */
-type LimitOptions = { readonly [Name in keyof typeof FLAGS | 'recipients']?: string | undefined };
-
-function numberChanges(options: LimitOptions): LimitChanges {
-  const given = NUMBER_LIMITS.flatMap((name) => {
-    const text = options[name];
-    return text === undefined ? [] : [{ name, text }];
-  });
-  const wrong = given.find(({ text }) => text !== NONE && !isLimitNumber(text));
-  if (wrong !== undefined) {
-    const got = JSON.stringify(wrong.text.slice(0, 60));
-    throw inputError(FLAGS[wrong.name], `expected a decimal number or ${NONE}, got ${got}`);
-  }
-  return Object.fromEntries(given.map(({ name, text }) => [name, text === NONE ? null : text]));
-}
-
 async function readRecipients({ context }: Session, option: string): Promise<readonly Address[]> {
   const { name, text } = await readOptionText(context, '--recipients', option);
   const words = text.split(/[\s,]+/).filter((word) => word !== '');
@@ -165,11 +142,22 @@ async function readRecipients({ context }: Session, option: string): Promise<rea
 }
 
 /** @throws `ERR_INPUT_INVALID` naming the option. */
-async function readLimitChanges(session: Session, options: LimitOptions): Promise<LimitChanges> {
+async function readLimitChanges(session: Session, options: AddOptions): Promise<LimitChanges> {
+  const changes: Record<string, string | readonly Address[] | null> = {};
+  for (const name of NUMBER_LIMITS) {
+    const text = options[name];
+    if (text === undefined) continue;
+    if (text !== NONE && !isLimitNumber(text)) {
+      const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      const got = JSON.stringify(text.slice(0, 60));
+      throw inputError(flag, `expected a decimal number or ${NONE}, got ${got}`);
+    }
+    changes[name] = text === NONE ? null : text;
+  }
   const { recipients } = options;
-  const numbers = numberChanges(options);
-  if (recipients === undefined) return numbers;
-  return { ...numbers, recipients: recipients === NONE ? null : await readRecipients(session, recipients) };
+  if (recipients !== undefined)
+    changes['recipients'] = recipients === NONE ? null : await readRecipients(session, recipients);
+  return changes;
 }
 
 /** Limits with what has changed of them; those that were taken away are not there. */
