@@ -1,5 +1,4 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
-
 import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

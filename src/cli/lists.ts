@@ -1,5 +1,4 @@
 /** Lists that a service answers page by page: which items are meant, how many, and where the rest begins. */
-
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { ActionName } from '../actions/registry.js';
 import type { Reply } from '../contract/call.js';

@@ -1,5 +1,4 @@
 /** Options that several commands have, and how the text of an option is read: amounts, times, ids, scopes, keys. */
-
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';

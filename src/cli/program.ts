@@ -7,8 +7,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import type { GlobalFlags } from './config/resolve.js';
-import type { Use } from './config/settings-table.js';
-import { addGlobalOptions, globalFlags, requireUse } from './config/settings-table.js';
+import { addGlobalOptions, globalFlags, requireUse, type Use } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
@@ -22,6 +21,8 @@ const ROOT_NOTES = [
 
 const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
 
+/** Widest help, in columns; narrower terminals get less. */
+const MAX_WIDTH = 100;
 /** Text is broken also where there is room for so few characters. */
 const MIN_WRAPPED = 16;
 
@@ -38,7 +39,7 @@ export interface Request {
 
 interface ProgramOptions {
   readonly version: string;
-  /** Columns for help. */
+  /** Columns of what shows help. */
   readonly width: number;
   /** The words there are; those of `flywheel` unless given. */
   readonly catalogue?: readonly CatalogueEntry[];
@@ -60,19 +61,20 @@ interface CommandTree {
 
 /** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
 export function buildTree(options: ProgramOptions): CommandTree {
+  const width = Math.min(options.width, MAX_WIDTH);
   const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
     .version(options.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .configureHelp({
-      helpWidth: options.width,
+      helpWidth: width,
       minWidthToWrap: MIN_WRAPPED,
       subcommandTerm: (command) => command.name(),
     })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
-    .addHelpText('after', ['', ...wrapped(ROOT_NOTES, options.width)].join('\n'));
+    .addHelpText('after', ['', ...wrapped(ROOT_NOTES, width)].join('\n'));
   addGlobalOptions(root);
   const specs = new Map<CommandUnknownOpts, CommandSpec>();
   const usesOf: CommandTree['usesOf'] = (command) => specs.get(command)?.help.uses ?? USUAL;
@@ -111,7 +113,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     if (loadSpec !== undefined && !isOnTheWay) {
       const spec = await loadSpec();
       specs.set(command, spec);
-      addSpec(command, spec, { execute, width: options.width });
+      addSpec(command, spec, { execute, width });
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
     addEntries(command, entries);

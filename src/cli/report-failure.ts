@@ -1,5 +1,4 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
-
 import type { MessageForm } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';

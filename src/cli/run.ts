@@ -3,9 +3,6 @@ import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { type CliContext, READER_GONE } from './context.js';
 import { runProgram } from './program.js';
 
-/** Widest help, in columns; narrower terminals get less. */
-const MAX_HELP_WIDTH = 100;
-
 /** Runs a command line to its end. Never throws, never exits. */
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const { stdout } = context.io;
@@ -14,7 +11,7 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
     await runProgram(
       {
         version: context.version,
-        width: Math.min(stdout.columns, MAX_HELP_WIDTH),
+        width: stdout.columns,
         write: (text) => stdout.write(text),
         execute: async (request) => {
           const { executeRequest } = await import('./execute-request.js');

@@ -1,5 +1,4 @@
 /** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file, in as many requests as it takes. */
-
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -9,8 +8,7 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import { showBurnPlan } from '../burn/burn-plan.js';
 import { burnWork } from '../burn/burn-work.js';
 import { DEPRECATED, tellDeprecated } from '../burn/deprecation.js';
-import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
-import { BurnBatchWork } from '../burn-batch/burn-batch-work.js';
+import { type BurnBatchBody, BurnBatchWork } from '../burn-batch/burn-batch-work.js';
 import { requireAllPossible, showBurnBatchPlan } from '../burn-batch/plan.js';
 import { pick, stageOf } from '../burn-batch/requests.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

@@ -1,5 +1,4 @@
 /** `flywheel doctor`: looks whether everything that a command needs is in order. A check never changes anything; a repair is asked for by its name. */
-
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';

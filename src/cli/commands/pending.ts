@@ -1,5 +1,4 @@
 /** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
-
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { ListedBatch } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';

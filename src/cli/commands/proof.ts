@@ -1,12 +1,10 @@
 /** `flywheel proof`: the hash of a proof, and whether a landed transaction carries it and did what was said of it. */
-
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash, type Sha256 } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
-import type { Candidate } from '../proof/verify-proof.js';
-import { burnOfAmount, entriesOf, verifyProof } from '../proof/verify-proof.js';
+import { burnOfAmount, type Candidate, entriesOf, verifyProof } from '../proof/verify-proof.js';
 
 const verifyOptions = (command: Command) =>
   command

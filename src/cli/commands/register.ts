@@ -1,5 +1,4 @@
 /** `flywheel register` and `local init`: a project on a cluster with a mint that is there already, or one on this machine, in one step and without questions. */
-
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Settings } from '../../compose/settings.js';

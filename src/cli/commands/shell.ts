@@ -1,10 +1,8 @@
 /** Commands about the command line itself: its help, its version, completion, and the schemas of the files that it takes. */
-
 import { Argument } from '@commander-js/extra-typings';
 import { defineCommand, type Session } from '../command.js';
 import { readProfiles } from '../config/profile-file.js';
-import type { Candidate, Names } from '../help/completion.js';
-import { completionScript, SHELLS } from '../help/completion.js';
+import { type Candidate, completionScript, type Names, SHELLS } from '../help/completion.js';
 import { safeLine } from '../output/safe-text.js';
 
 /** What there is of a kind in the files of this machine; nothing is opened for it but them. */
@@ -22,9 +20,6 @@ async function names({ settings }: Session, kind: Names): Promise<readonly Candi
   return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, started ${date}`)]);
 }
 
-/** Widest help, in columns. */
-const MAX_WIDTH = 100;
-
 export const commands = {
   help: defineCommand({
     configure: (command) =>
@@ -33,7 +28,7 @@ export const commands = {
       const { topicText } = await import('../help/topics.js');
       const { columns, isTTY } = session.context.io.stdout;
       const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
-      session.output.text(topic ?? (await session.cli.help(words, Math.min(columns, MAX_WIDTH))));
+      session.output.text(topic ?? (await session.cli.help(words, columns)));
     },
     uses: [],
     output: ['text'],

@@ -1,5 +1,4 @@
 /** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
-
 import type { Command } from '@commander-js/extra-typings';
 import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';

@@ -1,5 +1,4 @@
 /** Where configuration and state live when nobody says otherwise, and what the Solana CLI's own configuration says. */
-
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Setting } from '../../compose/settings.js';

@@ -1,5 +1,4 @@
 /** Flag > environment > profile > default: every setting with its source. */
-
 import { statSync } from 'node:fs';
 import { resolve, resolve as resolvePath } from 'node:path';
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';

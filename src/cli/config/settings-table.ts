@@ -1,5 +1,4 @@
 /** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, how it is read, and what it does; and the global options that follow. */
-
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import {
   type Commitment,

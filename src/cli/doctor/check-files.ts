@@ -1,5 +1,4 @@
 /** What `flywheel doctor` says of the files of the user: whose they are and who else can use them; and how that is mended. */
-
 import {
   closeSync,
   constants,

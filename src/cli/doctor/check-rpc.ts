@@ -1,5 +1,4 @@
 /** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
-
 import { requireQuorum } from '../../chain/node-address.js';
 import type { NodeReport, NodeState } from '../../chain/node-report.js';
 import type { Settings } from '../../compose/settings.js';

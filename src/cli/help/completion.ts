@@ -1,5 +1,4 @@
 /** What may follow the words of a command line that is being typed, and the scripts by which shells ask for it. */
-
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { hasEffect, type Use } from '../config/settings-table.js';
 

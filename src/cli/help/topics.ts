@@ -1,5 +1,4 @@
 /** `flywheel help`: the help of a command as text, and the topics that are not about one command. */
-
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
 import { SETTING_ROWS, type SettingRow, type Use } from '../config/settings-table.js';

@@ -1,5 +1,4 @@
 /** Bytes that the user names: a file, or `-` for standard input; a proof or a list of elements in them; with sentences for everything that can be wrong. */
-
 import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

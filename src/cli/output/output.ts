@@ -1,5 +1,4 @@
 /** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
-
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';

@@ -1,5 +1,4 @@
 /** A report as one page that loads nothing else: to be looked at, printed, and sent on. */
-
 import { scaleBand, scaleLinear } from 'd3-scale';
 import type { Report, ReportRow } from '../../contract/schemas/report.js';
 import { visibleLine } from '../../values/text.js';

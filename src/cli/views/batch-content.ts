@@ -1,5 +1,4 @@
 /** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
-
 import { digestText } from '../../actions/pipelines.js';
 import { actionText, inText, type Operation, type PipelineAction } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';

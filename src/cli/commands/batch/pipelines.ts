@@ -1,5 +1,4 @@
 /** `flywheel batch init` and `run`: a file of pipelines becomes a batch that waits for the owner's approval, or is executed. */
-
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { checkedPipelines, runBatchOperation } from '../../batch/batch-operation.js';

@@ -1,5 +1,4 @@
 /** What is told of batches: by the service, or, decoded, by the chain. */
-
 import { type Command, Option } from '@commander-js/extra-typings';
 import { ACTION_NAMES } from '../../../actions/registry.js';
 import {

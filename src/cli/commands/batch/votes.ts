@@ -1,5 +1,4 @@
 /** `flywheel batch approve`, `execute` and `cancel`: what the owner signs, once everything was checked, and what is sent with it. */
-
 import type { Command } from '@commander-js/extra-typings';
 import type { KeypairSigner } from '../../../chain/transaction/signer.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
@@ -7,13 +6,11 @@ import type { Sha256 } from '../../../values/digest.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../../values/uuid.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
-import type { Signed } from '../../batch/approve-batch.js';
-import { approveBatch, requireSigned } from '../../batch/approve-batch.js';
+import { approveBatch, requireSigned, type Signed } from '../../batch/approve-batch.js';
 import { needsNoApproval, requireExecutesFromChain } from '../../batch/approved-on-chain.js';
 import { failedOutOf } from '../../batch/batch-pipelines.js';
 import { cancelBatch } from '../../batch/end-batch.js';
-import type { ExecuteTerms } from '../../batch/execute-batch.js';
-import { executeBatch } from '../../batch/execute-batch.js';
+import { type ExecuteTerms, executeBatch } from '../../batch/execute-batch.js';
 import { expectedDigest, readExpectation } from '../../batch/expectation.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
