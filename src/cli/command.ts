@@ -4,7 +4,7 @@ import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import type { Use } from './config/settings-table.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
-import type { Completed } from './help/complete.js';
+import type { Completed } from './help/completion.js';
 import type { Output } from './output/output.js';
 
 /** What commander does not write of a command's help. */
@@ -14,7 +14,7 @@ interface HelpTexts {
   /** The JSON that it prints, as a shape. */
   readonly output: readonly string[];
   /** The columns of its list, where it prints one: only then is there `--output csv`. */
-  readonly csv?: readonly string[];
+  readonly csv?: Readonly<Record<string, unknown>>;
   /** Lines that can be run. */
   readonly examples: readonly string[];
   /** Which settings have an effect on it. @default those of a command that works with a service */
@@ -23,10 +23,13 @@ interface HelpTexts {
 
 /** Everything that one command is. */
 interface CommandDefinition<Args extends unknown[], Options extends OptionValues> extends HelpTexts {
-  /** Declares arguments and options; what `run` gets is inferred from it. */
-  readonly configure: (command: Command) => Command<Args, Options>;
-  readonly run: (session: Session, args: Args, options: Options) => Promise<ExitCode | undefined>;
+  /** Declares arguments and options; what `run` gets is inferred from it. @default none */
+  readonly configure?: (command: Command) => Command<Args, Options>;
+  readonly run: (session: Session, args: Args, options: Options) => Outcome;
 }
+
+/** The exit number, where it is not that of success. */
+type Outcome = Promise<ExitCode> | Promise<void>;
 
 /** The arguments that a `configure` declares. */
 export type ArgsOf<Configure extends (command: Command) => { readonly processedArgs: unknown }> =
@@ -38,7 +41,7 @@ export type OptionsOf<Configure extends (command: Command) => { opts(): unknown 
 >;
 
 /** A command whose words have been typed. */
-export type Run = (session: Session) => Promise<ExitCode | undefined>;
+export type Run = (session: Session) => Outcome;
 
 /** A command that can be put into the tree; what its words are is its own affair. */
 export interface CommandSpec {
@@ -48,8 +51,8 @@ export interface CommandSpec {
 }
 
 /** A command from its definition. */
-export function defineCommand<Args extends unknown[], Options extends OptionValues>({
-  configure,
+export function defineCommand<Args extends unknown[] = [], Options extends OptionValues = OptionValues>({
+  configure = (command) => command as unknown as Command<Args, Options>,
   run,
   ...help
 }: CommandDefinition<Args, Options>): CommandSpec {
@@ -69,7 +72,7 @@ export interface CatalogueEntry {
   readonly name: string;
   readonly summary: string;
   /** The command; absent where the word only leads to others. */
-  readonly load?: () => Promise<{ readonly command: CommandSpec }>;
+  readonly load?: () => Promise<CommandSpec>;
   /** What may follow the word. */
   readonly entries?: readonly CatalogueEntry[];
   /** The heading that help has it under. */

@@ -1,7 +1,7 @@
 /** Asks before something that cannot be undone; where nobody can be asked, silence is a no. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
-import { sentenceLines } from './output/sentence.js';
+import { sentenceLines } from './output/table.js';
 
 /** Can a question be put to a person? */
 export const canAsk = (session: Session): boolean =>

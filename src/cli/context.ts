@@ -3,7 +3,6 @@
  *
  * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
  */
-
 import type { Ambient, Openers } from '../compose/context.js';
 import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
@@ -11,7 +10,6 @@ import type { Journal, Processes } from './journal/journal.js';
 
 export type { RunningServer, ServeOptions } from '../compose/server.js';
 export type {
-  FetchedProgram,
   GapReport,
   LocalAdmin,
   LocalInitInput,

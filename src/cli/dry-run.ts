@@ -29,9 +29,9 @@ export const usedField = (label: string, change: Change, symbol: string | null):
 };
 
 /** The line of a dry run that could not look at everything. */
-export const notForeseen = (reason: string): Field => [
+export const notForeseen = (outlook: Outlook): Field => [
   'not checked',
-  `scopes, types, caps and balances (${reason})`,
+  outlook.foresight === null ? `scopes, types, caps and balances (${outlook.reason})` : null,
 ];
 
 /** What something would be before and after. */

@@ -1,16 +1,14 @@
 /** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
-
 import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
-import { requireDataDirectory } from './config/data-directory.js';
-import { resolveSettings } from './config/resolve.js';
+import { requireDataDirectory, resolveSettings } from './config/resolve.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
-import type { Request } from './program.js';
-import { shownWords } from './redact.js';
+import { buildTree, helpPage, type Request } from './program.js';
+import { shownWords } from './shell-line.js';
 
 /** A session that closes what it opened. */
 interface ClosableSession extends Session {
@@ -62,10 +60,9 @@ async function createSession(
       return local;
     },
     explained: async (thrown) => {
-      const { withPlace } = await import('./hint-place.js');
+      const { withFundsHint, withPlace } = await import('./hints.js');
       const opened = await service?.catch(() => undefined);
       if (opened === undefined) return withPlace(thrown, settings);
-      const { withFundsHint } = await import('./funds-hint.js');
       return withPlace(withFundsHint(thrown, opened, settings), settings);
     },
     close: async () => {
@@ -79,18 +76,12 @@ async function createSession(
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
   run,
   complete: async (words, names) => {
-    const [{ completions }, { buildTree }] = await Promise.all([
-      import('./help/complete.js'),
-      import('./program.js'),
-    ]);
+    const { completions } = await import('./help/completion.js');
     const execute = async (): Promise<void> => undefined;
     const tree = buildTree({ version: context.version, width: 80, write: () => undefined, execute });
     return completions({ ...tree, names }, words);
   },
-  help: async (words, width) => {
-    const { helpPage } = await import('./help/pages.js');
-    return helpPage(words, context.version, width);
-  },
+  help: (words, width) => helpPage(words, context.version, width),
 });
 
 /**
@@ -114,7 +105,7 @@ export async function executeRequest(
   session.output.progress.wait('working …');
   try {
     requireDataDirectory(path, settings);
-    return (await runCommand(session)) ?? EXIT.done;
+    return (await runCommand(session)) || EXIT.done;
   } catch (thrown) {
     throw await session.explained(thrown);
   } finally {

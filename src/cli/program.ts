@@ -6,9 +6,8 @@ import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
-import { addGlobalOptions, globalFlags, requireUse } from './config/global-options.js';
 import type { GlobalFlags } from './config/resolve.js';
-import type { Use } from './config/settings-table.js';
+import { addGlobalOptions, globalFlags, requireUse, type Use } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
@@ -22,6 +21,8 @@ const ROOT_NOTES = [
 
 const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
 
+/** Widest help, in columns; narrower terminals get less. */
+const MAX_WIDTH = 100;
 /** Text is broken also where there is room for so few characters. */
 const MIN_WRAPPED = 16;
 
@@ -38,7 +39,7 @@ export interface Request {
 
 interface ProgramOptions {
   readonly version: string;
-  /** Columns for help. */
+  /** Columns of what shows help. */
   readonly width: number;
   /** The words there are; those of `flywheel` unless given. */
   readonly catalogue?: readonly CatalogueEntry[];
@@ -60,19 +61,20 @@ interface CommandTree {
 
 /** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
 export function buildTree(options: ProgramOptions): CommandTree {
+  const width = Math.min(options.width, MAX_WIDTH);
   const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
     .version(options.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .configureHelp({
-      helpWidth: options.width,
+      helpWidth: width,
       minWidthToWrap: MIN_WRAPPED,
       subcommandTerm: (command) => command.name(),
     })
     .configureOutput({ writeOut: options.write, writeErr: () => undefined, outputError: () => undefined })
     .exitOverride()
-    .addHelpText('after', ['', ...wrapped(ROOT_NOTES, options.width)].join('\n'));
+    .addHelpText('after', ['', ...wrapped(ROOT_NOTES, width)].join('\n'));
   addGlobalOptions(root);
   const specs = new Map<CommandUnknownOpts, CommandSpec>();
   const usesOf: CommandTree['usesOf'] = (command) => specs.get(command)?.help.uses ?? USUAL;
@@ -109,9 +111,9 @@ export function buildTree(options: ProgramOptions): CommandTree {
     const isOnTheWay = entries.some(({ name }) => name === next);
     // Commander would take the options of a command, and ask for them, on the way to one below it.
     if (loadSpec !== undefined && !isOnTheWay) {
-      const spec = (await loadSpec()).command;
+      const spec = await loadSpec();
       specs.set(command, spec);
-      addSpec(command, spec, { execute, width: options.width });
+      addSpec(command, spec, { execute, width });
       command.hook('preSubcommand', (_command, below) => refuseDetour(below));
     }
     addEntries(command, entries);
@@ -140,7 +142,7 @@ function addSpec(
     };
   spec.mount(command, (runCommand) => execute(command, run(runCommand)));
   if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  const columns = csv === undefined ? [] : [`csv: ${csv.join(', ')}`];
+  const columns = csv === undefined ? [] : [`csv: ${Object.keys(csv).join(', ')}`];
   const shapes = [...output, ...columns].flatMap((text) =>
     indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
   );
@@ -175,6 +177,34 @@ export async function runProgram(options: ProgramOptions, words: readonly string
       throw await missingOptions(tree, words, thrown);
     if (thrown.exitCode !== 0) throw usageError(thrown);
   }
+}
+
+/** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
+export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
+  let text = '';
+  const write = (part: string): void => {
+    text += part;
+  };
+  const tree = buildTree({ version, width, write, execute: async () => undefined });
+  let command: CommandUnknownOpts = tree.root;
+  for (const word of path) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) {
+      const words = command
+        .createHelp()
+        .visibleCommands(command)
+        .map((each) => each.name())
+        .join(', ');
+      const { TOPICS } = await import('./help/topics.js');
+      throw new FlywheelError('ERR_USAGE', `No help for ${JSON.stringify(path.join(' '))}.`, {
+        hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
+      });
+    }
+    await tree.load(next);
+    command = next;
+  }
+  command.outputHelp();
+  return text;
 }
 
 /** Commander stops at the first option that is missing, also where one was only misspelt: that one is named, else all of them. */

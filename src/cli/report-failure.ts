@@ -1,15 +1,12 @@
 /** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
-
 import type { MessageForm } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
-import { messageForm } from './config/output-mode.js';
 import type { CliContext, Io, OutputStream } from './context.js';
-import { colorLevel, createStyle, type Style } from './output/color.js';
+import { colorLevel, createStyle, messageForm, type Style } from './output/color.js';
 import { safeJson, safeLine } from './output/safe-text.js';
-import { sentenceLines } from './output/sentence.js';
-import { indented } from './output/table.js';
+import { indented, sentenceLines } from './output/table.js';
 
 /** Whatever was thrown as an error of ours. After a signal, an unexplained failure is the interruption itself. */
 export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {

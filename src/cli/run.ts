@@ -1,7 +1,6 @@
 /** One run of the command line: words in, exit number out. What help and version do not need is loaded when it is needed. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { type CliContext, READER_GONE } from './context.js';
-import { helpWidth } from './output/help-width.js';
 import { runProgram } from './program.js';
 
 /** Runs a command line to its end. Never throws, never exits. */
@@ -12,7 +11,7 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
     await runProgram(
       {
         version: context.version,
-        width: helpWidth(stdout.columns),
+        width: stdout.columns,
         write: (text) => stdout.write(text),
         execute: async (request) => {
           const { executeRequest } = await import('./execute-request.js');

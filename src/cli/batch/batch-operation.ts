@@ -4,13 +4,13 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
-import type { Input } from '../input/open-input.js';
+import { knownDecimals } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
+import type { Input } from '../input/read-input.js';
 import type { Notes, OperationRequest } from '../journal/journal.js';
-import { knownDecimals } from '../known-decimals.js';
 import { contentOf, equalElements, pipelineElements } from '../operation/elements.js';
 import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
-import type { HowOften } from '../options/once.js';
+import type { HowOften } from '../options.js';
 import { countText } from '../views/unit.js';
 
 /**

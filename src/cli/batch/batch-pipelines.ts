@@ -3,7 +3,7 @@ import { parseDigestText } from '../../actions/pipelines.js';
 import type { InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { openInput } from '../input/open-input.js';
+import { openInput } from '../input/read-input.js';
 import { isOver } from '../journal/journal.js';
 import type { OutputFile } from '../output/output-file.js';
 import { checkedPipelines } from './batch-operation.js';

@@ -6,8 +6,8 @@ import { outlookOf } from '../dry-run.js';
 import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
 import { takenByDryRun } from '../operation/dry-run.js';
 import type { Preparation } from '../operation/run-operation.js';
-import type { HowOften } from '../options/once.js';
-import { viewPipelinesPlan } from '../views/pipelines-plan.js';
+import type { HowOften } from '../options.js';
+import { viewPipelinesPlan } from '../views/batch.js';
 import { operationOf } from './batch-operation.js';
 
 /** The plan of `--dry-run`. */

@@ -11,9 +11,9 @@ import { compareWithPipelines } from '../../approval/compare-pipelines.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import { openInput } from '../input/open-input.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { openInput } from '../input/read-input.js';
 
 /** Pipelines in full, or only their digest. */
 export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };

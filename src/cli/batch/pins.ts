@@ -10,7 +10,7 @@ import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { viewPins } from '../views/pins.js';
+import { viewPins } from '../views/facts.js';
 import type { IssuedApproval } from './approval-source.js';
 
 export const refuse = (message: string, hint?: string): FlywheelError =>

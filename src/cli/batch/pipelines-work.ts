@@ -8,7 +8,7 @@ import { pipelineElements } from '../operation/elements.js';
 import { requireUnchanged, stillToDo } from '../operation/overlap.js';
 import type { Preparation, Standing } from '../operation/run-operation.js';
 import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
-import type { HowOften } from '../options/once.js';
+import type { HowOften } from '../options.js';
 import { addToStage, batchStages, CurrentStage } from './batch-stages.js';
 import { isFinal, isOver, lookAtBatch, requireNotCancelled } from './initiate.js';
 import { landedPipelines } from './landed-pipelines.js';

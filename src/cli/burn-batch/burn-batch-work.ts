@@ -26,7 +26,7 @@ import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.j
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
-import { MAX_LISTED, viewBurnBatch } from '../views/burn-batch.js';
+import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
 import {
   latestOutcomes,

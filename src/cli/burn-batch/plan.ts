@@ -6,7 +6,7 @@ import type { Session } from '../command.js';
 import { outlookOf } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';
-import { viewBurnBatchPlan } from '../views/burn-batch.js';
+import { viewBurnBatchPlan } from '../views/burn.js';
 import { countText } from '../views/unit.js';
 import { cutBurns } from './requests.js';
 
@@ -74,6 +74,6 @@ export async function requireAllPossible(
   const { failures } = await outlook.foresight.burns(burns, outlook.credential);
   const problems = new Problems('--strict');
   for (const { index, message } of failures)
-    problems.add(`[${indexes[index] ?? index}]`, message.replace(/\.$/, ''));
+    problems.add(message.replace(/\.$/, ''), { path: `[${indexes[index] ?? index}]` });
   problems.throwIfAny();
 }

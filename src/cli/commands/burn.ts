@@ -1,22 +1,37 @@
-/** `flywheel burn`: one burn from options. */
-
+/** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file, in as many requests as it takes. */
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
+import { showBurnPlan } from '../burn/burn-plan.js';
+import { burnWork } from '../burn/burn-work.js';
 import { DEPRECATED, tellDeprecated } from '../burn/deprecation.js';
+import { type BurnBatchBody, BurnBatchWork } from '../burn-batch/burn-batch-work.js';
+import { requireAllPossible, showBurnBatchPlan } from '../burn-batch/plan.js';
+import { pick, stageOf } from '../burn-batch/requests.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { readAmountText } from '../input/amount.js';
-import { checkDecimals } from '../input/decimals.js';
-import { readProof } from '../input/proof.js';
-import { inputError, readOptionText } from '../input/read-input.js';
-import type { KeyOrigin } from '../journal/journal.js';
-import { knownDecimals } from '../known-decimals.js';
-import { IDEMPOTENCY_KEY_OPTION, parseIdempotencyKey } from '../options/idempotency-key.js';
-import { AGAIN_OPTION } from '../options/once.js';
+import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js';
+import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
+import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
+import { takenByDryRun } from '../operation/dry-run.js';
+import { burnElements, contentOf } from '../operation/elements.js';
+import { runOperation, tellAllSkipped } from '../operation/run-operation.js';
+import {
+  AGAIN_OPTION,
+  ALLOW_CHANGED_OPTION,
+  COLUMN_OPTION,
+  FORMAT_OPTION,
+  howOften,
+  IDEMPOTENCY_KEY_OPTION,
+  IDEMPOTENCY_UUID_OPTION,
+  parseIdempotencyKey,
+  REST_OPTION,
+} from '../options.js';
+import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
 
-const configure = (command: Command) =>
+const burnOptions = (command: Command) =>
   command
     .requiredOption('--type <type>', 'proof type configured for the project')
     .requiredOption('--proof <json>', 'proof, a JSON object: text, @file or - for standard input')
@@ -28,10 +43,10 @@ const configure = (command: Command) =>
     .option('--dry-run', 'show the effects; send nothing')
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
-type Options = OptionsOf<typeof configure>;
+type BurnOptions = OptionsOf<typeof burnOptions>;
 
 /** What is asked for, but for the amount, which may depend on the mint. */
-async function parse(options: Options, { context }: Session): Promise<Omit<BurnRequest, 'burnAmount'>> {
+async function parse(options: BurnOptions, { context }: Session): Promise<Omit<BurnRequest, 'burnAmount'>> {
   const { type } = options;
   if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
     throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
@@ -40,20 +55,19 @@ async function parse(options: Options, { context }: Session): Promise<Omit<BurnR
 }
 
 /** @param decimals - of the mint; `null` where nobody says. */
-function amountOf({ amount, baseUnits }: Options, decimals: number | null): number {
+function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): number {
   if (baseUnits === true && decimals === null)
     throw inputError('--base-units', "--base-units needs the mint's decimals; set --rpc-url");
   const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
   const read = readAmountText(text);
-  const problem =
-    'problem' in read ? read.problem : decimals === null ? undefined : checkDecimals(read.value, decimals);
-  if ('problem' in read || problem !== undefined)
-    throw inputError('--amount', problem ?? 'expected a number');
+  if ('problem' in read) throw inputError('--amount', read.problem);
+  const problem = decimals === null ? undefined : checkDecimals(read.value, decimals);
+  if (problem !== undefined) throw inputError('--amount', problem);
   return read.value;
 }
 
 /** What can be said of an amount without its mint. An exponent is most likely a slip, and a costly one. */
-function checkAmount({ amount, baseUnits }: Options): void {
+function checkAmount({ amount, baseUnits }: BurnOptions): void {
   const [pattern, expected] =
     baseUnits === true
       ? [/^[0-9]{1,20}$/, 'base units, digits only']
@@ -63,7 +77,7 @@ function checkAmount({ amount, baseUnits }: Options): void {
 }
 
 /** Where the key comes from; `--again` is about what was done once. */
-function keyOrigin(options: Options): KeyOrigin {
+function keyOrigin(options: BurnOptions): KeyOrigin {
   const key = parseIdempotencyKey(options.idempotencyKey);
   const once = options.once === true;
   if (key !== undefined && once)
@@ -74,7 +88,7 @@ function keyOrigin(options: Options): KeyOrigin {
   return { from: once ? 'content' : 'chance' };
 }
 
-async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+async function burn(session: Session, _args: [], options: BurnOptions): Promise<void> {
   const origin = keyOrigin(options);
   checkAmount(options);
   const { type, proof, persistOnchain } = await parse(options, session);
@@ -82,12 +96,6 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
   const { dryRun = false } = options;
   const burnAmount = amountOf(options, await knownDecimals(session, dryRun));
   const request: BurnRequest = { type, proof, burnAmount, persistOnchain };
-  const [{ burnWork }, { burnElements }, { runOperation }, { fingerprint }] = await Promise.all([
-    import('../burn/burn-work.js'),
-    import('../operation/elements.js'),
-    import('../operation/run-operation.js'),
-    import('../../values/digest.js'),
-  ]);
   const body = { request, once: origin.from === 'content' };
   const elements = burnElements([request]);
   const asked = {
@@ -100,28 +108,97 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
   if (dryRun) {
-    const [{ showBurnPlan }, { takenByDryRun }] = await Promise.all([
-      import('../burn/burn-plan.js'),
-      import('../operation/dry-run.js'),
-    ]);
     await takenByDryRun(session, asked, (of) => burnWork(of, body));
     return showBurnPlan(session, request);
   }
   await runOperation(session, asked, burnWork(session, body));
-  return undefined;
 }
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [DEPRECATED, 'Each call burns again, unless --once is given.'],
-  output: [
-    '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
-    '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',
-  ],
-  examples: [
-    `flywheel burn --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
-    `flywheel burn --once --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
-    'flywheel burn --type WATCH_AD --proof @proof.json --amount 1 --persist-onchain --json',
-  ],
-});
+const burnBatchOptions = (command: Command) =>
+  command
+    .argument('<file>', 'burns file (JSON, NDJSON or CSV); - for standard input')
+    .addOption(FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
+    .addOption(IDEMPOTENCY_UUID_OPTION)
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
+    .option('--dry-run', 'check the file and show what would fail; send nothing')
+    .option('--strict', 'send nothing if any entry would fail')
+    .option('--failed-out <file>', 'write the failed entries to a file that can be sent again')
+    .addOption(FORCE_OPTION);
+
+async function burnBatch(
+  session: Session,
+  [file]: [string],
+  options: OptionsOf<typeof burnBatchOptions>,
+): Promise<void> {
+  const { rest, ...how } = howOften(options, 'uuid');
+  const failedOut = failedOutFile(session, options);
+  const input = await openInput(session.context, file, options);
+  tellDeprecated(session);
+  const { dryRun = false, strict = false } = options;
+  const { readBurnsFile } = await import('../input/burns-file.js');
+  const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
+  const request: OperationRequest = {
+    ...how,
+    kind: 'burn-batch',
+    content: contentOf(burns),
+    body: () => JSON.stringify({ burns, failedOut } satisfies BurnBatchBody),
+    notes: (taken) => ({ stages: [stageOf(burns, taken)] }),
+    command: session.commandLine,
+    elements: burnElements(burns),
+    taken: null,
+  };
+  const { allowChanged } = how;
+  const workOf = (of: Session) => new BurnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged });
+  if (dryRun) {
+    const taken = await takenByDryRun(session, request, workOf);
+    if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);
+    return showBurnBatchPlan(session, pick(burns, taken));
+  }
+  const work = workOf(session);
+  if (!(await runOperation(session, request, work)))
+    tellAllSkipped(session, burns.length, { success: [], errors: [] });
+}
+
+export const commands = {
+  burn: defineCommand({
+    configure: burnOptions,
+    run: burn,
+    details: [DEPRECATED, 'Each call burns again, unless --once is given.'],
+    output: [
+      '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
+      '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',
+    ],
+    examples: [
+      `flywheel burn --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
+      `flywheel burn --once --type PRODUCT_BUY --proof '{"orderId":"A-1001"}' --amount 12.5`,
+      'flywheel burn --type WATCH_AD --proof @proof.json --amount 1 --persist-onchain --json',
+    ],
+  }),
+  'burn-batch': defineCommand({
+    configure: burnBatchOptions,
+    run: burnBatch,
+    details: [
+      DEPRECATED,
+      'Each entry is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
+      'The whole file is checked before anything is sent. More than 1,000 entries are sent as several requests.',
+      'Run again with the same file, it prints the stored result and burns nothing.',
+    ],
+    output: [
+      '{ "success": [ { "result", "hash", "txHash", "type", "dateBurned" } ],',
+      '  "errors": [ { "message", "type": code, "proof", "proofType" } ] }',
+      'ndjson: one { "index": n, "status": "success"|"error", … } per entry, as it lands',
+      '--dry-run: { "dryRun": true, "elements", "requests", "totalAmount", "types",',
+      '  "foreseen": { "failures": [ { "index", "type": code, "message" } ], "burnWallet", "supply", "usedToday" }|null }',
+    ],
+    examples: [
+      'flywheel burn-batch burns.json --dry-run',
+      'flywheel burn-batch burns.json --strict',
+      'flywheel burn-batch burns.ndjson --output ndjson --failed-out failed.ndjson',
+      'flywheel burn-batch sales.csv --column amount=Tokens --column proof.orderId=Order',
+      'cat burns.json | flywheel burn-batch -',
+    ],
+  }),
+};

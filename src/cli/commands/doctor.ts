@@ -1,8 +1,266 @@
-/** `flywheel doctor`: looks whether everything that a command needs is in order. */
+/** `flywheel doctor`: looks whether everything that a command needs is in order. A check never changes anything; a repair is asked for by its name. */
+import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { defineCommand } from '../command.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { loadedNatives } from '../../files/native-packages.js';
+import { fileProblem } from '../../files/read-file.js';
+import { defineCommand, type Session } from '../command.js';
+import type { OpenedService } from '../context.js';
+import { check, checkFiles, type Finding, repairModes } from '../doctor/check-files.js';
+import { checkRpc } from '../doctor/check-rpc.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
+import { callWith } from '../send.js';
+import { shellLine } from '../shell-line.js';
+import { countText } from '../views/unit.js';
+import { loadKeypair } from '../wallet/load-keypair.js';
+
+const MIB = 1_024 * 1_024;
+/** Less than this is filled by a batch and its journal. */
+const LEAST_FREE = 64 * MIB;
+
+/** The directory itself, or what is above it where it is not made yet. */
+function existing(path: string): string {
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere || dirname(path) === path ? path : existing(dirname(path));
+}
+
+function freeSpace(directory: string): string {
+  const { bavail, bsize } = statfsSync(existing(directory));
+  const free = bavail * bsize;
+  const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
+  if (free >= LEAST_FREE) return text;
+  throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
+    hint: 'Free disk space. flywheel does not send what it cannot store first.',
+  });
+}
+
+/** Processes that hold the lock of the data directory, as Linux tells; a lock ends with its process, so that none is ever left behind. */
+function lockHolders(lock: string): readonly string[] | null {
+  const stats = statSync(lock, { throwIfNoEntry: false });
+  if (stats === undefined) return [];
+  try {
+    const held = readFileSync('/proc/locks', 'utf8').split('\n');
+    const ours = held.filter((line) => line.split(/\s+/)[5]?.endsWith(`:${stats.ino}`));
+    return [...new Set(ours.flatMap((line) => line.split(/\s+/)[4] ?? []))];
+  } catch {
+    return null;
+  }
+}
+
+/** Who holds the lock of a data directory, in words. */
+export function lockText(dataDir: string): string {
+  const holders = lockHolders(join(dataDir, 'lock'));
+  if (holders === null) return 'this system does not show who uses the data directory';
+  return holders.length === 0
+    ? 'the data directory is not in use'
+    : `in use by process ${holders.join(', ')}`;
+}
+
+function certificates(file: string): string {
+  try {
+    readFileSync(file);
+    return file;
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${file}: ${fileProblem(cause)}.`, {
+      cause,
+      hint: 'Set NODE_EXTRA_CA_CERTS to a readable PEM file, or unset it.',
+    });
+  }
+}
+
+/** package.json, `engines`. */
+const LEAST_NODE = '20.18';
+
+function nodeText({ nodeVersion, platform }: Session['context']): string {
+  const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 18)) return `${nodeVersion} on ${platform}`;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `This is Node ${nodeVersion}, but Node ${LEAST_NODE} or later is needed.`,
+    { hint: `Install Node ${LEAST_NODE} or later: https://nodejs.org/` },
+  );
+}
+
+function locale(env: Session['context']['env']): string {
+  const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
+  return /utf-?8/i.test(named) ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
+}
+
+/** Clocks that differ by more than this make dates and daily caps surprising. */
+const MAX_CLOCK_SKEW_MS = 30_000;
+const OTHERS = 0o077;
+
+/** A directory that only the user can use; one that is missing is fine when something makes it later. */
+function checkDirectory(path: string, platform: string): string {
+  try {
+    const { mode } = statSync(path);
+    if (platform !== 'win32' && (mode & OTHERS) !== 0) {
+      throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: other users can access this directory.`, {
+        hint: `Run: ${shellLine(['chmod', '700', path])}`,
+      });
+    }
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    if (error instanceof FlywheelError) throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not created yet)`;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(error)}.`, { cause: error });
+  }
+}
+
+function checkKey(opened: OpenedService, session: Session): string {
+  if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
+  const { source } = session.settings.apiKey;
+  if (source !== 'default') return `from the ${source}`;
+  return opened.isOnThisMachine ? 'the one that `local init` made' : 'the one that this machine keeps';
+}
+
+/** Looks at one thing after the other. @returns was it in order? */
+type Look = (name: string, tell: () => string | Promise<string>) => Promise<boolean>;
+
+/** Asks for the current batch, which any good key may, and compares clocks on the way. */
+async function checkService(session: Session, opened: OpenedService, look: Look): Promise<void> {
+  let seen: number | undefined;
+  const isOk = await look('service', async () => {
+    const reply = await opened.service.currentBatch(callWith(session, opened));
+    seen = reply.meta.serverTimeMs;
+    return reply.value === null
+      ? 'answers; no batch in progress'
+      : `answers; batch ${reply.value.id} is ${reply.value.status}`;
+  });
+  const { value: apiUrl } = session.settings.apiUrl;
+  // The client speaks plain http to this machine only, and answers nobody whose certificate does not hold.
+  const tls = apiUrl?.startsWith('https:') ? 'the certificate is valid' : 'not needed on this machine';
+  if (apiUrl !== null && isOk) await look('tls', () => tls);
+  const serverTimeMs = seen;
+  if (serverTimeMs === undefined) return;
+  await look('clock', () => {
+    const skewMs = session.context.clock.nowMs() - serverTimeMs;
+    if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
+    const seconds = Math.round(skewMs / 1_000);
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `The clock of this machine differs from the service's by ${seconds} s.`,
+      { hint: 'Set the clock of this machine.' },
+    );
+  });
+}
+
+/** Runs all checks that apply to the settings. */
+async function runChecks(session: Session): Promise<readonly Finding[]> {
+  const { context, settings } = session;
+  const { platform, env } = context;
+  const [config, data] = [settings.configDir.value, settings.dataDir.value];
+  const isHere = settings.apiUrl.value === null;
+  const { value: keypair } = settings.keypair;
+  const extraCa = env['NODE_EXTRA_CA_CERTS'] ?? '';
+  const found: Finding[] = [];
+  const look: Look = async (name, tell) => {
+    const finding = await check(name, tell);
+    found.push(finding);
+    return finding.ok;
+  };
+  await look('version', () => context.version);
+  await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
+  await look('config directory', () => checkDirectory(config, platform));
+  if (isHere) await look('data directory', () => checkDirectory(data, platform));
+  found.push(...checkFiles('config files', config, platform));
+  if (isHere) found.push(...checkFiles('data files', data, platform));
+  const several = await checkDatabase(session, look);
+  await look('node', () => nodeText(context));
+  await look('free space', () => freeSpace(isHere ? data : config));
+  if (isHere) await look('lock', () => lockText(data));
+  if (extraCa !== '') await look('extra certificates', () => certificates(extraCa));
+  await look('locale', () => locale(env));
+  if (keypair !== null) await look('keypair', async () => (await loadKeypair(context, keypair)).address);
+  const rpc = await checkRpc(session);
+  found.push(...rpc);
+  if (several === null)
+    await checkOpened(
+      session,
+      rpc.every(({ ok }) => ok),
+      look,
+    );
+  else await look('projects', () => several);
+  return found;
+}
+
+/**
+ * The database that holds the flywheels, if there is one; or that the one that is named is not used, and why.
+ * @returns which projects there are, where none of several is meant: that is nothing wrong, and each is looked at by its name
+ */
+async function checkDatabase({ context, settings }: Session, look: Look): Promise<string | null> {
+  const { value: address } = settings.database;
+  if (address === null) return null;
+  let several: string | null = null;
+  const isNamed = settings.project.value !== null || settings.apiKey.value !== null;
+  await look('database', async () => {
+    const { database } = await context.effectiveSettings(settings);
+    if (database.value === null)
+      return `not used: ${settings.dataDir.value} has a project on the embedded ledger, and ${address.name} may be for other programs`;
+    const opened = await context.openDatabase(settings);
+    const { serverVersion, latencyMs, schema, projects } = await opened.status();
+    const { count, first } = projects;
+    const names = first.map(({ name, symbol }) => name ?? symbol).join(', ');
+    if (count > 1 && !isNamed)
+      several = `${count} (${names}${count > first.length ? ', …' : ''}); add --project NAME to check one`;
+    if (schema.upToDate || schema.version === 0)
+      return `${address.shown} by ${address.name}, PostgreSQL ${serverVersion}, ${latencyMs} ms away, schema version ${schema.version}, ${countText(count, 'project')}`;
+    throw new FlywheelError(
+      'ERR_STORE_VERSION_MISMATCH',
+      `${address.shown} has schema version ${schema.version}, but this version of flywheel needs ${schema.needed}.`,
+    );
+  });
+  return several;
+}
+
+/** The service, and the chain with it; where the RPC is at fault it is looked at without. */
+async function checkOpened(session: Session, withChain: boolean, look: Look): Promise<void> {
+  const { context, settings } = session;
+  const opening = withChain
+    ? session.service()
+    : context.openService({
+        ...settings,
+        rpcUrl: { value: [], source: 'default' },
+        rpcQuorum: { value: 1, source: 'default' },
+      });
+  const opened = await opening.catch(() => undefined);
+  if (opened === undefined) {
+    await look('service', async () => (await opening).kind);
+    return;
+  }
+  try {
+    await look('api key', () => checkKey(opened, session));
+    await checkService(session, opened, look);
+    await look('native parts', () => nativeParts(opened));
+    const { chain } = opened;
+    if (chain === null) return;
+    await look('chain', async () => {
+      const { lastValidBlockHeight } = await chain.latestBlockhash();
+      return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
+    });
+  } finally {
+    // The session closes its own.
+    if (!withChain) await opened.close();
+  }
+}
+
+/** Loads what tries a batch out before it is signed; that of the database has been loaded by then. */
+async function nativeParts(opened: OpenedService): Promise<string> {
+  await opened.simulator();
+  const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
+  return ['database and virtual machine can be loaded', ...names].join(', ');
+}
+
+/** Takes what is the user's own from others. */
+function repairFiles({ context, settings }: Session): readonly Finding[] {
+  const isHere = settings.apiUrl.value === null;
+  const directories = [settings.configDir.value, ...(isHere ? [settings.dataDir.value] : [])];
+  return repairModes(directories, context.platform);
+}
 
 /** As wide as a mark and the blank after it. */
 const BEHIND_MARK = '     ';
@@ -12,36 +270,37 @@ const marked = (mark: string, text: string, width: number): readonly string[] =>
     at === 0 ? `${mark} ${line.slice(BEHIND_MARK.length)}` : line,
   );
 
-export const command = defineCommand({
-  configure: (command) => command.option('--repair', 'make your files and directories private'),
-  run: async (session, _args, options) => {
-    const { repairFiles, runChecks } = await import('../doctor/checks.js');
-    const repaired = options.repair === true ? repairFiles(session) : [];
-    const findings = [...repaired, ...(await runChecks(session))];
-    const checks = findings.map(({ exit: _exit, ...finding }) => finding);
-    session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
-      checks.flatMap(({ name, ok, detail, hint }) => [
-        ...marked(ok ? style.good('ok  ') : style.bad('fail'), `${name}: ${detail}`, style.width),
-        // Most end in a command, which is to be copied whole.
-        ...(hint === undefined ? [] : [`${BEHIND_MARK}${safeLine(hint)}`]),
-      ]),
-    );
-    return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
-  },
-  details: [
-    'With a remote API it checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
-    'It lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
-    'Exits with the code of the first problem, else 0. Changes nothing without --repair.',
-  ],
-  uses: ['service', 'request', 'chain', 'approval'],
-  output: [
-    '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
-    '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
-  ],
-  examples: [
-    'flywheel doctor',
-    'flywheel doctor --profile staging --json',
-    'flywheel doctor --rpc-url devnet',
-    'flywheel doctor --repair',
-  ],
-});
+export const commands = {
+  doctor: defineCommand({
+    configure: (command) => command.option('--repair', 'make your files and directories private'),
+    run: async (session, _args, options) => {
+      const repaired = options.repair === true ? repairFiles(session) : [];
+      const findings = [...repaired, ...(await runChecks(session))];
+      const checks = findings.map(({ exit: _exit, ...finding }) => finding);
+      session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
+        checks.flatMap(({ name, ok, detail, hint }) => [
+          ...marked(ok ? style.good('ok  ') : style.bad('fail'), `${name}: ${detail}`, style.width),
+          // Most end in a command, which is to be copied whole.
+          ...(hint === undefined ? [] : [`${BEHIND_MARK}${safeLine(hint)}`]),
+        ]),
+      );
+      return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
+    },
+    details: [
+      'With a remote API it checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
+      'It lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
+      'Exits with the code of the first problem, else 0. Changes nothing without --repair.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
+      '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
+    ],
+    examples: [
+      'flywheel doctor',
+      'flywheel doctor --profile staging --json',
+      'flywheel doctor --rpc-url devnet',
+      'flywheel doctor --repair',
+    ],
+  }),
+};

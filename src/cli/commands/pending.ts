@@ -1,20 +1,93 @@
 /** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
 import { Argument, type Command } from '@commander-js/extra-typings';
+import type { ListedBatch } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
-import { batchStages } from '../batch/batch-stages.js';
+import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
+import { giveUpBurns } from '../burn-batch/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { locate } from '../operation/locate.js';
-import { agreedLine, commandLine } from '../operation/resume-line.js';
-import { KEYPAIR_OPTION } from '../options/keypair.js';
+import { resumeOperation } from '../operation/resume.js';
+import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
+import { takeOperation } from '../operation/run-operation.js';
+import { KEYPAIR_OPTION } from '../options.js';
+import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { shownWords } from '../redact.js';
+import { type Field, fieldLines, headed, type Layout } from '../output/table.js';
 import { callWith, isNotOffered, soon } from '../send.js';
-import { shellLine } from '../shell-line.js';
-import { type PendingRow, type ServiceRow, viewPending, type WaitingRow } from '../views/pending.js';
+import { shellLine, shownWords } from '../shell-line.js';
+import { totalFields } from '../views/batch.js';
+import { agoText } from '../views/unit.js';
+
+/** One operation of the list. */
+export interface PendingRow {
+  readonly id: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly running: boolean;
+  readonly command: string;
+  readonly idempotencyKey: string;
+  readonly dateBegun: string;
+  readonly dateChanged: string;
+  readonly resume: string;
+}
+
+/** What the service of the data directory has left. */
+interface ServiceRow {
+  readonly id: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly running: boolean;
+  readonly idempotencyKey: string | null;
+  readonly dateBegun: string;
+  readonly signatures: readonly string[];
+  readonly resume: string;
+}
+
+/** A batch that is set up and not executed. */
+interface WaitingRow extends Pick<ListedBatch, 'id' | 'totals'> {
+  readonly operation: 'batch';
+  readonly outcome: 'waits for approval';
+  readonly running: false;
+  readonly dateBegun: string;
+  /** Approves and executes it. */
+  readonly resume: string;
+}
+
+/** The command is what one looks for: it is not pale. */
+const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
+
+/** What else a row says. */
+function fieldsOf(row: PendingRow | ServiceRow | WaitingRow, symbol: string | null): readonly Field[] {
+  if ('totals' in row) return totalFields(row.totals, symbol);
+  if ('command' in row) return [['last change', row.dateChanged]];
+  return row.signatures.map((signature) => ['transaction', signature]);
+}
+
+/** @param symbol - of the token; `null` where nobody here says */
+function viewPending(
+  rows: readonly (PendingRow | ServiceRow | WaitingRow)[],
+  symbol: string | null,
+  nowMs: number,
+  style: Style,
+): readonly string[] {
+  if (rows.length === 0) return ['No pending operations.'];
+  return rows.flatMap((row) => [
+    ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
+    ...fieldLines(
+      [
+        ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
+        ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
+        ...fieldsOf(row, symbol),
+        ['totals' in row ? 'to execute' : 'to resume', row.resume, 'whole'],
+      ],
+      style,
+    ),
+  ]);
+}
 
 /** What was typed; an older journal may have kept it with a key in it. */
 const typed = (words: readonly string[]): string => shellLine(['flywheel', ...shownWords(words)]);
@@ -80,8 +153,7 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>): Pro
     }));
 }
 
-async function list(session: Session, journal: Journal): Promise<undefined> {
-  const { resumeLine } = await import('../operation/resume-line.js');
+async function list(session: Session, journal: Journal): Promise<void> {
   const pending = journal.pending();
   const own = pending.map((operation) => describe(operation, resumeLine(session, operation)));
   const left = await leftByService(session, journal);
@@ -141,14 +213,12 @@ async function resumeOne(
   id: string,
   keypair: string | undefined,
 ): Promise<void> {
-  const { resumeOperation } = await import('../operation/resume.js');
   const resumed = await resumeOperation(session, journal, id, keypair);
   if (resumed !== 'resumed') throw resumed === 'not there' ? notThere(session, id) : toldBefore(id);
 }
 
 /** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
 async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
-  const { resumeOperation } = await import('../operation/resume.js');
   const ids = journal.pending().map(({ id }) => id);
   let failure: unknown;
   for (const id of ids) {
@@ -180,7 +250,7 @@ const toldBefore = (id: string): FlywheelError =>
     hint: 'Run the original command again to see its stored result.',
   });
 
-async function forget(session: Session, journal: Journal, id: string): Promise<undefined> {
+async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
   if (found === undefined) {
     throw new FlywheelError(
@@ -197,7 +267,6 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
     `Forget \`${line}\`, started ${found.dateBegun}? It may have been sent. Running it again may do it twice.`,
     { declined: 'Declined. Nothing was forgotten.' },
   );
-  const { takeOperation } = await import('../operation/run-operation.js');
   const entry = await takeOperation(session, journal, id);
   if (entry === undefined) throw notThere(session, id);
   if (isOver(entry.state)) entry.markPrinted();
@@ -209,7 +278,6 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
   } else if (entry.hasLanded) throw await keptFor(session, entry);
   else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
-  return undefined;
 }
 
 /**
@@ -217,16 +285,14 @@ async function forget(session: Session, journal: Journal, id: string): Promise<u
  * @returns false where all of it can be forgotten, or a batch is set up.
  */
 async function giveUp(entry: Entry): Promise<boolean> {
-  if (entry.kind === 'batch') return (await import('../batch/batch-stages.js')).giveUpRest(entry);
+  if (entry.kind === 'batch') return giveUpRest(entry);
   if (!entry.hasAnswers) return false;
-  const { giveUpBurns } = await import('../burn-batch/requests.js');
   giveUpBurns(entry, (JSON.parse(entry.body() ?? '') as BurnBatchBody).burns);
   return true;
 }
 
 /** A batch of it is under way, and ends by itself. */
 async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
-  const { resumeLine } = await import('../operation/resume-line.js');
   entry.release();
   return new FlywheelError(
     'ERR_INPUT_INVALID',
@@ -239,19 +305,18 @@ async function run(
   session: Session,
   [action = 'list', id]: ArgsOf<typeof configure>,
   { keypair }: OptionsOf<typeof configure>,
-): Promise<undefined> {
+): Promise<void> {
   // What the journal has is told without the service, too.
   await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
   if (action === 'resume' && id !== undefined) {
-    await resumeOne(session, journal, id, keypair);
-    return undefined;
+    return resumeOne(session, journal, id, keypair);
   }
   if (action === 'resume') {
     const finished = await finishForService(session, journal);
     const resumed = await resumeAll(session, journal, keypair);
     if (finished + resumed === 0) session.output.tell('No pending operations.');
-    return undefined;
+    return;
   }
   if (action === 'forget') {
     if (id === undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending forget` needs an id.');
@@ -261,23 +326,25 @@ async function run(
   return list(session, journal);
 }
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [
-    'An operation is pending until its outcome is known and printed.',
-    'Resuming does nothing twice: it looks up what was sent and sends only the rest.',
-    '`forget` drops requests without an answer. Answered ones are kept; the same command with --rest sends the others.',
-    'Batches that wait for approval are listed too, with their amounts and the command that approves and executes them.',
-    'With the embedded engine, unfinished requests of the service are listed too, and `resume` without an id finishes them.',
-  ],
-  uses: ['service', 'request', 'chain', 'approval'],
-  output: [
-    '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
-    '    "dateBegun", "dateChanged", "resume": command } ]',
-    'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
-    'of a batch: { "id", "operation": "batch", "outcome": "waits for approval", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "dateBegun", "resume" }',
-    'resume: the output of the command itself; forget: { "id", "forgotten": true }',
-  ],
-  examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
-});
+export const commands = {
+  pending: defineCommand({
+    configure,
+    run,
+    details: [
+      'An operation is pending until its outcome is known and printed.',
+      'Resuming does nothing twice: it looks up what was sent and sends only the rest.',
+      '`forget` drops requests without an answer. Answered ones are kept; the same command with --rest sends the others.',
+      'Batches that wait for approval are listed too, with their amounts and the command that approves and executes them.',
+      'With the embedded engine, unfinished requests of the service are listed too, and `resume` without an id finishes them.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
+      '    "dateBegun", "dateChanged", "resume": command } ]',
+      'of the service: { "id", "operation": "service …", "outcome", "running", "idempotencyKey", "dateBegun", "signatures", "resume" }',
+      'of a batch: { "id", "operation": "batch", "outcome": "waits for approval", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "dateBegun", "resume" }',
+      'resume: the output of the command itself; forget: { "id", "forgotten": true }',
+    ],
+    examples: ['flywheel pending', 'flywheel pending resume', 'flywheel pending forget 5f0c3c39'],
+  }),
+};

@@ -1,21 +1,64 @@
-/** `flywheel register`: a project of a cluster in the data directory, with a mint that is there already. */
+/** `flywheel register` and `local init`: a project on a cluster with a mint that is there already, or one on this machine, in one step and without questions. */
+import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { GivenKey, RegistrationInput, RegistrationPlan } from '../../contract/registration.js';
+import type { Settings } from '../../compose/settings.js';
+import type {
+  GivenKey,
+  RegistrationInput,
+  RegistrationPlan,
+  RegistrationResult,
+  RegistrationStep,
+} from '../../contract/registration.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
-import { inputError } from '../input/read-input.js';
-import { collect, decimalOption, integerOption, lamportsOption, proofTypes } from '../options/amounts.js';
-import { SCOPE_OPTION, scopesOrAll } from '../options/scopes.js';
-import { viewRegistered, viewRegistrationPlan } from '../views/register.js';
+import type { LocalInitInput, LocalInitResult } from '../context.js';
+import { inputError, readInputBytes } from '../input/read-input.js';
+import { commandLine } from '../operation/resume-line.js';
+import {
+  collect,
+  decimalOption,
+  integerOption,
+  lamportsOption,
+  proofTypes,
+  SCOPE_OPTION,
+  scopesOrAll,
+} from '../options.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines, wrapText } from '../output/table.js';
+import { multisigFields, tokenFields } from '../views/facts.js';
+import { clusterText, registrationFields, viewKeptKey } from '../views/project.js';
+import { linkField, solText } from '../views/unit.js';
+import { typedPath } from '../wallet/keypair-source.js';
+import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
 const MAX_NAME_LENGTH = 64;
 /** What is typed to agree, where the cluster has no name. */
 const WORD = 'register';
 
-const configure = (command: Command) =>
+const GENERATION_OPTION = new Option(
+  '--token-generation <name>',
+  'only v1 has the burn operations (default: v1)',
+).choices(['v1', 'v2'] as const);
+
+const PROOF_TYPE_OPTION = [
+  '--proof-type <type>',
+  `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+  collect,
+] as const;
+
+const OPERATOR_SOL_OPTION = [
+  '--min-operator-sol <n>',
+  'least SOL that `batch init` leaves the operator (default: 0.1)',
+] as const;
+const BATCH_RENT_OPTION = [
+  '--max-batch-rent <n>',
+  'most rent in SOL of all waiting batches (default: 5)',
+] as const;
+
+const registerOptions = (command: Command) =>
   command
     .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
     .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
@@ -30,25 +73,32 @@ const configure = (command: Command) =>
     .option('--vault-index <n>', 'index of the vault (default: 0)')
     .option('--name <text>', 'name of the token (default: its symbol)')
     .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
-    .addOption(
-      new Option('--token-generation <name>', 'only v1 has the burn operations (default: v1)').choices([
-        'v1',
-        'v2',
-      ]),
-    )
-    .option(
-      '--proof-type <type>',
-      `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
-      collect,
-    )
+    .addOption(GENERATION_OPTION)
+    .option(...PROOF_TYPE_OPTION)
     .addOption(SCOPE_OPTION)
     .option('--daily-burn-cap <n>', 'most tokens to burn per UTC day (default: no cap)')
     .option('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)')
-    .option('--min-operator-sol <n>', 'least SOL that `batch init` leaves the operator (default: 0.1)')
-    .option('--max-batch-rent <n>', 'most rent in SOL of all waiting batches (default: 5)')
+    .option(...OPERATOR_SOL_OPTION)
+    .option(...BATCH_RENT_OPTION)
     .option('--dry-run', 'show the plan and its costs; send nothing');
 
-type Options = OptionsOf<typeof configure>;
+type RegisterOptions = OptionsOf<typeof registerOptions>;
+
+/** What both kinds of project are given. */
+function projectTerms(
+  options: Pick<
+    RegisterOptions,
+    'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent'
+  >,
+) {
+  return {
+    tokenGeneration: options.tokenGeneration ?? 'v1',
+    proofTypes: proofTypes(options.proofType, DEFAULT_PROOF_TYPES),
+    scopes: scopesOrAll(options.scope),
+    minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
+    maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
+  };
+}
 
 function addressOption(flag: string, text: string): string {
   if (isAddress(text)) return text;
@@ -62,15 +112,10 @@ function textOption(flag: string, text: string | undefined): string | null {
 }
 
 async function keypairOption(session: Session, flag: string, file: string): Promise<Uint8Array> {
-  const [{ readKeypair }, { typedPath }] = await Promise.all([
-    import('../wallet/load-keypair.js'),
-    import('../wallet/keypair-source.js'),
-  ]);
   return readKeypair(session.context, typedPath(file, flag));
 }
 
-async function parse(session: Session, options: Options): Promise<RegistrationInput> {
-  const types = proofTypes(options.proofType);
+async function parse(session: Session, options: RegisterOptions): Promise<RegistrationInput> {
   const settings: Omit<RegistrationInput, 'operator' | 'burnWallet'> = {
     mint: addressOption('--mint', options.mint),
     owner: addressOption('--owner', options.owner),
@@ -78,20 +123,16 @@ async function parse(session: Session, options: Options): Promise<RegistrationIn
     vaultIndex: integerOption('--vault-index', options.vaultIndex, { least: 0, most: 255, fallback: 0 }),
     name: textOption('--name', options.name),
     symbol: textOption('--symbol', options.symbol),
-    tokenGeneration: options.tokenGeneration ?? 'v1',
-    proofTypes: types.length === 0 ? DEFAULT_PROOF_TYPES : types,
-    scopes: scopesOrAll(options.scope),
+    ...projectTerms(options),
     dailyBurn: decimalOption('--daily-burn-cap', options.dailyBurnCap, null),
     dailyAirdrop: decimalOption('--daily-airdrop-cap', options.dailyAirdropCap, null),
-    minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
-    maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
   };
   const operator = await operatorOption(session, options);
   const burnWallet = await burnWalletOption(session, options.burnWallet);
   return { ...settings, operator, burnWallet };
 }
 
-async function operatorOption(session: Session, options: Options): Promise<GivenKey> {
+async function operatorOption(session: Session, options: RegisterOptions): Promise<GivenKey> {
   const { operator, operatorKeypair: file } = options;
   const isKept = session.settings.signers.operator.value !== null;
   if ((operator === undefined) === (file === undefined))
@@ -131,7 +172,102 @@ async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
   await requireConsent(session, `Type ${word} to ${what}`, { typed: word });
 }
 
-async function run(session: Session, _args: [], options: Options): Promise<undefined> {
+const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
+  multisig: 'multisig',
+  vaultTokenAccount: 'token account of the vault',
+  burnTokenAccount: 'token account of the burn wallet',
+};
+
+/** Of what the registration makes. */
+const LATER = 'new; its address is known after registration';
+
+const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
+  steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
+    [STEP_NAMES[what], address ?? LATER],
+    ['', isThere ? 'exists' : `to be created, rent ${solText(rentLamports)}`],
+  ]);
+
+const costFields = ({ costs }: RegistrationPlan): readonly Field[] => [
+  ['rent', solText(costs.rentLamports)],
+  ['Squads fee', costs.squadsTreasury && solText(costs.squadsFeeLamports)],
+  ['  goes to', costs.squadsTreasury],
+  ['transaction fees', solText(costs.feeLamports)],
+  [
+    'priority fee',
+    costs.maxPriorityFeeLamports === '0' ? null : `at most ${solText(costs.maxPriorityFeeLamports)}`,
+  ],
+  ['together', `at most ${solText(costs.totalLamports)}`],
+  ['operator holds', solText(costs.operatorLamports)],
+  ['still needed', costs.missingLamports === '0' ? null : solText(costs.missingLamports)],
+];
+
+const bullets = (texts: readonly string[], width: number): readonly string[] =>
+  texts.flatMap((text) =>
+    wrapText(text, Math.max(20, width - 2)).map((line, at) => `${at === 0 ? '- ' : '  '}${line}`),
+  );
+
+const part = (title: string, lines: readonly string[], style: Style): readonly string[] =>
+  lines.length === 0 ? [] : ['', style.bold(title), ...lines];
+
+/** What a registration will do. */
+const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly string[] => [
+  style.bold(`Registration of ${plan.symbol} on ${clusterText(plan.cluster)}`),
+  ...fieldLines(
+    [
+      ['owner', plan.owner],
+      ['operator', `${plan.operator} (pays)`],
+      ['burn wallet', plan.burnWallet ?? LATER],
+      ['multisig', plan.multisig ?? LATER],
+      [`vault ${plan.vaultIndex}`, plan.vault ?? LATER],
+    ],
+    style,
+  ),
+  ...part('On chain', fieldLines(stepFields(plan.steps), style), style),
+  ...part('Costs', fieldLines(costFields(plan), style), style),
+  ...part(
+    'Members, rules and token',
+    fieldLines([...multisigFields(plan.facts), ...tokenFields(plan.mint, plan.facts)], style),
+    style,
+  ),
+  ...part('Cannot be undone', bullets(plan.irreversible, style.width), style),
+  ...part(
+    'Warnings',
+    bullets(plan.warnings, style.width).map((line) => style.warn(line)),
+    style,
+  ),
+];
+
+/** A project that is registered. */
+const viewRegistered = (
+  { cluster, registration, apiKey, txHash }: RegistrationResult,
+  settings: Settings,
+  style: Style,
+): readonly string[] => [
+  style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
+  ...fieldLines(
+    [
+      ['multisig', registration.multisig],
+      linkField(style, 'address', registration.multisig),
+      ['vault', `${registration.vaultAddress} (index ${registration.vaultIndex})`],
+      ['burn wallet', registration.burnWallet],
+      ['owner', registration.owner],
+      ['operator', registration.operator],
+      ['transaction', txHash],
+      linkField(style, 'tx', txHash ?? undefined),
+    ],
+    style,
+  ),
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
+  '',
+  ...wrapText('Commands with this data directory now use that cluster.', style.width),
+  ...wrapText(
+    'Next: send tokens and SOL to the burn wallet and to the vault. Check what has arrived:',
+    style.width,
+  ),
+  `  ${commandLine(settings, 'vault')}`,
+];
+
+async function register(session: Session, _args: [], options: RegisterOptions): Promise<void> {
   const { settings, context, output } = session;
   const input = await parse(session, options);
   const registrar = await context.openRegistrar(settings, options.cluster);
@@ -139,35 +275,143 @@ async function run(session: Session, _args: [], options: Options): Promise<undef
     const plan = await registrar.plan(input);
     if (options.dryRun === true) {
       output.result({ dryRun: true, ...plan }, (style) => viewRegistrationPlan(plan, style));
-      return undefined;
+      return;
     }
     await agree(session, plan);
     output.progress.show('Waiting for the registration to be finalized');
     const registered = await registrar.perform();
     output.linkTo(registered.cluster.name);
     output.result(registered, (style) => viewRegistered(registered, settings, style));
-    return undefined;
   } finally {
     await registrar.close();
   }
 }
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [
-    'Shows costs, known addresses and what cannot be undone, then asks (not with --yes). Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration: every run makes new keys.',
-    'After an interruption, run the same command again: it resumes, and nothing is paid twice. A database registers one project at a time, and refuses one with the mint, name or vault of another. In a registered directory the command checks everything again and pins what has changed.',
-    'From then on, commands with this data directory use that cluster, through --rpc-url or a public node. The keys of operator and burn wallet are stored in the data directory, readable by this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are stored too.',
-    'With a database these are settings of each machine, and are not stored (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
-  ],
-  output: [
-    '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
-    '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
-    '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
-  ],
-  examples: [
-    'flywheel register --cluster devnet --mint MINT --owner OWNER --operator-keypair operator.json --dry-run',
-    'flywheel register --cluster mainnet --rpc-url https://rpc.example.com --mint MINT --owner OWNER --operator-keypair operator.json --daily-burn-cap 5000',
-  ],
-});
+/** What `local init` gives unless options say otherwise. */
+const DEFAULTS = {
+  name: 'Flywheel',
+  symbol: 'FLY',
+  supply: '1000000000',
+  vaultTokens: '1000000',
+  vaultSol: '10',
+  burnWalletTokens: '1000000',
+  burnWalletSol: '10',
+} as const;
+
+const initOptions = (command: Command) =>
+  command
+    .option('--name <text>', `name of the token (default: ${DEFAULTS.name})`)
+    .option('--symbol <text>', `symbol of the token (default: ${DEFAULTS.symbol})`)
+    .option('--decimals <n>', 'decimals of the mint (default: 6)')
+    .option('--supply <n>', `tokens to mint (default: ${DEFAULTS.supply})`)
+    .addOption(
+      new Option('--token-program <name>', 'program of the mint (default: token)').choices([
+        'token',
+        'token-2022',
+      ]),
+    )
+    .addOption(GENERATION_OPTION)
+    .option('--vault-tokens <n>', `tokens for the vault (default: ${DEFAULTS.vaultTokens})`)
+    .option('--vault-sol <n>', `SOL for the vault (default: ${DEFAULTS.vaultSol})`)
+    .option('--burn-wallet-tokens <n>', `tokens for the burn wallet (default: ${DEFAULTS.burnWalletTokens})`)
+    .option('--burn-wallet-sol <n>', `SOL for the burn wallet (default: ${DEFAULTS.burnWalletSol})`)
+    .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
+    .option(...PROOF_TYPE_OPTION)
+    .addOption(SCOPE_OPTION)
+    .option('--daily-burn <n>', 'most tokens to burn per UTC day (default: no cap)')
+    .option('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)')
+    .option(...OPERATOR_SOL_OPTION)
+    .option(...BATCH_RENT_OPTION)
+    .option('--squads-program <file>', 'Squads program file to run instead of the native implementation');
+
+type InitOptions = OptionsOf<typeof initOptions>;
+
+async function initInput(session: Session, options: InitOptions): Promise<LocalInitInput> {
+  return {
+    name: options.name ?? DEFAULTS.name,
+    symbol: options.symbol ?? DEFAULTS.symbol,
+    decimals: integerOption('--decimals', options.decimals, { least: 0, most: 18, fallback: 6 }),
+    supply: decimalOption('--supply', options.supply, DEFAULTS.supply),
+    tokenProgram: options.tokenProgram ?? 'token',
+    vaultTokens: decimalOption('--vault-tokens', options.vaultTokens, DEFAULTS.vaultTokens),
+    vaultSol: decimalOption('--vault-sol', options.vaultSol, DEFAULTS.vaultSol),
+    burnWalletTokens: decimalOption(
+      '--burn-wallet-tokens',
+      options.burnWalletTokens,
+      DEFAULTS.burnWalletTokens,
+    ),
+    burnWalletSol: decimalOption('--burn-wallet-sol', options.burnWalletSol, DEFAULTS.burnWalletSol),
+    ...projectTerms(options),
+    dailyBurn: decimalOption('--daily-burn', options.dailyBurn, null),
+    dailyAirdrop: decimalOption('--daily-airdrop', options.dailyAirdrop, null),
+    owner: await existingOwner(session, options.ownerKeypair),
+    squadsProgram: await programFile(session, options.squadsProgram),
+  };
+}
+
+async function existingOwner(
+  { context }: Session,
+  file: string | undefined,
+): Promise<LocalInitInput['owner']> {
+  if (file === undefined) return null;
+  const { address } = await loadKeypair(context, typedPath(file, '--owner-keypair'));
+  return { address, keypair: keypairPath(context, file) };
+}
+
+/** The path, absolute; that it can be read is made sure of here, its checksum where it is loaded. */
+async function programFile({ context }: Session, file: string | undefined): Promise<string | null> {
+  if (file === undefined) return null;
+  await readInputBytes(context, file);
+  return resolve(context.cwd, file);
+}
+
+/** A flywheel that was just set up. */
+const viewLocalInit = (value: LocalInitResult, settings: Settings, style: Style): readonly string[] => [
+  style.good('The project is ready.'),
+  ...fieldLines(registrationFields(value), style),
+  '',
+  ...viewKeptKey(value.apiKey, settings, style),
+  '',
+  'Next:',
+  `  ${commandLine(settings, 'burn', '--type', value.proofTypes[0] ?? 'TYPE', '--proof', '{"orderId":"A-1001"}', '--amount', '1')}`,
+];
+
+export const commands = {
+  register: defineCommand({
+    configure: registerOptions,
+    run: register,
+    details: [
+      'Shows costs, known addresses and what cannot be undone, then asks (not with --yes). Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration: every run makes new keys.',
+      'After an interruption, run the same command again: it resumes, and nothing is paid twice. A database registers one project at a time, and refuses one with the mint, name or vault of another. In a registered directory the command checks everything again and pins what has changed.',
+      'From then on, commands with this data directory use that cluster, through --rpc-url or a public node. The keys of operator and burn wallet are stored in the data directory, readable by this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are stored too.',
+      'With a database these are settings of each machine, and are not stored (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
+    ],
+    output: [
+      '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
+      '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
+      '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
+    ],
+    examples: [
+      'flywheel register --cluster devnet --mint MINT --owner OWNER --operator-keypair operator.json --dry-run',
+      'flywheel register --cluster mainnet --rpc-url https://rpc.example.com --mint MINT --owner OWNER --operator-keypair operator.json --daily-burn-cap 5000',
+    ],
+  }),
+  init: defineCommand({
+    configure: initOptions,
+    run: async (session, _args, options) => {
+      const input = await initInput(session, options);
+      const made = await (await session.local()).init(input);
+      session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
+    },
+    uses: ['service'],
+    output: [
+      '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
+      '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',
+      '  "proofTypes", "dailyLimits": { "burn", "airdrop" } }',
+    ],
+    examples: [
+      'flywheel local init',
+      'flywheel local init --name "My Token" --symbol MY --decimals 9 --daily-burn 5000 --owner-keypair ~/.config/solana/id.json',
+    ],
+  }),
+};

@@ -1,14 +1,105 @@
-/** `flywheel serve`: the API over HTTP, until a signal ends it. */
-
+/** `flywheel serve` and `local rpc`: the API over HTTP, and the local ledger as a node, until a signal ends them. */
+import { once } from 'node:events';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
+import { OPERATION_LIST, type Operation, type OperationId, type Rate } from '../../contract/operations.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import type { ServeOptions } from '../context.js';
-import { collect, integerOption } from '../options/amounts.js';
-import { isLoopbackHost } from '../options/host.js';
-import { DEFAULT_RATES, rateOptions } from '../options/rates.js';
-import { untilStopped } from '../until-stopped.js';
+import type { RunningServer, ServeOptions } from '../context.js';
+import { collect, integerOption } from '../options.js';
+
+/** Does only this machine reach it? */
+const isLoopbackHost = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
+
+/** Waits for a signal, and closes what listens. @param words - said when it stops */
+async function untilStopped(
+  { context: { signal }, output }: Session,
+  running: Pick<RunningServer, 'close'>,
+  words: string,
+): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+  output.notice(words);
+  await running.close();
+}
+
+/** Operations by the words that the command line has for them. */
+const BY_WORD: ReadonlyMap<string, Operation> = new Map(
+  OPERATION_LIST.map((operation) => [operation.word, operation]),
+);
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600 };
+
+/** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`; of one key `burn=100/s@ID`. */
+const RATE = /^([a-z-]+)=([1-9][0-9]{0,5})\/([1-9][0-9]{0,4})?(s|min|h)(?:@([0-9a-f-]{36}))?$/;
+
+/** The rate of an operation, of one key only where it has an id. */
+interface ParsedRate {
+  readonly operation: OperationId;
+  readonly keyId: string | undefined;
+  readonly rate: Rate;
+}
+
+/** What is set, for all keys and for some. */
+interface RateOptions {
+  readonly rates: Rates;
+  /** By the id of the key. */
+  readonly keyRates: Readonly<Record<string, Rates>>;
+}
+
+type Rates = Partial<Record<OperationId, Rate>>;
+
+const invalid = (text: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
+    {
+      hint: `Operations: ${[...BY_WORD.keys()].join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
+    },
+  );
+
+function parseRate(text: string): ParsedRate {
+  const [, name = '', points, count = '1', unit = '', keyId] = RATE.exec(text) ?? [];
+  const operation = BY_WORD.get(name)?.id;
+  const seconds = SECONDS[unit];
+  if (operation === undefined || seconds === undefined) throw invalid(text);
+  return { operation, keyId, rate: { points: Number(points), windowSeconds: Number(count) * seconds } };
+}
+
+/** @throws `ERR_INPUT_INVALID` for an operation that is given twice. */
+function ratesOf(parsed: readonly ParsedRate[]): Rates {
+  const set: Rates = Object.fromEntries(parsed.map(({ operation, rate }) => [operation, rate]));
+  if (Object.keys(set).length === parsed.length) return set;
+  throw new FlywheelError('ERR_INPUT_INVALID', '--rate names an operation twice.');
+}
+
+/**
+ * The rates of a repeating option.
+ * @throws `ERR_INPUT_INVALID`, also for an operation that is given twice.
+ */
+function rateOptions(given: readonly string[] = []): RateOptions {
+  const parsed = given.map(parseRate);
+  const ids = new Set(parsed.flatMap(({ keyId }) => keyId ?? []));
+  const of = (id: string | undefined): Rates => ratesOf(parsed.filter(({ keyId }) => keyId === id));
+  return { rates: of(undefined), keyRates: Object.fromEntries([...ids].map((id) => [id, of(id)])) };
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [3_600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+];
+
+function rateText({ points, windowSeconds }: Rate): string {
+  const [seconds, unit] = UNITS.find(([size]) => windowSeconds % size === 0) ?? [1, 's'];
+  const count = windowSeconds / seconds;
+  return `${points}/${count === 1 ? '' : count}${unit}`;
+}
+
+/** What holds when nothing is set: `burn=10/s, …`. */
+const DEFAULT_RATES = OPERATION_LIST.map(({ word, rateLimit }) => `${word}=${rateText(rateLimit)}`).join(
+  ', ',
+);
 
 const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
   'trace',
@@ -22,7 +113,7 @@ const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
 const DEFAULT_PORT = 8_787;
 const DEFAULT_GRACE_SECONDS = 30;
 
-const configure = (command: Command) =>
+const serveOptions = (command: Command) =>
   command
     .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <n>', `port; 0 for a free one (default: ${DEFAULT_PORT})`)
@@ -46,7 +137,7 @@ const configure = (command: Command) =>
       `time that running requests get at shutdown (default: ${DEFAULT_GRACE_SECONDS})`,
     );
 
-type Options = OptionsOf<typeof configure>;
+type Options = OptionsOf<typeof serveOptions>;
 
 function parse(options: Options, { context }: Session): ServeOptions {
   const token = context.env['FLYWHEEL_METRICS_TOKEN'];
@@ -72,29 +163,57 @@ function parse(options: Options, { context }: Session): ServeOptions {
   };
 }
 
-async function run(session: Session, _args: [], typed: Options): Promise<undefined> {
-  const options = parse(typed, session);
-  const server = await session.context.startServer(session.settings, options);
-  if (!isLoopbackHost(options.host))
-    session.output.warn(
-      `The server listens on ${options.host} without TLS. Put a proxy with TLS in front of it.`,
-    );
-  session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
-  await untilStopped(session, server, 'Shutting down; finishing open requests.');
-  return undefined;
-}
+const RPC_PORT = 8_899;
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [
-    'Serves the embedded engine or the database. SIGTERM or Ctrl-C stops it: received requests are answered first; after the grace period the rest gets 503 and can be repeated safely with its idempotency key. A second signal stops it at once.',
-    'FLYWHEEL_METRICS_TOKEN allows /metrics from other machines, with that bearer token.',
-  ],
-  output: ['{ "url": address }, once it listens; logs are JSON lines on standard error'],
-  examples: [
-    'flywheel serve',
-    'flywheel serve --port 0 --log-level warn',
-    'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10',
-  ],
-});
+export const commands = {
+  serve: defineCommand({
+    configure: serveOptions,
+    run: async (session, _args, typed) => {
+      const options = parse(typed, session);
+      const server = await session.context.startServer(session.settings, options);
+      if (!isLoopbackHost(options.host))
+        session.output.warn(
+          `The server listens on ${options.host} without TLS. Put a proxy with TLS in front of it.`,
+        );
+      session.output.result({ url: server.url }, (style) => [style.good(`Serving on ${server.url}`)]);
+      await untilStopped(session, server, 'Shutting down; finishing open requests.');
+    },
+    details: [
+      'Serves the embedded engine or the database. SIGTERM or Ctrl-C stops it: received requests are answered first; after the grace period the rest gets 503 and can be repeated safely with its idempotency key. A second signal stops it at once.',
+      'FLYWHEEL_METRICS_TOKEN allows /metrics from other machines, with that bearer token.',
+    ],
+    output: ['{ "url": address }, once it listens; logs are JSON lines on standard error'],
+    examples: [
+      'flywheel serve',
+      'flywheel serve --port 0 --log-level warn',
+      'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10',
+    ],
+  }),
+  rpc: defineCommand({
+    configure: (command) =>
+      command
+        .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
+        .option(
+          '--port <n>',
+          `port of the RPC; subscriptions also use the next port; 0 for free ones (default: ${RPC_PORT})`,
+        ),
+    run: async (session, _args, { host = '127.0.0.1', port: typed }) => {
+      const port = integerOption('--port', typed, { least: 0, most: 65_534, fallback: RPC_PORT });
+      const node = await session.context.startLocalRpc(session.settings, { host, port });
+      if (!isLoopbackHost(host))
+        session.output.warn(`Everyone who can reach ${host} can take SOL from this test cluster.`);
+      const { url, webSocketUrl } = node;
+      session.output.result({ url, webSocketUrl }, (style) => [
+        style.good(`Test cluster at ${url}, subscriptions at ${webSocketUrl}`),
+      ]);
+      await untilStopped(session, node, 'Stopping.');
+    },
+    details: [
+      'Serves the ledger of the data directory as Solana JSON-RPC with subscriptions, for web3.js, kit and wallets. Other commands and `flywheel serve` may use the same directory. It is a test cluster: its tokens are worthless, and `requestAirdrop` sends up to 100 SOL.',
+      'Stop it with SIGTERM or Ctrl-C.',
+    ],
+    uses: ['service'],
+    output: ['{ "url": address, "webSocketUrl": address }, once it listens'],
+    examples: ['flywheel local rpc', 'flywheel local rpc --port 9899'],
+  }),
+};

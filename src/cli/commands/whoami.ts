@@ -6,11 +6,12 @@ import type { KeyDescription } from '../../contract/schemas/key.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { solanaCliSetting } from '../config/paths.js';
 import { SETTINGS_TABLE } from '../config/settings-table.js';
-import { solanaCliSetting } from '../config/solana-config.js';
-import { fieldLines } from '../output/table.js';
+import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
-import { limitFields } from '../views/profile.js';
+import { limitFields } from '../views/facts.js';
+import { keypairOwner } from '../wallet/load-keypair.js';
 
 interface Row {
   readonly value: string | number | null;
@@ -49,20 +50,22 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
 }
 
+/** What is told of a setting, or why it cannot be. */
+async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<Row['value']>): Promise<Row> {
+  try {
+    return { value: await tell(), source };
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    return { value: null, source, problem: error.message };
+  }
+}
+
 /** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
-function databaseRows({ database, databasePool, project }: Settings): Readonly<Record<string, Row>> {
-  const { value, source } = database;
+async function databaseRows(settings: Settings): Promise<Readonly<Record<string, Row>>> {
+  const { value, source } = settings.database;
   if (value === null) return {};
-  const row = (): Row => {
-    try {
-      return { value: `${value.shown} by ${value.name}`, source };
-    } catch (error) {
-      if (!isFlywheelError(error)) throw error;
-      return { value: null, source, problem: error.message };
-    }
-  };
-  const plain = (setting: Setting<string | number | null>): Row => ({ ...setting });
-  return { database: row(), databasePool: plain(databasePool), project: plain(project) };
+  const { databasePool, project } = settings;
+  return { database: await rowOf(source, () => `${value.shown} by ${value.name}`), databasePool, project };
 }
 
 /** The settings with the keypair that a command would take: where nobody names one, that of the Solana CLI. */
@@ -70,19 +73,6 @@ function withKeypair(settings: Settings, home: string): Settings {
   if (settings.keypair.value !== null) return settings;
   const path = solanaCliSetting(home, 'keypair_path');
   return path === undefined ? settings : { ...settings, keypair: { value: path, source: 'solana config' } };
-}
-
-/** Whose keypair it is. */
-async function ownerOf({ context }: Session, { keypair }: Settings): Promise<Row> {
-  const { value, source } = keypair;
-  if (value === null) return { value: null, source };
-  try {
-    const { keypairOwner } = await import('../wallet/load-keypair.js');
-    return { value: await keypairOwner(context, value), source };
-  } catch (error) {
-    if (!isFlywheelError(error)) throw error;
-    return { value: null, source, problem: error.message };
-  }
 }
 
 /** Where the flywheel is, as far as the data directory says. */
@@ -131,12 +121,17 @@ function keyText(key: KeyDescription | null): string {
   return `${key.name === null ? '' : `${key.name}, `}${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
 }
 
-async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<undefined> {
+async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<void> {
   const { context } = session;
   const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
-  const rows = { ...describe(settings), ...(await pinsOf(session, settings)), ...databaseRows(settings) };
+  const rows = {
+    ...describe(settings),
+    ...(await pinsOf(session, settings)),
+    ...(await databaseRows(settings)),
+  };
   const { limits } = settings;
-  const owner = await ownerOf(session, settings);
+  const { value: keypair, source } = settings.keypair;
+  const owner = await rowOf(source, () => (keypair === null ? null : keypairOwner(context, keypair)));
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;
   const key = check === true ? await askForKey(session) : null;
@@ -146,35 +141,36 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
       [
         ...Object.entries({ ...rows, owner }).flatMap(([name, { value, source, problem }]) => [
           [name, `${value ?? 'none'} (${source})`] as const,
-          ...(problem === undefined ? [] : [['', problem] as const]),
+          ['', problem] as const,
         ]),
         ['chain', isAsked ? chainText(chain) : 'that of the database'],
-        ...(check !== true ? [] : [['key', keyText(key)] as const]),
+        ['key', check === true ? keyText(key) : null],
         ...limits.flatMap(({ value, source }) =>
-          limitFields(value).map(([name, limit]) => [name, `${limit} (${source})`] as const),
+          limitFields(value).map(([name, limit]): Field => [name, limit && `${limit} (${source})`]),
         ),
       ],
       style,
     ),
   );
-  return undefined;
 }
 
 const configure = (command: Command) =>
   command.option('--check', 'ask the service for the id and scopes of the API key');
 
-export const command = defineCommand({
-  configure,
-  run,
-  details: [
-    'Never shows the API key itself. Makes no network requests unless you pass --check.',
-    'Shows the keypair that a command would use, with its address.',
-  ],
-  uses: ['service', 'request', 'chain', 'approval'],
-  output: [
-    '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
-    '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
-    '  "key"?: { "id", "name", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
-  ],
-  examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
-});
+export const commands = {
+  whoami: defineCommand({
+    configure,
+    run,
+    details: [
+      'Never shows the API key itself. Makes no network requests unless you pass --check.',
+      'Shows the keypair that a command would use, with its address.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
+      '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',
+      '  "key"?: { "id", "name", "scopes", "proofTypes", "tokenId", "symbol", "mintAddress", "decimals" }|null, "limits": [ { "value": { "batchTokens"?, … }, "source" } ] }',
+    ],
+    examples: ['flywheel whoami', 'flywheel whoami --check', 'flywheel whoami --profile staging --json'],
+  }),
+};

@@ -1,4 +1,5 @@
-/** Where configuration and state live when nobody says otherwise. */
+/** Where configuration and state live when nobody says otherwise, and what the Solana CLI's own configuration says. */
+import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Setting } from '../../compose/settings.js';
 import type { CliContext } from '../context.js';
@@ -29,3 +30,27 @@ export const defaultDataDir = (place: Place): string =>
 /** Files inside the configuration directory. */
 export const PROFILES_FILE = 'profiles.json';
 export const API_KEYS_FILE = 'api-keys.json';
+
+/** Its file, below the directory of the user. */
+export const SOLANA_CONFIG_FILE = join('.config', 'solana', 'cli', 'config.yml');
+
+const QUOTED = /^(?:"([^"]*)"|'([^']*)')\s*(?:#.*)?$/;
+
+/** The text of a scalar, without quotes and without a comment. */
+function scalar(text: string): string {
+  const [, double, single] = QUOTED.exec(text) ?? [];
+  return double ?? single ?? text.replace(/(?:^|\s)#.*$/, '').trim();
+}
+
+/** A setting of the Solana CLI, or `undefined` where there is none or no such file. */
+export function solanaCliSetting(home: string, name: 'keypair_path' | 'json_rpc_url'): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(join(home, SOLANA_CONFIG_FILE), 'utf8');
+  } catch {
+    return undefined;
+  }
+  const line = text.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
+  const value = line === undefined ? '' : scalar(line.slice(name.length + 1).trim());
+  return value === '' ? undefined : value;
+}

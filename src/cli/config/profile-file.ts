@@ -5,7 +5,7 @@ import { type Limits, limitsProblem } from '../../approval/limits.js';
 import type { PinnedFlywheel } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
-import { isAddress as isAddressText } from '../../values/address.js';
+import { isAddress } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
@@ -47,11 +47,9 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** Fields that the table of settings knows, by what they have to be. */
+/** Fields that the table of settings knows, by their type. */
 const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }) =>
-  profile === undefined || isList === true
-    ? []
-    : [[profile, typeof reading?.fallback === 'number' ? 'number' : 'text'] as const],
+  profile === undefined || isList === true ? [] : [[profile, typeof (reading?.fallback ?? '')] as const],
 );
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
@@ -88,16 +86,13 @@ function readObject(file: string): Record<string, unknown> | undefined {
   }
 }
 
-const isAddress = (value: unknown): boolean => typeof value === 'string' && isAddressText(value);
-
 function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
   if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
     return refuse(file, `${where} is not a set of pins`);
   for (const field of PINNED_FIELDS)
-    if (!isAddress(value[field])) refuse(file, `${where}.${field} must be an address`);
-  const { facts } = value;
-  const isText = (fact: unknown): boolean => typeof fact === 'string';
-  if (facts !== undefined && !(isRecord(facts) && Object.values(facts).every(isText)))
+    if (!isAddress(String(value[field]))) refuse(file, `${where}.${field} must be an address`);
+  const { facts = {} } = value;
+  if (!isRecord(facts) || !Object.values(facts).every((fact) => typeof fact === 'string'))
     refuse(file, `${where}.facts must be an object of texts`);
   return value as unknown as PinnedFlywheel;
 }
@@ -118,19 +113,13 @@ export function readPinsFile(file: string): PinsFile {
   return { pinned: readPinned(value, 'the file', file), limits: readLimits(value['limits'], 'limits', file) };
 }
 
-const isTextOrList = (value: unknown): boolean =>
-  value === undefined ||
-  typeof value === 'string' ||
-  (Array.isArray(value) && value.every((item) => typeof item === 'string'));
-
 function readProfile(value: unknown, name: string, file: string): Profile {
   if (!isRecord(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
-  for (const [field, kind] of FIELDS) {
-    const type = kind === 'text' ? 'string' : kind;
+  for (const [field, type] of FIELDS)
     if (!['undefined', type].includes(typeof value[field]))
-      refuse(file, `profiles.${name}.${field} must be ${kind === 'text' ? 'text' : 'a number'}`);
-  }
-  if (!isTextOrList(value['rpcUrl'])) refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
+      refuse(file, `profiles.${name}.${field} must be ${type === 'number' ? 'a number' : 'text'}`);
+  if ([value['rpcUrl'] ?? []].flat().some((item) => typeof item !== 'string'))
+    refuse(file, `profiles.${name}.rpcUrl must be text or a list of texts`);
   if (value['pinned'] !== undefined) readPinned(value['pinned'], `profiles.${name}.pinned`, file);
   readLimits(value['limits'], `profiles.${name}.limits`, file);
   return value as Profile;
@@ -140,24 +129,14 @@ function readProfile(value: unknown, name: string, file: string): Profile {
  * The profiles of a configuration directory; none when the file is missing.
  * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
  */
-export const readProfiles = (configDir: string): ProfileFile =>
-  readProfileFile(join(configDir, PROFILES_FILE));
-
-/** The profiles in a file of another name. @throws as {@link readProfiles} */
-function readProfileFile(file: string): ProfileFile {
-  const value = readObject(file);
-  if (value === undefined) return { current: null, profiles: {} };
-  const profiles = value['profiles'] ?? {};
+export function readProfiles(configDir: string): ProfileFile {
+  const file = join(configDir, PROFILES_FILE);
+  const { profiles = {}, current = null } = readObject(file) ?? {};
   if (!isRecord(profiles)) return refuse(file, '"profiles" must be an object');
-  const current = value['current'] ?? null;
   if (current !== null && typeof current !== 'string')
     return refuse(file, '"current" must be a name or null');
-  return {
-    current,
-    profiles: Object.fromEntries(
-      Object.entries(profiles).map(([name, profile]) => [name, readProfile(profile, name, file)]),
-    ),
-  };
+  const read = Object.entries(profiles).map(([name, profile]) => [name, readProfile(profile, name, file)]);
+  return { current, profiles: Object.fromEntries(read) };
 }
 
 /** Permission bits of group and others. */

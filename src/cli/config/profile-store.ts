@@ -150,8 +150,6 @@ function requireProfile(configDir: string, name: string): ProfileFile {
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
     `No profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
-    {
-      hint: 'List profiles: `flywheel profile list`',
-    },
+    { hint: 'List profiles: `flywheel profile list`' },
   );
 }

@@ -1,12 +1,16 @@
-/** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, how it is read, and what it does. */
+/** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, how it is read, and what it does; and the global options that follow. */
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import {
   type Commitment,
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   MAX_PRIORITY_FEE_LAMPORTS,
 } from '../../chain/chain.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
-import { OUTPUT_MODES } from './output-mode.js';
+import { collect } from '../options.js';
+import { OUTPUT_MODES } from '../output/color.js';
+import type { GlobalFlags } from './resolve.js';
 
 /** What a command has to do for a setting to have an effect on it. */
 export type Use =
@@ -236,3 +240,46 @@ export type ValueOf<Name extends SettingName> = (typeof SETTINGS_TABLE)[Name] ex
 
 /** The rows as such, without the types of each. */
 export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = SETTINGS_TABLE;
+
+const ROWS = Object.values(SETTING_ROWS);
+
+/** Declares them, and hides them from help: they have a page of their own. */
+export function addGlobalOptions(program: CommandUnknownOpts): void {
+  for (const { flags, help, choices, isList } of ROWS) {
+    if (flags === undefined) continue;
+    const option = new Option(flags, help).hideHelp();
+    if (choices !== undefined) option.choices(choices);
+    if (isList === true) option.argParser(collect as (value: string, previous: unknown) => string[]);
+    program.addOption(option);
+  }
+}
+
+/** The global options as they were typed. */
+export const globalFlags = (program: CommandUnknownOpts): GlobalFlags =>
+  Object.fromEntries(
+    Object.entries(SETTING_ROWS).flatMap(([name, { flags }]) =>
+      flags === undefined ? [] : [[name, program.getOptionValue(new Option(flags).attributeName())]],
+    ),
+  );
+
+const USES: ReadonlyMap<string | undefined, Use> = new Map(ROWS.map(({ flags, use }) => [flags, use]));
+
+/** Has a global option an effect on a command with such uses? */
+export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
+  const use = USES.get(flags) ?? 'output';
+  return use === 'output' || uses.includes(use);
+}
+
+/**
+ * An option that a command has no use for would look as if it had one.
+ * @param path - the words that lead to the command.
+ * @throws `ERR_USAGE` naming the option.
+ */
+export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
+  for (const option of program.options) {
+    if (hasEffect(option, uses) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
+    throw new FlywheelError('ERR_USAGE', `\`${path}\` does not take ${option.long}.`, {
+      hint: 'See `flywheel help settings`.',
+    });
+  }
+}

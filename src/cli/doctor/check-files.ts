@@ -12,11 +12,45 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { NodeAddress } from '../../chain/node-address.js';
+import type { NodeState } from '../../chain/node-report.js';
+import type { Source } from '../../compose/settings.js';
+import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
+import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { shellLine } from '../shell-line.js';
-import { type Finding, failed } from './finding.js';
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly hint?: string;
+  /** What is known of an RPC node. */
+  readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NodeState;
+  /** Code of the error, where it is not ok. */
+  readonly error?: string;
+  readonly exit: ExitCode;
+}
+
+/** What is not in order. */
+export const failed = (name: string, error: FlywheelError): Finding => ({
+  name,
+  ok: false,
+  detail: error.message,
+  ...(error.hint === undefined ? {} : { hint: error.hint }),
+  error: error.wireCode,
+  exit: error.exitCode,
+});
+
+/** Looks, and takes what is thrown for what is found. */
+export async function check(name: string, look: () => string | Promise<string>): Promise<Finding> {
+  try {
+    return { name, ok: true, detail: await look(), exit: EXIT.done };
+  } catch (thrown) {
+    return failed(name, wrapUnknown(thrown));
+  }
+}
 
 const OTHERS = 0o077;
 const PERMISSIONS = 0o777;
@@ -82,39 +116,34 @@ const odditiesOf = (entries: Iterable<readonly [string, Stats]>): readonly Oddit
   return [...entries].flatMap(([path, stats]) => oddityOf(path, stats, uid) ?? []);
 };
 
-/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
-export function checkFiles(name: string, directory: string, platform: string): readonly Finding[] {
-  // Who may use a file is said in another way there.
-  if (platform === 'win32') return [];
+/** What is found, or what the file system complains of. */
+function findings(name: string, path: string, find: () => readonly Finding[]): readonly Finding[] {
   try {
-    const entries = [...entriesOf(directory)];
-    if (entries.length === 0) return [];
-    // Of the directory itself another finding tells who can use it.
-    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
-    if (odd.length === 0)
-      return [
-        { name, ok: true, detail: `${entries.length} in ${directory}, private to you`, exit: EXIT.done },
-      ];
-    const shown = odd
-      .slice(0, MAX_NAMED)
-      .map(({ path, what, hint }) =>
-        failed(name, new FlywheelError('ERR_CONFIG_INVALID', `${path} ${what}.`, { hint })),
-      );
-    const more = odd.length - shown.length;
-    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
-    const hint = 'Run: flywheel doctor --repair';
-    return more === 0
-      ? shown
-      : [...shown, failed(name, new FlywheelError('ERR_CONFIG_INVALID', rest, { hint }))];
+    return find();
   } catch (cause) {
-    return [
-      failed(
-        name,
-        new FlywheelError('ERR_CONFIG_INVALID', `${directory}: ${fileProblem(cause)}.`, { cause }),
-      ),
-    ];
+    const error = new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(cause)}.`, { cause });
+    return [failed(name, error)];
   }
 }
+
+const fine = (name: string, detail: string): Finding => ({ name, ok: true, detail, exit: EXIT.done });
+
+/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
+export const checkFiles = (name: string, directory: string, platform: string): readonly Finding[] =>
+  findings(name, directory, () => {
+    // Who may use a file is said in another way there.
+    const entries = platform === 'win32' ? [] : [...entriesOf(directory)];
+    if (entries.length === 0) return [];
+    const bad = (text: string, hint: string): Finding =>
+      failed(name, new FlywheelError('ERR_CONFIG_INVALID', text, { hint }));
+    // Of the directory itself another finding tells who can use it.
+    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
+    if (odd.length === 0) return [fine(name, `${entries.length} in ${directory}, private to you`)];
+    const shown = odd.slice(0, MAX_NAMED).map(({ path, what, hint }) => bad(`${path} ${what}.`, hint));
+    const more = odd.length - shown.length;
+    const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
+    return more === 0 ? shown : [...shown, bad(rest, 'Run: flywheel doctor --repair')];
+  });
 
 /** Sets the bits of what is still what was looked at: a file or directory of the user's own, and no link. */
 function mend({ path }: Oddity, uid: number): boolean {
@@ -133,21 +162,13 @@ function mend({ path }: Oddity, uid: number): boolean {
 export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
   if (platform === 'win32') return [];
   const { uid } = userInfo();
-  return directories.flatMap((directory) =>
-    odditiesOf(entriesOf(directory)).flatMap((odd): readonly Finding[] => {
-      if (odd.mode === null) return [];
-      const name = 'repair';
-      try {
-        if (!mend(odd, uid)) return [];
-        return [{ name, ok: true, detail: `${odd.path}: mode ${odd.mode.toString(8)} now`, exit: EXIT.done }];
-      } catch (cause) {
-        return [
-          failed(
-            name,
-            new FlywheelError('ERR_CONFIG_INVALID', `${odd.path}: ${fileProblem(cause)}.`, { cause }),
-          ),
-        ];
-      }
-    }),
-  );
+  return directories
+    .flatMap((directory) => odditiesOf(entriesOf(directory)))
+    .flatMap((odd) =>
+      findings('repair', odd.path, () =>
+        odd.mode !== null && mend(odd, uid)
+          ? [fine('repair', `${odd.path}: mode ${odd.mode.toString(8)} now`)]
+          : [],
+      ),
+    );
 }

@@ -1,12 +1,11 @@
 /** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
-
 import { requireQuorum } from '../../chain/node-address.js';
 import type { NodeReport, NodeState } from '../../chain/node-report.js';
 import type { Settings } from '../../compose/settings.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { check, type Finding, failed } from './finding.js';
+import { check, type Finding, failed } from './check-files.js';
 
 const NAME = 'rpc';
 /** The time of a chain is what its validators agree on, and may be off by as much. */

@@ -1,4 +1,147 @@
-/** Completion scripts for shells: each asks `flywheel __complete` what may follow. */
+/** What may follow the words of a command line that is being typed, and the scripts by which shells ask for it. */
+import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { hasEffect, type Use } from '../config/settings-table.js';
+
+/** One word and what it means. */
+export type Candidate = readonly [word: string, description: string];
+
+/** Names that are looked up where they are kept. */
+export type Names = 'profiles' | 'batches' | 'operations';
+
+/** Where a value comes from: words that are known, names, files, or anything at all. */
+type Values = readonly string[] | Names | '@files' | '@directories' | null;
+
+const CLUSTERS = ['mainnet', 'devnet', 'testnet', 'localhost'];
+
+/** By the name of an option without dashes. */
+const BY_OPTION: Readonly<Record<string, Values>> = {
+  profile: 'profiles',
+  'rpc-url': CLUSTERS,
+  cluster: CLUSTERS,
+  commitment: ['confirmed', 'finalized'],
+  'token-program': ['token', 'token-2022'],
+  'token-generation': ['v1', 'v2'],
+  by: ['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type'],
+  expect: '@files',
+  proof: '@files',
+  recipients: '@files',
+  'signed-tx': '@files',
+};
+
+/** By what stands between the brackets of an option or argument. */
+const BY_PLACEHOLDER: Readonly<Record<string, readonly Values[]>> = {
+  file: ['@files'],
+  pipelines: ['@files'],
+  keypair: ['@files'],
+  dir: ['@directories'],
+  batchId: ['batches'],
+  approval: ['batches', '@files'],
+  batch: ['batches', '@files'],
+};
+
+function valuesOf({ long, flags, argChoices, required, optional }: Option): readonly Values[] | undefined {
+  if (!required && !optional) return undefined;
+  if (argChoices !== undefined) return [argChoices];
+  const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(flags) ?? [];
+  const known = BY_OPTION[long?.slice(2) ?? ''];
+  return known === undefined ? (BY_PLACEHOLDER[placeholder] ?? [null]) : [known];
+}
+
+function argumentsOf(command: CommandUnknownOpts): readonly Values[] {
+  const isProfile = command.parent?.name() === 'profile';
+  return command.registeredArguments.flatMap((argument): readonly Values[] => {
+    const name = argument.name();
+    if (argument.argChoices !== undefined) return [argument.argChoices];
+    if (name === 'name' && isProfile) return ['profiles'];
+    if (name === 'id' && command.name() === 'pending') return ['operations'];
+    return BY_PLACEHOLDER[name] ?? [null];
+  });
+}
+
+/** One line without what a shell or a terminal would take for more than text. */
+const described = (text: string): string => (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim();
+
+/** What is asked of the tree of commands. */
+export interface Completed {
+  readonly root: CommandUnknownOpts;
+  /** Gives a command its own words. */
+  load(command: CommandUnknownOpts): Promise<void>;
+  /** What a command has a use for. */
+  usesOf(command: CommandUnknownOpts): readonly Use[];
+  /** Names that are kept on this machine. */
+  names(kind: Names): Promise<readonly Candidate[]>;
+}
+
+const optionOf = (command: CommandUnknownOpts, root: CommandUnknownOpts, word: string): Option | undefined =>
+  [...command.options, ...root.options].find(({ long, short }) => word === long || word === short);
+
+/** Where the words have led, and the option whose value comes next. */
+async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: readonly string[]) {
+  let command = root;
+  let open: Option | undefined;
+  for (const word of words) {
+    const isValue = open !== undefined;
+    const option = isValue ? undefined : optionOf(command, root, word);
+    open = option !== undefined && valuesOf(option) !== undefined ? option : undefined;
+    const next = isValue ? undefined : command.commands.find((one) => one.name() === word);
+    if (next === undefined) continue;
+    await load(next);
+    command = next;
+  }
+  return { command, open };
+}
+
+/** @param words - those typed so far; the last is the one to complete, perhaps empty. */
+export async function completions(
+  { names, ...tree }: Completed,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  // Bash hands `--output=js` over as three words.
+  const typed = words.filter((word) => word !== '=');
+  const current = words.at(-1) === '=' ? '' : (typed.pop() ?? '');
+  const { command, open } = await reached(tree, typed);
+  const [, name, value = current] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
+  const option = name === undefined ? open : optionOf(command, tree.root, name);
+  const candidates = async (from: Values): Promise<readonly Candidate[]> => {
+    if (from === null) return [];
+    if (typeof from !== 'string') return from.map((word) => [word, '']);
+    return from === '@files' || from === '@directories' ? [[from, '']] : names(from);
+  };
+  const all = async (values: readonly Values[]) => (await Promise.all(values.map(candidates))).flat();
+  const wordsHere = async () => [...wordsOf(command), ...(await all(argumentsOf(command)))];
+  const optionsHere = () => optionsOf(command, tree);
+  const found =
+    option !== undefined
+      ? await all(valuesOf(option) ?? [])
+      : value.startsWith('-')
+        ? optionsHere()
+        : await wordsHere();
+  return found
+    .filter(([word]) => word.startsWith('@') || word.startsWith(value))
+    .map(([word, description]) => {
+      if (word.startsWith('@')) return word;
+      return `${name === undefined ? '' : `${name}=`}${word}${description === '' ? '' : `\t${description}`}`;
+    });
+}
+
+const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => [one.name(), described(one.summary())]);
+
+const optionsOf = (
+  command: CommandUnknownOpts,
+  { root, usesOf }: Pick<Completed, 'root' | 'usesOf'>,
+): readonly Candidate[] => [
+  ...[
+    ...command.options,
+    ...(command === root ? [] : root.options.filter((option) => hasEffect(option, usesOf(command)))),
+  ].flatMap(({ long, description }): readonly Candidate[] =>
+    long == null ? [] : [[long, described(description)]],
+  ),
+  ['--help', 'show help'],
+];
 
 /** Shells that a script can be written for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -1,11 +1,14 @@
-/** The topics of `flywheel help`: what is not about one command. */
+/** `flywheel help`: the help of a command as text, and the topics that are not about one command. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
 import { SETTING_ROWS, type SettingRow, type Use } from '../config/settings-table.js';
-import { type Field, fieldLines, indented, wrapText } from '../output/table.js';
+import { fieldLines, indented, wrapText } from '../output/table.js';
+
+/** A name and what it means. */
+type Named = readonly [name: string, meaning: string];
 
 /** A part of a topic: prose, which fills the lines, a point of it, a line to be copied, or names with what they mean. */
-type Part = string | { readonly point: string } | { readonly line: string } | readonly Field[];
+type Part = string | { readonly point: string } | { readonly line: string } | readonly Named[];
 
 /** Prose is filled to this where nothing narrower shows it. */
 const PROSE_WIDTH = 124;
@@ -37,7 +40,7 @@ const HEADINGS: readonly (readonly [Use, string])[] = [
   ['approval', 'Approvals:'],
 ];
 
-const settingField = ({ flags, variables = [], profile, choices, help, reading }: SettingRow): Field => {
+const settingField = ({ flags, variables = [], profile, choices, help, reading }: SettingRow): Named => {
   const [name = '', ...others] = [...(flags === undefined ? [] : [flags]), ...variables];
   const also = [...others, ...(profile === undefined ? [] : [`${profile} of a profile`])];
   const allowed = choices === undefined ? '' : ` (${choices.join(', ')})`;
@@ -62,14 +65,14 @@ function exitCodes(): readonly Part[] {
   const longest = Math.max(...codes.map(([code]) => code.length));
   return [
     'Exit codes, and what a script should do:',
-    EXIT_CODES.flatMap(({ code, meaning, script }): readonly Field[] => [
+    EXIT_CODES.flatMap(({ code, meaning, script }): readonly Named[] => [
       [String(code), meaning],
       ['', `then: ${script}`],
     ]),
     '',
     'Error codes and their exit codes:',
     codes.map(
-      ([code, { exit, when }]): Field => [`${code.padEnd(longest)}  ${String(exit).padEnd(2)}`, when],
+      ([code, { exit, when }]): Named => [`${code.padEnd(longest)}  ${String(exit).padEnd(2)}`, when],
     ),
   ];
 }
@@ -99,9 +102,7 @@ const FILES: readonly Part[] = [
     point:
       'pipelines, one action per row: pipeline (consecutive rows with the same value; without this column each row is a pipeline), type, payload.KEY or payload, action, amount, toAddress, message. The first row of a pipeline has type and payload',
   },
-  {
-    point: 'amounts have digits and at most one point: no sign, currency, thousands separator or exponent',
-  },
+  { point: 'amounts have digits and at most one point: no sign, currency, thousands separator or exponent' },
   '',
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: written by `batch init --out`. Signed approval: printed by `batch approve`, { "batchId", "signedTx" }.',

@@ -1,28 +1,39 @@
-/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal, and sums of them. */
-import { formatTokenAmount, sameDecimal } from '../../values/token-amount.js';
+/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal and the mint has its decimals; and sums of them. */
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { formatTokenAmount, sameDecimal, tokenAmountFromNumber } from '../../values/token-amount.js';
+import type { Session } from '../command.js';
 
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
+const MAX_SHOWN = 60;
 
 /** The number, or what is wrong with the text. */
 type ReadAmount = { readonly value: number } | { readonly problem: string };
 
+/** So much of a text as a problem quotes. */
+export const shortened = (text: string): string =>
+  text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+
+/** What a check complains of, without a full stop; `undefined` when nothing is wrong. */
+export function reasonOf(check: () => unknown): string | undefined {
+  try {
+    const reason = check();
+    return typeof reason === 'string' ? reason : undefined;
+  } catch (error) {
+    if (error instanceof FlywheelError) return error.message.replace(/\.$/, '');
+    throw error;
+  }
+}
+
 /** Decimal text as a JSON number; refused when the number would read back as another decimal. */
 export function readAmountText(text: string): ReadAmount {
-  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  const shown = JSON.stringify(shortened(text));
   if (!DECIMAL.test(text)) return { problem: `expected a positive decimal number, got ${shown}` };
   const value = Number(text);
   if (!(value > 0)) return { problem: `expected a positive number, got ${shown}` };
-  if (!Number.isFinite(value) || !readsBack(text, value))
+  const readsBack = (): boolean => sameDecimal(text, String(value));
+  if (!Number.isFinite(value) || reasonOf(() => readsBack() || 'another') !== undefined)
     return { problem: `${shown} cannot be sent as a JSON number without rounding it` };
   return { value };
-}
-
-function readsBack(text: string, value: number): boolean {
-  try {
-    return sameDecimal(text, String(value));
-  } catch {
-    return false;
-  }
 }
 
 /** A number as digits × 10^exponent, from its shortest decimal text. */
@@ -32,28 +43,31 @@ function scientific(amount: number): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
-/** A sum of positive JSON amounts; nothing is rounded. */
-class AmountSum {
-  #digits = 0n;
-  #exponent = 0;
-
-  add(amount: number): void {
-    const { digits, exponent } = scientific(amount);
-    const low = Math.min(this.#exponent, exponent);
-    this.#digits =
-      this.#digits * 10n ** BigInt(this.#exponent - low) + digits * 10n ** BigInt(exponent - low);
-    this.#exponent = low;
-  }
-
-  /** Decimal text. */
-  get text(): string {
-    return formatTokenAmount(this.#digits, -this.#exponent);
-  }
-}
-
 /** The sum of positive JSON amounts as decimal text; nothing is rounded. */
 export function sumAmounts(amounts: readonly number[]): string {
-  const sum = new AmountSum();
-  for (const amount of amounts) sum.add(amount);
-  return sum.text;
+  const parts = amounts.map(scientific);
+  const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);
+  const sum = parts.reduce(
+    (total, { digits, exponent }) => total + digits * 10n ** BigInt(exponent - low),
+    0n,
+  );
+  return formatTokenAmount(sum, -low);
+}
+
+/** What is wrong with an amount for a mint of so many decimals, without a full stop; `undefined` when nothing is. */
+export const checkDecimals = (amount: number, decimals: number): string | undefined =>
+  reasonOf(() => void tokenAmountFromNumber(amount, decimals));
+
+/**
+ * Decimals of the mint that the service burns, as they were pinned: a mint never changes them. `null` where nobody says. A dry run
+ * needs no service, so one that cannot be opened is no error then.
+ */
+export async function knownDecimals(session: Session, dryRun: boolean): Promise<number | null> {
+  try {
+    const decimals = (await session.service()).pins?.facts?.['mint.decimals'];
+    return decimals === undefined ? null : Number(decimals);
+  } catch (error) {
+    if (!dryRun) throw error;
+    return null;
+  }
 }

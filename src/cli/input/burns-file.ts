@@ -3,22 +3,27 @@
  * the whole file is reported at once, and nothing is sent before the file is known to be good.
  */
 import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn.js';
-import { checkInput } from '../../contract/validate.js';
-import { isJsonObject } from '../../values/canonical-json.js';
+import { checkInput, pathText } from '../../contract/validate.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { burnRows } from './burns-csv.js';
-import { checkDecimals } from './decimals.js';
-import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
-import { jsonLines } from './json-lines.js';
-import type { Input } from './open-input.js';
-import { Problems, placeInText } from './problems.js';
-import { proofProblem } from './proof.js';
-import { inFile, inputError } from './read-input.js';
+import { checkDecimals, reasonOf } from './amount.js';
+import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
+import { type Element, elementsOfList, Problems, withNumberAmount } from './problems.js';
+import { type Input, inInput, inputError, proofProblem } from './read-input.js';
 
 /** Burns of one file; more than take a service minutes belong into several. */
 const MAX_BURNS = 100_000;
 
 const AMOUNT = 'burnAmount';
+
+const TABLE: TableKind = {
+  fields: ['type', 'amount', 'persistOnchain'],
+  object: 'proof',
+  aliases: { [AMOUNT]: 'amount' },
+  required: ['type', 'amount'],
+  text: [],
+};
 
 /**
  * Reads and checks a whole file.
@@ -28,47 +33,77 @@ const AMOUNT = 'burnAmount';
  */
 export function readBurnsFile(input: Input, decimals: number | null): readonly BurnRequest[] {
   const problems = new Problems(input.name);
-  const burns: BurnRequest[] = [];
-  let count = 0;
-  for (const element of elementsOf(input, problems)) {
-    count += 1;
-    const burn = readBurn(element, decimals, problems);
-    if (burn !== undefined) burns.push(burn);
-  }
-  if (count === 0 && problems.count === 0) problems.add('', 'expected at least one burn');
-  if (count > MAX_BURNS)
-    problems.add('', `a file has at most ${MAX_BURNS} burns, got ${count}; split the file`);
+  const elements = elementsOf(input, problems);
+  const burns = elements.flatMap((element) => readBurn(element, decimals) ?? []);
+  if (elements.length === 0 && problems.count === 0) problems.add('expected at least one burn');
+  if (elements.length > MAX_BURNS)
+    problems.add(`a file has at most ${MAX_BURNS} burns, got ${elements.length}; split the file`);
   problems.throwIfAny();
   return burns;
 }
 
-function elementsOf(input: Input, problems: Problems): Iterable<Element> {
-  if (input.format === 'json') return elementsOfArray(input);
-  return input.format === 'csv' ? burnRows(input, problems) : jsonLines(input, problems);
+function elementsOf(input: Input, problems: Problems): readonly Element[] {
+  if (input.format === 'csv') return tableRows(input, TABLE, problems).map((row) => burnOf(row, problems));
+  if (input.format === 'ndjson') return elementsOfLines(input, problems);
+  const { value } = inInput(input.name, () => parseStrictJson(input.text), true);
+  if (!Array.isArray(value)) throw neither(input);
+  return elementsOfList(value, problems);
 }
 
-function* elementsOfArray({ name, text }: Input): Generator<Element> {
-  const { value } = inFile(name, () => parseStrictJson(text));
-  if (!Array.isArray(value))
-    throw inputError(name, 'expected a JSON array, or NDJSON with one object per line');
-  for (const [index, element] of value.entries())
-    yield { value: element, place: placeInText([index], index) };
+const neither = ({ name }: Input) =>
+  inputError(name, 'expected a JSON array, or NDJSON with one object per line');
+
+function elementsOfLines(input: Input, problems: Problems): readonly Element[] {
+  const lines = input.text.split('\n').map((text, at) => ({ text, line: at + 1 }));
+  return lines
+    .filter(({ text }) => text.trim() !== '')
+    .flatMap(({ text, line }, index) => {
+      const trimmed = text.trim();
+      if (index === 0 && trimmed.startsWith('{') && !trimmed.endsWith('}')) throw neither(input);
+      const found = problems.next((path) => ({ line, path: pathText(path) }));
+      try {
+        return [{ value: parseStrictJson(text).value, problems: found }];
+      } catch (error) {
+        if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
+        // The parser counts lines within its own text.
+        found.add([], error.message.replace('(line 1, ', '(').replace(/\.$/, ''));
+        return [];
+      }
+    });
+}
+
+/** A row as a burn; without its column, `persistOnchain` is false, as that of `burn` is. */
+function burnOf({ line, fields, unreadable, label }: TableRow, all: Problems): Element {
+  const problems = all.next(([field = '', key = '']) => {
+    const name = field === AMOUNT ? 'amount' : String(field);
+    return { line, path: field === '' ? '' : label(`${name}.${String(key)}`, name) };
+  });
+  for (const [field, reason] of unreadable)
+    problems.add(field === '' ? [] : [field === 'amount' ? AMOUNT : field], reason);
+  const type = fields.get('type');
+  const amount = fields.get('amount');
+  if (amount !== undefined) problems.add([AMOUNT], amountProblem(amount));
+  const word = fields.get('persistOnchain')?.toLowerCase() ?? 'false';
+  const proof = objectOf(fields, 'proof');
+  problems.add(['proof'], proof === undefined ? 'expected a JSON object' : proof.reason);
+  const value: Record<string, JsonValue> = {
+    ...(type !== undefined && { type }),
+    ...(amount !== undefined && !problems.has([AMOUNT]) && { [AMOUNT]: amount }),
+    ...(['true', 'false'].includes(word) && { persistOnchain: word === 'true' }),
+    ...(proof?.value !== undefined && { proof: proof.value }),
+  };
+  return { value, problems };
 }
 
 /** The checked burn, or `undefined` after its problems were noted. */
-function readBurn(
-  { value, place, unreadable = [] }: Element,
-  decimals: number | null,
-  all: Problems,
-): BurnRequest | undefined {
-  const problems = all.of(place);
-  for (const { path, reason } of unreadable) problems.add(path, reason);
+function readBurn({ value, problems }: Element, decimals: number | null): BurnRequest | undefined {
   const prepared = isJsonObject(value) ? withNumberAmount(value, [AMOUNT], problems) : value;
-  const burn = checkedOr(checkInput(writtenBurnSchema, prepared), problems);
+  const burn = problems.checked(checkInput(writtenBurnSchema, prepared));
   if (burn === undefined) return undefined;
-  const proof = reasonOf(() => proofProblem(burn.proof));
-  if (proof !== undefined) problems.add(['proof'], proof);
-  const amount = decimals === null ? undefined : checkDecimals(burn.burnAmount, decimals);
-  if (amount !== undefined) problems.add([AMOUNT], amount);
+  problems.add(
+    ['proof'],
+    reasonOf(() => proofProblem(burn.proof)),
+  );
+  if (decimals !== null) problems.add([AMOUNT], checkDecimals(burn.burnAmount, decimals));
   return problems.isEmpty ? burn : undefined;
 }

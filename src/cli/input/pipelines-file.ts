@@ -1,28 +1,41 @@
 /**
- * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row.
- * Every problem is reported at once.
+ * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row, rows
+ * of the same pipeline one below the other. Every problem is reported at once.
  */
 import { isSourceAction } from '../../actions/registry.js';
 import {
+  ACTION_FIELDS,
   type InitBatchRequest,
   MAX_PIPELINES,
   type Pipeline,
   pipelineSchema,
 } from '../../contract/schemas/batch.js';
 import { checkInput } from '../../contract/validate.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { checkDecimals } from './decimals.js';
-import { checkedOr, type Element, reasonOf, withNumberAmount } from './element.js';
-import type { Input } from './open-input.js';
-import { pipelineRows } from './pipelines-csv.js';
-import { type ElementProblems, Problems, placeInText } from './problems.js';
-import { proofProblem } from './proof.js';
-import { inFile, inputError } from './read-input.js';
+import { checkDecimals, reasonOf } from './amount.js';
+import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
+import {
+  type Element,
+  type ElementProblems,
+  elementsOfList,
+  Problems,
+  withNumberAmount,
+} from './problems.js';
+import { type Input, inInput, inputError, proofProblem } from './read-input.js';
 
 /** Keys that a file may have beside its pipelines. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
+
+const GROUP = 'pipeline';
+
+const TABLE: TableKind = {
+  fields: [GROUP, 'type', ...ACTION_FIELDS],
+  object: 'payload',
+  aliases: {},
+  required: ['type', 'action'],
+  text: ['message'],
+};
 
 /**
  * Reads and checks a whole file of pipelines.
@@ -32,72 +45,137 @@ const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
  */
 export function readPipelinesFile(input: Input, decimals: number | null): InitBatchRequest {
   const problems = new Problems(input.name);
-  const text = input.format === 'csv' ? undefined : input.text;
-  const { elements, prefix } =
-    text === undefined
-      ? { elements: pipelineRows(input, problems), prefix: '' }
-      : elementsOf(input.name, text, problems);
-  if (elements.length === 0) problems.add(prefix, 'expected at least one pipeline');
+  const { elements, ...place } =
+    input.format === 'csv' ? { elements: elementsOfTable(input, problems) } : elementsOf(input, problems);
+  if (elements.length === 0) problems.add('expected at least one pipeline', place);
   if (elements.length > MAX_PIPELINES)
     problems.add(
-      prefix,
       `a batch has at most ${MAX_PIPELINES} pipelines, got ${elements.length}; split the file`,
+      place,
     );
-  const pipelines = elements.flatMap((element) => readPipeline(element, decimals, problems) ?? []);
+  const pipelines = elements.flatMap((element) => readPipeline(element, decimals) ?? []);
   problems.throwIfAny();
   return { pipelines };
 }
 
+/** @returns the elements, and the path of their list */
 function elementsOf(
-  name: string,
-  text: string,
+  { name, text }: Input,
   problems: Problems,
-): { elements: readonly Element[]; prefix: string } {
-  const { value } = inFile(name, () => parseStrictJson(text));
-  const elements = (list: readonly JsonValue[], steps: readonly string[]): readonly Element[] =>
-    list.map((one, index) => ({ value: one, place: placeInText([...steps, index], index) }));
-  if (Array.isArray(value)) return { elements: elements(value, []), prefix: '' };
+): { readonly elements: readonly Element[]; readonly path?: string } {
+  const { value } = inInput(name, () => parseStrictJson(text), true);
+  if (Array.isArray(value)) return { elements: elementsOfList(value, problems) };
   if (!isJsonObject(value) || !Array.isArray(value['pipelines']))
     throw inputError(name, 'expected { "pipelines": [ … ] } or a list of pipelines');
   const unknown = Object.keys(value).filter((key) => !IGNORED_KEYS.has(key));
-  if (unknown.length > 0)
-    problems.add('', `unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`);
-  return { elements: elements(value['pipelines'], ['pipelines']), prefix: 'pipelines' };
+  if (unknown.length > 0) problems.add(`unknown key ${unknown.map((key) => JSON.stringify(key)).join(', ')}`);
+  return { elements: elementsOfList(value['pipelines'], problems, ['pipelines']), path: 'pipelines' };
+}
+
+/** The rows of a table by pipeline; without a column that groups them each row is one. */
+function elementsOfTable(input: Input, problems: Problems): readonly Element[] {
+  const groups: TableRow[][] = [];
+  const seen = new Set<string>();
+  let current: string | undefined;
+  for (const row of tableRows(input, TABLE, problems)) {
+    const name = row.fields.get(GROUP);
+    const isNext = name !== undefined && name === current;
+    const path = row.label(GROUP);
+    if (path !== '' && name === undefined)
+      problems.add('expected the name of the pipeline', { line: row.line, path });
+    if (name !== undefined && !isNext && seen.has(name))
+      problems.add(`the rows of pipeline ${JSON.stringify(name)} are not consecutive`, {
+        ...{ line: row.line, path },
+      });
+    if (isNext) groups.at(-1)?.push(row);
+    else groups.push([row]);
+    current = name;
+    if (name !== undefined) seen.add(name);
+  }
+  return groups.map((rows) => pipelineOf(rows, problems));
+}
+
+/** `actions[2].amount` is a cell of the third row; what is of no action stands in the first, and may be repeated below. */
+function pipelineOf(rows: readonly TableRow[], all: Problems): Element {
+  const problems = all.next(([part = '', step, field = '']) => {
+    const isInRow = (part === 'actions' || part === 'rows') && typeof step === 'number';
+    const row = (isInRow ? rows[step] : undefined) ?? (rows[0] as TableRow);
+    const name = String(isInRow ? field : part);
+    return { line: row.line, path: name === '' ? '' : row.label(name) };
+  });
+  const actions = rows.map((row, at) => actionOf(row, at, problems));
+  const type = sameIn(
+    'type',
+    rows.map(({ fields }) => fields.get('type')),
+    problems,
+  );
+  const payload = sameIn(
+    'payload',
+    rows.map(({ fields }) => payloadOf(fields, problems)),
+    problems,
+  );
+  if (payload === undefined && !problems.has(['payload']))
+    problems.add(['payload'], 'expected a JSON object');
+  return {
+    value: { actions, ...(type !== undefined && { type }), ...(payload !== undefined && { payload }) },
+    problems,
+  };
+}
+
+/** What the first row of a pipeline says; the others may repeat it or leave it out. */
+function sameIn(
+  field: string,
+  [first, ...more]: readonly (string | undefined)[],
+  problems: ElementProblems,
+): string | undefined {
+  for (const [at, other] of more.entries())
+    if (other !== undefined && other !== first)
+      problems.add(['rows', at + 1, field], `${field} differs from the first row of the pipeline`);
+  return first;
+}
+
+function payloadOf(fields: TableRow['fields'], problems: ElementProblems): string | undefined {
+  const payload = objectOf(fields, 'payload');
+  problems.add(['payload'], payload?.reason);
+  return payload?.value && canonicalJson(payload.value);
+}
+
+function actionOf({ fields, unreadable }: TableRow, at: number, problems: ElementProblems): JsonValue {
+  for (const [field, reason] of unreadable)
+    problems.add([ACTION_FIELDS.includes(field) ? 'actions' : 'rows', at, ...(field && [field])], reason);
+  const action: Record<string, JsonValue> = {};
+  for (const name of ACTION_FIELDS) {
+    const cell = fields.get(name);
+    if (cell === undefined) continue;
+    const problem = name === 'amount' ? amountProblem(cell) : undefined;
+    problems.add(['actions', at, name], problem);
+    if (problem === undefined) action[name] = cell;
+  }
+  return action;
 }
 
 /** The checked pipeline, or `undefined` after its problems were noted. */
-function readPipeline(
-  { value, place, unreadable = [] }: Element,
-  decimals: number | null,
-  all: Problems,
-): Pipeline | undefined {
-  const problems = all.of(place);
-  for (const { path, reason } of unreadable) problems.add(path, reason);
+function readPipeline({ value, problems }: Element, decimals: number | null): Pipeline | undefined {
   const prepared = isJsonObject(value) ? prepare(value, problems) : value;
-  const pipeline = checkedOr(checkInput(pipelineSchema, prepared), problems);
+  const pipeline = problems.checked(checkInput(pipelineSchema, prepared));
   if (pipeline === undefined) return undefined;
-  if (isJsonObject(value) && typeof value['payload'] === 'string') {
-    const reason = reasonOf(() => proofProblem(parseStrictJson(pipeline.payload).value));
-    if (reason !== undefined) problems.add(['payload'], reason);
-  }
-  if (decimals !== null) checkAmounts(pipeline, decimals, problems);
+  if (isJsonObject(value) && typeof value['payload'] === 'string')
+    problems.add(
+      ['payload'],
+      reasonOf(() => proofProblem(parseStrictJson(pipeline.payload).value)),
+    );
+  for (const [at, action] of pipeline.actions.entries())
+    if (decimals !== null && isSourceAction(action) && 'amount' in action)
+      problems.add(['actions', at, 'amount'], checkDecimals(action.amount, decimals));
   return problems.isEmpty ? pipeline : undefined;
-}
-
-function checkAmounts(pipeline: Pipeline, decimals: number, problems: ElementProblems): void {
-  for (const [index, action] of pipeline.actions.entries()) {
-    if (!isSourceAction(action) || !('amount' in action)) continue;
-    const reason = checkDecimals(action.amount, decimals);
-    if (reason !== undefined) problems.add(['actions', index, 'amount'], reason);
-  }
 }
 
 /** A payload given as an object becomes its canonical text; amounts given as text become numbers. */
 function prepare(item: JsonObject, problems: ElementProblems): JsonValue {
   const { payload, actions } = item;
   const list = Array.isArray(actions)
-    ? actions.map((action: JsonValue, index) =>
-        isJsonObject(action) ? withNumberAmount(action, ['actions', index, 'amount'], problems) : action,
+    ? actions.map((action: JsonValue, at) =>
+        isJsonObject(action) ? withNumberAmount(action, ['actions', at, 'amount'], problems) : action,
       )
     : actions;
   return {
@@ -108,13 +186,7 @@ function prepare(item: JsonObject, problems: ElementProblems): JsonValue {
 }
 
 function payloadText(payload: JsonObject, problems: ElementProblems): string {
-  try {
-    const reason = proofProblem(payload);
-    if (reason !== undefined) problems.add(['payload'], reason);
-    return canonicalJson(payload);
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    problems.add(['payload'], error.message.replace(/\.$/, ''));
-    return '{}';
-  }
+  const reason = reasonOf(() => proofProblem(payload));
+  problems.add(['payload'], reason);
+  return reason === undefined ? canonicalJson(payload) : '{}';
 }

@@ -1,36 +1,30 @@
-/** Collects what is wrong with an input, each thing with its place, to report all of it at once. */
-import { pathText } from '../../contract/validate.js';
+/** One element of a file and what is wrong with it, each thing with its place, to report all of it at once. */
+import { pathText, type ShapeIssue } from '../../contract/validate.js';
 import { FlywheelError, type PlacedProblem } from '../../errors/flywheel-error.js';
+import type { JsonValue } from '../../values/canonical-json.js';
+import { InexactNumber } from '../../values/exact-number.js';
+import { readAmountText, shortened } from './amount.js';
 
 /** Problems that are kept word for word; of more only the number is given. */
 const MAX_KEPT = 1_000;
 
-type Path = readonly PropertyKey[];
+export type Path = readonly PropertyKey[];
 
-/** What problems of one element need to know of it. */
-export interface ElementPlace {
-  /** In the file, from 0. */
-  readonly index: number;
-  /** How a sentence calls a part of it: `[3].proof`, `line 7.proof`. */
-  name(path: Path): string;
-  /** The same for people who are shown the line beside it. */
-  label(path: Path): string;
-  /** On which line a part of it stands; `undefined` where elements have no lines of their own. */
-  line(path: Path): number | undefined;
-}
+/** Where a part of an element stands, and how a message calls it; `path` is empty for the whole. */
+export type Place = Required<Pick<PlacedProblem, 'path'>> & Pick<PlacedProblem, 'line'>;
 
-/** An element of a JSON text. */
-export function placeInText(steps: Path, index: number): ElementPlace {
-  const label = (path: Path): string => pathText([...steps, ...path]);
-  return { index, name: label, label, line: () => undefined };
+/** An element before its shape is checked, and what is known to be wrong with it. */
+export interface Element {
+  readonly value: JsonValue;
+  readonly problems: ElementProblems;
 }
 
 /** Problems of one input. */
 export class Problems {
   readonly #file: string;
-  readonly #sentences: string[] = [];
   readonly #kept: PlacedProblem[] = [];
   #count = 0;
+  #elements = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -40,45 +34,55 @@ export class Problems {
     return this.#count;
   }
 
-  /** Notes a problem, by the name of its place, which may be empty; the reason has no full stop. */
-  add(place: string, reason: string, more: Omit<PlacedProblem, 'message'> = {}): void {
+  /** Notes a problem; the reason has no full stop. */
+  add(message: string, { path = '', ...place }: Omit<PlacedProblem, 'message'> = {}): void {
     this.#count += 1;
-    if (this.#kept.length === MAX_KEPT) return;
-    this.#sentences.push(place === '' ? reason : `${place}: ${reason}`);
-    this.#kept.push({ ...more, message: reason });
+    if (this.#kept.length < MAX_KEPT) this.#kept.push({ ...place, ...(path && { path }), message });
   }
 
-  /** Takes problems of one element. */
-  of(place: ElementPlace): ElementProblems {
-    return new ElementProblems(this, place);
+  /** The problems of the next element. @param placeOf - where a part of it stands */
+  next(placeOf: (path: Path) => Place): ElementProblems {
+    const index = this.#elements;
+    this.#elements += 1;
+    return new ElementProblems((path, reason) => this.add(reason, { index, ...placeOf(path) }));
   }
 
   /** @throws `ERR_INPUT_INVALID` when there is any. */
   throwIfAny(): void {
     if (this.#count === 0) return;
     const more = this.#count - this.#kept.length;
-    const list = `${this.#sentences.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+    const listed = this.#kept.toSorted((left, right) => (left.index ?? -1) - (right.index ?? -1));
+    const sentences = listed.map(({ line, path, message }) => {
+      const where = [line === undefined ? [] : `line ${line}`, path ?? []].flat().join(', ');
+      return where === '' ? message : `${where}: ${message}`;
+    });
+    const list = `${sentences.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${this.#file}: ${this.#count} problem${this.#count === 1 ? '' : 's'}, nothing was sent: ${list}.`,
-      { problems: { file: this.#file, count: this.#count, listed: this.#kept } },
+      { problems: { file: this.#file, count: this.#count, listed } },
     );
   }
 }
 
 /** Problems of one element, and of which parts of it there are some. */
 export class ElementProblems {
-  readonly #all: Problems;
-  readonly #place: ElementPlace;
+  readonly #note: (path: Path, reason: string) => void;
   readonly #paths = new Set<string>();
 
-  constructor(all: Problems, place: ElementPlace) {
-    this.#all = all;
-    this.#place = place;
+  constructor(note: (path: Path, reason: string) => void) {
+    this.#note = note;
   }
 
   get isEmpty(): boolean {
     return this.#paths.size === 0;
+  }
+
+  /** Notes a problem of a part; the reason has no full stop, and `undefined` is none. */
+  add(path: Path, reason: string | undefined): void {
+    if (reason === undefined) return;
+    this.#paths.add(pathText(path));
+    this.#note(path, reason);
   }
 
   /** Is there one of exactly this part? */
@@ -86,16 +90,43 @@ export class ElementProblems {
     return this.#paths.has(pathText(path));
   }
 
-  /** Notes a problem of a part; the reason has no full stop. */
-  add(path: Path, reason: string): void {
-    this.#paths.add(pathText(path));
-    const { index } = this.#place;
-    const label = this.#place.label(path);
-    const line = this.#place.line(path);
-    this.#all.add(this.#place.name(path), reason, {
-      index,
-      ...(line === undefined ? {} : { line }),
-      ...(label === '' ? {} : { path: label }),
-    });
+  /** The checked value, or `undefined` after all of its problems were noted; what has one already is not complained of twice. */
+  checked<Checked>(
+    checked: { readonly value: Checked } | { readonly issues: readonly ShapeIssue[] },
+  ): Checked | undefined {
+    if ('value' in checked) return checked.value;
+    for (const { path, reason } of checked.issues) if (!this.has(path)) this.add(path, reason);
+    return undefined;
   }
+}
+
+/** Elements of a JSON text. @param steps - that lead to the list */
+export const elementsOfList = (
+  list: readonly JsonValue[],
+  problems: Problems,
+  steps: Path = [],
+): readonly Element[] =>
+  list.map((value, index) => ({
+    value,
+    problems: problems.next((path) => ({ path: pathText([...steps, index, ...path]) })),
+  }));
+
+/**
+ * The object with a decimal string in an amount position turned into the number that is the same decimal. A number that is
+ * not the one written is a problem.
+ */
+export function withNumberAmount(
+  object: Readonly<Record<string, JsonValue>>,
+  path: Path,
+  problems: ElementProblems,
+): JsonValue {
+  const key = String(path.at(-1));
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  if (value instanceof InexactNumber)
+    problems.add(path, `JSON would round ${shortened(value.text)}; write it as a decimal string`);
+  if (typeof value !== 'string') return object;
+  const amount = readAmountText(value);
+  if ('value' in amount) return { ...object, [key]: amount.value };
+  problems.add(path, amount.problem);
+  return object;
 }

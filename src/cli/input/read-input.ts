@@ -1,13 +1,19 @@
-/** Bytes that the user names: a file, or `-` for standard input; with sentences for everything that can be wrong with a file. */
-import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+/** Bytes that the user names: a file, or `-` for standard input; a proof or a list of elements in them; with sentences for everything that can be wrong. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { MAX_PROOF_BYTES } from '../../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
-import { decodeUtf8 } from '../../values/strict-json.js';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { decodeUtf8, parseStrictJson } from '../../values/strict-json.js';
 import type { CliContext } from '../context.js';
+import type { Columns, InputFormat } from '../options.js';
 
 /** Largest input file in bytes; V8 holds no longer text. */
-export const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
+const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
+
+const PIECE_BYTES = 256 * 1_024;
 
 /** Text that was read, and how messages call where it came from. */
 export interface NamedText {
@@ -15,26 +21,49 @@ export interface NamedText {
   readonly text: string;
 }
 
-type ReadContext = Pick<CliContext, 'io' | 'cwd'>;
+type ReadContext = Pick<CliContext, 'io' | 'cwd' | 'signal'>;
 
 /** An input that cannot be used; nothing was sent. */
 export const inputError = (name: string, reason: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, cause === undefined ? {} : { cause });
 
 /**
- * The bytes of a file, or of standard input for `-`.
+ * The bytes of a file, or of standard input for `-`, which may never end; an interrupt ends the reading.
  * @throws `ERR_INPUT_INVALID` naming the file and the reason.
  */
-export async function readInputBytes(context: ReadContext, file: string): Promise<Uint8Array> {
-  if (file === '-') return context.io.stdin.read(MAX_INPUT_BYTES);
-  const path = resolve(context.cwd, file);
+export async function readInputBytes({ io, cwd, signal }: ReadContext, file: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
   try {
-    const { size } = statSync(path);
-    if (size > MAX_INPUT_BYTES) throw inputError(file, `it is larger than ${MAX_INPUT_BYTES} bytes`);
-    return readFileSync(path);
+    for await (const piece of file === '-' ? io.stdin.chunks() : piecesOfFile(resolve(cwd, file))) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > MAX_INPUT_BYTES)
+        throw inputError(inputName(file), `it is larger than ${MAX_INPUT_BYTES} bytes`);
+      // Reading a file waits for nothing, and without a turn no signal is heard.
+      await setImmediate();
+      if (signal.aborted) break;
+    }
   } catch (error) {
     if (isFlywheelError(error)) throw error;
-    throw inputError(file, fileProblem(error), error);
+    if (!signal.aborted) throw inputError(inputName(file), fileProblem(error), error);
+  }
+  if (signal.aborted)
+    throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading. Nothing was sent.');
+  return Buffer.concat(pieces);
+}
+
+function* piecesOfFile(path: string): Generator<Uint8Array> {
+  const handle = openSync(path, 'r');
+  try {
+    for (;;) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      const size = readSync(handle, piece, 0, PIECE_BYTES, null);
+      if (size === 0) return;
+      yield piece.subarray(0, size);
+    }
+  } finally {
+    closeSync(handle);
   }
 }
 
@@ -56,25 +85,16 @@ function requireText(text: string): string {
   return text;
 }
 
-/** Runs a parser and puts the name of the input before what it complains of. */
-export function inInput<Value>(name: string, parse: () => Value): Value {
+/** Runs a parser and puts the name of the input before what it complains of; of a file of elements that is its one problem. */
+export function inInput<Value>(name: string, parse: () => Value, isList = false): Value {
   try {
     return parse();
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${error.message}`, { cause: error });
-  }
-}
-
-/** The same of a file of elements. */
-export function inFile<Value>(name: string, parse: () => Value): Value {
-  try {
-    return parse();
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
-    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${error.message}`, {
-      problems: { file: name, count: 1, listed: [{ message: error.message.replace(/\.$/, '') }] },
-      cause: error,
+  } catch (cause) {
+    if (!isFlywheelError(cause, 'ERR_INVALID_REQUEST')) throw cause;
+    const problems = { file: name, count: 1, listed: [{ message: cause.message.replace(/\.$/, '') }] };
+    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${cause.message}`, {
+      ...(isList && { problems }),
+      cause,
     });
   }
 }
@@ -91,4 +111,74 @@ export async function readOptionText(
   if (value === '-') return readInputText(context, '-');
   if (value.startsWith('@')) return readInputText(context, value.slice(1));
   return { name: option, text: value };
+}
+
+/** How an input is said to be written. */
+interface InputTerms {
+  readonly format?: InputFormat;
+  readonly column?: Columns;
+}
+
+/** The text of an input, not empty. */
+export interface Input extends NamedText {
+  readonly format: InputFormat;
+  readonly columns: Columns;
+}
+
+const TABLES: ReadonlySet<string> = new Set(['.csv', '.tsv']);
+
+/**
+ * Reads an input of elements.
+ * @throws `ERR_INPUT_INVALID` naming the file and the reason, also for one that is empty.
+ */
+export async function openInput(context: ReadContext, file: string, terms: InputTerms = {}): Promise<Input> {
+  const name = inputName(file);
+  const bytes = await readInputBytes(context, file);
+  const text = inInput(name, () => decodeUtf8(bytes));
+  const first = text.trimStart().charAt(0);
+  if (first === '') throw inputError(name, 'It is empty');
+  const format = terms.format ?? formatOf(file, first);
+  if (terms.format === undefined && format === 'ndjson' && !/[[{"]/.test(first))
+    throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON.`, {
+      problems: { file: name, count: 1, listed: [{ line: 1, message: 'expected JSON or NDJSON' }] },
+      hint: 'If it is CSV, add --format csv.',
+    });
+  const columns = terms.column ?? new Map<string, string>();
+  if (format !== 'csv' && columns.size > 0)
+    throw new FlywheelError('ERR_USAGE', `--column is for CSV, but ${name} is read as ${format}.`, {
+      hint: 'Add --format csv.',
+    });
+  return { name, text, format, columns };
+}
+
+const formatOf = (file: string, firstCharacter: string): InputFormat =>
+  TABLES.has(extname(file).toLowerCase()) ? 'csv' : firstCharacter === '[' ? 'json' : 'ndjson';
+
+/** Text that was read already. */
+export const textInput = ({ name, text }: NamedText): Input => ({
+  ...{ name, text, columns: new Map<string, string>() },
+  format: formatOf(name, text.trimStart().charAt(0)),
+});
+
+/** What is wrong with a proof, without a full stop; `undefined` when nothing is. */
+export function proofProblem(proof: JsonValue | undefined): string | undefined {
+  if (!isJsonObject(proof)) return 'expected a JSON object';
+  const size = Buffer.byteLength(canonicalJson(proof));
+  return size > MAX_PROOF_BYTES
+    ? `the proof has ${size} bytes; at most ${MAX_PROOF_BYTES} are allowed`
+    : undefined;
+}
+
+/**
+ * A proof from text.
+ * @throws `ERR_INPUT_INVALID` naming where the text came from.
+ */
+export function readProof({ name, text }: NamedText): JsonObject {
+  return inInput(name, () => {
+    const { value } = parseStrictJson(text);
+    const problem = proofProblem(value);
+    if (problem !== undefined || !isJsonObject(value))
+      throw inputError(name, problem ?? 'expected a JSON object');
+    return value;
+  });
 }

@@ -1,4 +1,5 @@
-/** Decides once per stream whether there is colour, and gives views the few styles they use. */
+/** Decides once per stream how it is written: with colour or not, and for people or as JSON. */
+import type { MessageForm, OutputMode } from '../../compose/settings.js';
 
 /** Colour level of a stream as chalk counts: none, 16 colours, 256, all. */
 type ColorLevel = 0 | 1 | 2 | 3;
@@ -75,3 +76,23 @@ export async function createStyle(level: ColorLevel, width: number): Promise<Sty
     warn: chalk.yellow,
   };
 }
+
+/** All modes, as `--output` names them. */
+export const OUTPUT_MODES = ['human', 'json', 'ndjson', 'csv'] as const satisfies readonly OutputMode[];
+
+/** The options that decide. */
+interface OutputFlags {
+  readonly json?: unknown;
+  readonly output?: unknown;
+}
+
+const named = ({ json, output }: OutputFlags): OutputMode | undefined =>
+  OUTPUT_MODES.find((mode) => mode === output) ?? (json === true ? 'json' : undefined);
+
+/** What the flags say, else people on a terminal and JSON elsewhere. */
+export const outputMode = (flags: OutputFlags, stdoutIsTTY: boolean): OutputMode =>
+  named(flags) ?? (stdoutIsTTY ? 'human' : 'json');
+
+/** What is said on stderr is for people, unless somebody asked for JSON. */
+export const messageForm = (flags: OutputFlags): MessageForm =>
+  ['json', 'ndjson'].includes(named(flags) ?? '') ? 'json' : 'text';

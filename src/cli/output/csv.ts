@@ -3,7 +3,10 @@ import { stringify } from 'csv-stringify/sync';
 import { safeLine } from './safe-text.js';
 
 /** A cell; what is absent is empty. */
-export type Cell = string | number | boolean | undefined;
+type Cell = string | number | boolean | null | undefined;
+
+/** The columns of a list by their names, in order. */
+export type Csv<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
 /** How a formula begins in Excel, LibreOffice or Google Sheets: also behind blanks, and in the wide forms of some locales. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
@@ -15,12 +18,9 @@ function cellText(cell: Cell): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
-/**
- * A header and a line a row.
- * @param columns - names, in the order of the cells.
- */
-export const csvText = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
+/** A header and a line an item. */
+export const csvText = <Item>(items: readonly Item[], csv: Csv<Item>): string =>
   stringify(
-    rows.map((row) => row.map(cellText)),
-    { header: true, columns: [...columns] },
+    items.map((item) => Object.values(csv).map((cell) => cellText(cell(item)))),
+    { header: true, columns: Object.keys(csv) },
   );

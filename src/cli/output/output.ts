@@ -1,12 +1,11 @@
 /** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
-
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
-import type { Cell } from './csv.js';
+import type { Csv } from './csv.js';
 import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson } from './safe-text.js';
-import { sentenceLines } from './sentence.js';
+import { sentenceLines } from './table.js';
 
 /** What a command prints through. */
 export interface Output {
@@ -20,11 +19,12 @@ export interface Output {
   readonly noticeStyle: Style;
   /** The command's result: through its view for people, else as JSON; a list is one line an item in ndjson. */
   result(value: unknown, view: (style: Style) => readonly string[]): void;
-  /** A list: as {@link result}, and with a line of cells an item in csv. */
+  /** A list: as {@link result}, and with a line an item in csv. @param value - what JSON has, where that is more than the list */
   list<Item>(
     items: readonly Item[],
-    csv: { readonly columns: readonly string[]; readonly cells: (item: Item) => readonly Cell[] },
+    csv: Csv<Item>,
     view: (style: Style) => readonly string[],
+    value?: unknown,
   ): Promise<void>;
   /** From now on results have links to an explorer, on a terminal. @param cluster - a public one; `null` for none */
   linkTo(cluster: string | null): void;
@@ -109,10 +109,10 @@ export function createOutput(io: Io, options: OutputOptions): Output {
       io.stdout.write(text);
     },
     result,
-    list: async (items, { columns, cells }, view) => {
-      if (mode !== 'csv') return result(items, view);
+    list: async (items, csv, view, value = items) => {
+      if (mode !== 'csv') return result(value, view);
       const { csvText } = await import('./csv.js');
-      io.stdout.write(csvText(columns, items.map(cells)));
+      io.stdout.write(csvText(items, csv));
     },
     show,
     notice: (text) => {

@@ -1,9 +1,10 @@
 /**
  * What a command is busy with, on stderr. On a terminal beside a spinner, once it takes half a second, and gone when the
- * work is done; elsewhere, and for those who cannot see pictures move, a line now and then.
+ * work is done; elsewhere, and for those who cannot see pictures move, a line now and then. What has many parts is shown as a
+ * bar with rate and time left, or as a sentence.
  */
 import type { OutputStream } from '../context.js';
-import { type Beginning, barText, type Measured, measuredText, secondsText } from './measure.js';
+import { countText, grouped } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
 import type { Spinner } from './spinner.js';
 
@@ -18,6 +19,63 @@ export interface Progress {
   clear(): void;
 }
 
+/** Parts that are done, out of all. */
+export interface Measured {
+  /** What a part is called. */
+  readonly noun: string;
+  readonly done: number;
+  readonly failed: number;
+  readonly total: number;
+}
+
+/** Since when it is measured, and how far it was by then: of what was done before, nothing can be told of the rate. */
+interface Beginning {
+  readonly atMs: number;
+  readonly done: number;
+}
+
+const MS_PER_SECOND = 1_000;
+const SECONDS_PER_MINUTE = 60;
+const MAX_BAR = 30;
+const LEAST_BAR = 8;
+/** Columns that the text beside a bar takes at most, about: so the bar stays as wide as it is. */
+const MOST_TEXT = 54;
+/** What is over by then is not mentioned. */
+const FIRST_MS = 500;
+/** Between two lines of text. */
+const LINE_MS = 10_000;
+
+/** `45 s`, `3 min 20 s`. */
+function secondsText(seconds: number): string {
+  const [minutes, rest] = [Math.floor(seconds / SECONDS_PER_MINUTE), seconds % SECONDS_PER_MINUTE];
+  return minutes === 0 ? `${rest} s` : `${grouped(minutes)} min ${rest} s`;
+}
+
+/** `1,234 of 10,000 elements, 3 failed, 250/s, about 36 s left`. */
+export function measuredText(
+  { noun, done, failed, total }: Measured,
+  begun: Beginning,
+  nowMs: number,
+): string {
+  const elapsed = (nowMs - begun.atMs) / MS_PER_SECOND;
+  const rate = elapsed > 0 ? (done - begun.done) / elapsed : 0;
+  const left = rate > 0 ? Math.ceil((total - done) / rate) : null;
+  return [
+    `${grouped(done)} of ${countText(total, noun)}`,
+    ...(failed === 0 ? [] : [`${grouped(failed)} failed`]),
+    ...(rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : grouped(Math.round(rate))}/s`] : []),
+    ...(left === null || done === total ? [] : [`about ${secondsText(left)} left`]),
+  ].join(', ');
+}
+
+/** The same behind a bar, where there is room for one. */
+function barText({ done, total }: Measured, text: string, columns: number): string {
+  const room = Math.min(MAX_BAR, Math.max(LEAST_BAR, columns - MOST_TEXT));
+  if (room + 1 + text.length > columns || total === 0) return text;
+  const full = Math.floor((done / total) * room);
+  return `${'█'.repeat(full)}${'░'.repeat(room - full)} ${text}`;
+}
+
 /** How it is shown. */
 interface ProgressTerms {
   readonly wanted: boolean;
@@ -26,160 +84,72 @@ interface ProgressTerms {
   nowMs(): number;
 }
 
-/** What is over by then is not mentioned. */
-const FIRST_MS = 500;
-/** Between two lines of text. */
-const LINE_MS = 10_000;
-const MS_PER_SECOND = 1_000;
-
 const nothing = (): void => undefined;
 const NOTHING: Progress = { show: nothing, wait: nothing, measure: nothing, clear: nothing };
 
-/** A text for a number of columns; `null`: in words only. */
-type Look = (columns: number | null) => string;
-
 /** Progress on a stream. */
-export function createProgress(stream: OutputStream, terms: ProgressTerms): Progress {
-  if (!terms.wanted) return NOTHING;
-  const shown = new Shown(terms);
-  const shower = terms.plain ? new Lines(stream, shown) : new Drawn(stream, shown);
+export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: ProgressTerms): Progress {
+  if (!wanted) return NOTHING;
+  /** Since when something is under way. */
+  let sinceMs: number | null = null;
+  /** A text for a number of columns; `null`: in words only. */
+  let text: (columns: number | null) => string = () => '';
+  /** The same is measured on, whatever was shown in between. */
+  let measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let spinner: Spinner | undefined;
+  const elapsedMs = (): number => (sinceMs === null ? 0 : nowMs() - sinceMs);
+
+  /** @param atMs - of the clock, which may stand still while the timer runs. */
+  function drawAt(atMs: number): void {
+    timer = setTimeout(() => {
+      if (elapsedMs() < atMs) drawAt(atMs);
+      else if (!plain) void spin();
+      else {
+        stream.write(`${text(null)}\n`);
+        drawAt(elapsedMs() + LINE_MS);
+      }
+    }, atMs - elapsedMs()).unref();
+  }
+
+  async function spin(): Promise<void> {
+    const { createSpinner } = await import('./spinner.js');
+    spinner ??= createSpinner(stream);
+    // Meanwhile the work may be over.
+    if (sinceMs !== null) spinner.start((columns) => text(columns));
+  }
+
+  const draw = (look: typeof text): void => {
+    text = look;
+    sinceMs ??= nowMs();
+    if (timer === undefined) drawAt(elapsedMs() + (plain && !stream.isTTY ? LINE_MS : FIRST_MS));
+  };
+  const show = (shown: string): void => {
+    const line = safeLine(shown);
+    draw(() => {
+      const seconds = Math.floor(elapsedMs() / MS_PER_SECOND);
+      return seconds < 1 ? line : `(${secondsText(seconds)}) ${line}`;
+    });
+  };
   return {
-    show: (text) => {
-      shown.say(text);
-      shower.begin();
-    },
-    wait: (text) => {
-      if (shown.isBusy) return;
-      shown.say(text);
-      shower.begin();
+    show,
+    wait: (shown) => {
+      if (sinceMs === null) show(shown);
     },
     measure: (look) => {
-      shown.measure(look);
-      shower.begin();
+      if (measured?.look !== look) measured = { look, begun: { atMs: nowMs(), done: look().done } };
+      const { begun } = measured;
+      draw((columns) => {
+        const now = look();
+        const words = measuredText(now, begun, nowMs());
+        return columns === null ? words : barText(now, words, columns);
+      });
     },
     clear: () => {
-      shown.end();
-      shower.end();
+      sinceMs = null;
+      clearTimeout(timer);
+      timer = undefined;
+      spinner?.clear();
     },
   };
-}
-
-/** What is to be seen, and since when. */
-class Shown {
-  readonly #terms: Pick<ProgressTerms, 'nowMs'>;
-  #look: Look = () => '';
-  #sinceMs: number | null = null;
-  /** The same is measured on, whatever was shown in between. */
-  #measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
-
-  constructor(terms: Pick<ProgressTerms, 'nowMs'>) {
-    this.#terms = terms;
-  }
-
-  say(text: string): void {
-    this.#sinceMs ??= this.#terms.nowMs();
-    const since = this.#sinceMs;
-    const line = safeLine(text);
-    this.#look = () => {
-      const seconds = Math.floor((this.#terms.nowMs() - since) / MS_PER_SECOND);
-      return seconds < 1 ? line : `(${secondsText(seconds)}) ${line}`;
-    };
-  }
-
-  measure(look: () => Measured): void {
-    const atMs = this.#terms.nowMs();
-    this.#sinceMs ??= atMs;
-    if (this.#measured?.look !== look) this.#measured = { look, begun: { atMs, done: look().done } };
-    const { begun } = this.#measured;
-    this.#look = (columns) => {
-      const measured = look();
-      const text = measuredText(measured, begun, this.#terms.nowMs());
-      return columns === null ? text : barText(measured, text, columns);
-    };
-  }
-
-  end(): void {
-    this.#sinceMs = null;
-  }
-
-  get elapsedMs(): number {
-    return this.#sinceMs === null ? 0 : this.#terms.nowMs() - this.#sinceMs;
-  }
-
-  get isBusy(): boolean {
-    return this.#sinceMs !== null;
-  }
-
-  /** As it is now; `null` where nothing is under way. */
-  text(columns: number | null): string | null {
-    if (this.#sinceMs === null) return null;
-    return this.#look(columns);
-  }
-}
-
-/** Beside a spinner, which is loaded when the first work takes its time. */
-class Drawn {
-  readonly #stream: OutputStream;
-  readonly #shown: Shown;
-  #timer: NodeJS.Timeout | undefined;
-  #spinner: Spinner | undefined;
-
-  constructor(stream: OutputStream, shown: Shown) {
-    this.#stream = stream;
-    this.#shown = shown;
-  }
-
-  begin(): void {
-    this.#timer ??= setTimeout(() => void this.#draw(), FIRST_MS).unref();
-  }
-
-  async #draw(): Promise<void> {
-    // By the clock, which may stand still while the timer runs.
-    const early = FIRST_MS - this.#shown.elapsedMs;
-    if (early > 0) {
-      this.#timer = setTimeout(() => void this.#draw(), early).unref();
-      return;
-    }
-    const { createSpinner } = await import('./spinner.js');
-    this.#spinner ??= createSpinner(this.#stream);
-    // Meanwhile the work may be over.
-    if (this.#shown.text(null) !== null) this.#spinner.start((columns) => this.#shown.text(columns) ?? '');
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#spinner?.clear();
-  }
-}
-
-/** A line now and then; on a terminal the first one soon, so that it is known that something goes on. */
-class Lines {
-  readonly #stream: OutputStream;
-  readonly #shown: Shown;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(stream: OutputStream, shown: Shown) {
-    this.#stream = stream;
-    this.#shown = shown;
-  }
-
-  begin(): void {
-    this.#timer ??= this.#after(this.#stream.isTTY ? FIRST_MS : LINE_MS);
-  }
-
-  /** @param ms - of the clock, which may stand still while the timer runs. */
-  #after(ms: number, fromMs = this.#shown.elapsedMs): NodeJS.Timeout {
-    return setTimeout(() => {
-      const early = fromMs + ms - this.#shown.elapsedMs;
-      const text = early > 0 ? null : this.#shown.text(null);
-      if (text !== null) this.#stream.write(`${text}\n`);
-      this.#timer = early > 0 ? this.#after(early, this.#shown.elapsedMs) : this.#after(LINE_MS);
-    }, ms).unref();
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
 }

@@ -1,12 +1,14 @@
-/**
- * Rows → lines that fit a width. Addresses, hashes and ids are never shortened or broken, so that they can be copied; only
+/** Rows and sentences → lines that fit a width. Addresses, hashes, ids and commands are never shortened or broken, so that they can be copied; only
  * columns marked so wrap, and what does not fit turns into records. Packages for tables (cli-table3, cliui, columnify) cut or
- * break an address in 40 columns, or leave a column out, and none has records.
- */
+ * break an address in 40 columns, or leave a column out, and none has records. */
+import type { OutputStream } from '../context.js';
 import { safeLine } from './safe-text.js';
 
-/** A label and its value; a value without a label continues the one above. A whole one is to be copied and is not wrapped. */
-export type Field = readonly [label: string, value: string, whole?: 'whole'];
+/**
+ * A label and its value; what has no value is left out, and a value without a label continues the one above. A whole one is to be
+ * copied and is not wrapped.
+ */
+export type Field = readonly [label: string, value: string | number | null | undefined, whole?: 'whole'];
 
 /** What a block is laid out for. */
 export interface Layout {
@@ -30,7 +32,9 @@ const MIN_VALUE_WIDTH = 20;
  * too long for its column, such as a signature, stands on a line of its own.
  */
 export function fieldLines(fields: readonly Field[], layout: Layout = UNBOUNDED): string[] {
-  const clean = fields.map(([name, value, whole]) => [safeLine(name), safeLine(value), whole] as const);
+  const clean = fields.flatMap(([name, value, whole]) =>
+    value == null ? [] : [[safeLine(name), safeLine(String(value)), whole] as const],
+  );
   const labelWidth = Math.max(0, ...clean.map(([name]) => name.length)) + GAP;
   const room = Math.max(MIN_VALUE_WIDTH, layout.width - labelWidth);
   return clean.flatMap(([name, value, whole]) => {
@@ -173,4 +177,19 @@ function recordLines(
       { ...UNBOUNDED, width },
     ),
   ]);
+}
+
+/** A command to copy that ends a sentence of ours; an error may be in the words of others. */
+const COMMAND_AT_END = /^(?!error:)(.*:) (flywheel .*)$/;
+
+/** A sentence on one line, or, on a terminal that is too narrow for it, on several; a command at its end stands on its own. */
+export function sentenceLines(
+  text: string,
+  { isTTY, columns }: Pick<OutputStream, 'isTTY' | 'columns'>,
+): readonly string[] {
+  const line = safeLine(text);
+  if (!isTTY || line.length <= columns) return [line];
+  const [, before, command] = COMMAND_AT_END.exec(line) ?? [];
+  if (before === undefined || command === undefined) return indented('', line, columns);
+  return [...indented('', before, columns), command];
 }

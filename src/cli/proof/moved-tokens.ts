@@ -1,16 +1,94 @@
-/** What a landed transaction moved for one proof: told from its own instructions, and from the batches that it executed. */
+/** What a landed transaction moved for one proof: told by its memo, its own instructions and the batches that it executed; and how that differs from what was to be moved. */
 import { isMemo } from '../../actions/memo.js';
-import { describeInstruction, type Operation } from '../../actions/registry.js';
+import {
+  actionContent,
+  describeInstruction,
+  type Operation,
+  type PipelineAction,
+  type SourceAction,
+} from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
-import type { ChainReader, History, TransactionRecord } from '../../chain/chain.js';
-import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../chain/programs.js';
-import { transactionAddress } from '../../chain/squads/addresses.js';
+import type { ChainReader, History, TokenChange, TransactionRecord } from '../../chain/chain.js';
+import {
+  COMPUTE_BUDGET_PROGRAM,
+  MEMO_PROGRAM,
+  SQUADS_PROGRAM,
+  SYSTEM_PROGRAM,
+} from '../../chain/programs.js';
+import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { readMultisig } from '../../chain/squads/read-accounts.js';
 import type { Instruction } from '../../chain/transaction/instruction.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
-import { parseProofMemo } from './landed-memo.js';
+
+/** Type and hash as they stand on chain. */
+export interface ProofMemo {
+  readonly type: string;
+  readonly hash: string;
+}
+
+/** A memo as that of a proof; `undefined` for any other. */
+function parseProofMemo(text: string): ProofMemo | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return undefined;
+    const { type, hash } = value as Readonly<Record<string, unknown>>;
+    return typeof type === 'string' && typeof hash === 'string' ? { type, hash } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Memos among the transaction's own instructions. */
+function ownMemos(wire: Uint8Array): readonly string[] {
+  const { message } = decodeTransaction(wire);
+  return message.instructions
+    .filter(({ programIndex }) => message.staticKeys[programIndex] === MEMO_PROGRAM)
+    .map(({ data }) => Buffer.from(data).toString('utf8'));
+}
+
+const INVOKE = /^Program (\S+) invoke \[\d+\]$/;
+const RETURN = /^Program \S+ (?:success|failed.*)$/;
+/** The program says the length and then, on the same line or the next, the text; which of both depends on its version. */
+const MEMO_LENGTH = /^Program log: Memo \(len (\d+)\)(?:: (".*"))?$/s;
+const LOG_PREFIX = 'Program log: ';
+
+/** Memos that were logged by the Memo program itself; the same words from another program count for nothing. */
+export function loggedMemos(logs: readonly string[]): readonly string[] {
+  const running: string[] = [];
+  return logs.flatMap((line, at) => {
+    const invoked = INVOKE.exec(line)?.[1];
+    if (invoked !== undefined) running.push(invoked);
+    else if (RETURN.test(line)) running.pop();
+    return running.at(-1) === MEMO_PROGRAM ? memoAt(line, logs[at + 1]) : [];
+  });
+}
+
+function memoAt(line: string, next: string | undefined): readonly string[] {
+  const [found, length, quoted] = MEMO_LENGTH.exec(line) ?? [];
+  if (found === undefined) return [];
+  const text = quoted === undefined ? next?.slice(LOG_PREFIX.length) : unquote(quoted);
+  // A log that was cut short does not hold the whole memo.
+  return text !== undefined && Buffer.byteLength(text) === Number(length) ? [text] : [];
+}
+
+/** The program logs text as Rust prints it for debugging: the escapes are those of JSON but for `\u{…}` and `\'`. */
+function unquote(text: string): string {
+  const json = text
+    .replace(/\\u\{([0-9a-f]+)\}/gi, (_all, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
+    .replaceAll("\\'", "'");
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'string' ? value : '';
+  } catch {
+    return '';
+  }
+}
+
+/** Every proof memo of a landed transaction. */
+export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly ProofMemo[] =>
+  [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseProofMemo(text) ?? []);
 
 /** Operations of one transaction on chain, or of one of a batch, in their order. */
 type Sequence = readonly Operation[];
@@ -115,4 +193,92 @@ function sectionsOf(sequence: Sequence, hash: string): Sequence {
     current = proofOf(operation) ?? current;
     return current === hash;
   });
+}
+
+/** What one mint lost, and who got it; base units. */
+export interface Moved {
+  readonly mint: Address;
+  readonly tokenProgram: Address;
+  readonly decimals: number;
+  readonly burned: bigint;
+  /** By token account. */
+  readonly received: ReadonlyMap<Address, bigint>;
+}
+
+/** Adds operations up, by mint. */
+export function movedBy(operations: readonly Operation[]): readonly Moved[] {
+  const found = new Map<Address, Moved & { readonly received: Map<Address, bigint> }>();
+  for (const operation of operations) {
+    if (operation.kind !== 'burn' && operation.kind !== 'transfer') continue;
+    const { mint, tokenProgram, decimals, amount } = operation;
+    const before = found.get(mint) ?? { mint, tokenProgram, decimals, burned: 0n, received: new Map() };
+    if (operation.kind === 'transfer')
+      before.received.set(operation.to, (before.received.get(operation.to) ?? 0n) + amount);
+    found.set(mint, { ...before, burned: before.burned + (operation.kind === 'burn' ? amount : 0n) });
+  }
+  return [...found.values()];
+}
+
+/** What actions are to move of a mint. */
+export function expectedOf(
+  actions: readonly SourceAction[],
+  { mint, tokenProgram, decimals }: Pick<Moved, 'mint' | 'tokenProgram' | 'decimals'>,
+): Moved {
+  const received = new Map<Address, bigint>();
+  let burned = 0n;
+  for (const action of actions.map((one): PipelineAction => actionContent(one, decimals))) {
+    if (action.action === 'BURN') burned += action.amount;
+    if (action.action !== 'AIRDROP') continue;
+    const account = associatedTokenAddress(action.toAddress, mint, tokenProgram);
+    received.set(account, (received.get(account) ?? 0n) + action.amount);
+  }
+  return { mint, tokenProgram, decimals, burned, received };
+}
+
+/** How what was moved differs from what was to be. */
+export function movedDifferences(actual: Moved, expected: Moved): readonly string[] {
+  const accounts = new Set([...actual.received.keys(), ...expected.received.keys()]);
+  return [
+    ...difference('burned', actual.burned, expected.burned),
+    ...[...accounts].flatMap((account) =>
+      difference(
+        `sent to the token account ${account}`,
+        actual.received.get(account) ?? 0n,
+        expected.received.get(account) ?? 0n,
+      ),
+    ),
+  ];
+}
+
+const difference = (what: string, actual: bigint, expected: bigint): readonly string[] =>
+  actual === expected ? [] : [`${what} were ${actual} base units, expected ${expected}`];
+
+/**
+ * How the balances before and after a transaction differ from all that it says it did; a fee may be withheld from what is sent.
+ */
+export function balanceDifferences(
+  changes: readonly TokenChange[],
+  operations: readonly Operation[],
+  mint: Address,
+  feeCharged: boolean,
+): readonly string[] {
+  const due = new Map<Address, bigint>();
+  const add = (account: Address, amount: bigint): void =>
+    void due.set(account, (due.get(account) ?? 0n) + amount);
+  const received = new Set<Address>();
+  for (const operation of operations) {
+    if (!('mint' in operation) || operation.mint !== mint) continue;
+    if (operation.kind === 'burn') add(operation.account, -operation.amount);
+    if (operation.kind !== 'transfer') continue;
+    add(operation.from, -operation.amount);
+    add(operation.to, operation.amount);
+    received.add(operation.to);
+  }
+  for (const { account, mint: of, before, after } of changes)
+    if (of === mint) add(account, (before ?? 0n) - after);
+  return [...due].flatMap(([account, missing]) =>
+    missing === 0n || (feeCharged && received.has(account) && missing > 0n)
+      ? []
+      : [`the token account ${account} changed by ${-missing} base units more than its instructions say`],
+  );
 }

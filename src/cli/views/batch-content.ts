@@ -1,5 +1,4 @@
 /** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
-
 import { digestText } from '../../actions/pipelines.js';
 import { actionText, inText, type Operation, type PipelineAction } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';
@@ -156,11 +155,6 @@ export function viewBatchContent(
 const changeText = ({ before, after }: Change, unit: Unit): string =>
   `${amountText(before, unit)} before, ${amountText(after, unit)} after`;
 
-const receivedField = (airdrop: bigint, withheld: bigint, unit: Unit): Field => [
-  'recipients get',
-  `${amountText(airdrop - withheld, unit)}; the token's transfer fee withholds ${amountText(withheld, unit)}`,
-];
-
 /** What running it costs, and what it changes. */
 function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
@@ -173,12 +167,17 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
       'rent back',
       `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'is not returned: there is no rent collector' : 'to'}`,
     ],
-    ...(rentCollector === null ? [] : ([['', rentCollector]] as const)),
+    ['', rentCollector],
   ];
   if (changes === null || vaultRent === null) return [executing, ...returned, ['simulated', 'no']];
   const { airdrop } = contentSums(description);
   return [
-    ...(changes.withheld === 0n ? [] : [receivedField(airdrop, changes.withheld, unit)]),
+    [
+      'recipients get',
+      changes.withheld === 0n
+        ? null
+        : `${amountText(airdrop - changes.withheld, unit)}; the token's transfer fee withholds ${amountText(changes.withheld, unit)}`,
+    ],
     ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
     executing,
     ...returned,

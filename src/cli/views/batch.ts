@@ -1,25 +1,26 @@
-/** Batches and their results as people read them. */
+/** Batches, their results and plans as people read them. */
 import {
   type ActionInText,
   isSourceAction,
   sourceText,
   actionText as wordsOf,
 } from '../../actions/registry.js';
-import type {
-  Action,
-  Batch,
-  ExecuteResult,
-  InitBatchResult,
-  ListedBatch,
-  PipelineState,
+import {
+  type Action,
+  type Batch,
+  type ExecuteResult,
+  type InitBatchResult,
+  isCancelled,
+  type ListedBatch,
+  type PipelineState,
 } from '../../contract/schemas/batch.js';
-import { isCancelled } from '../../contract/schemas/batch.js';
+import type { BatchPlan } from '../batch/dry-run.js';
+import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented } from '../output/table.js';
-import { linkFields } from './links.js';
-import { countText, grouped, tokensText } from './unit.js';
+import { countText, grouped, linkField, linkOf, solText, tokensText } from './unit.js';
 
 /** JSON keeps the states of the specification. */
 function statusOf(batch: Batch): string {
@@ -38,17 +39,16 @@ const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): st
   index === undefined ? 'a pipeline that is not named' : `pipeline ${index + 1} of ${total}`;
 
 const linksOf = (style: Style, txHash: string): readonly string[] =>
-  linkFields(style, 'tx', txHash).map(([, link]) => link);
+  [linkOf(style, 'tx', txHash) ?? []].flat();
 
-function executeFields(result: ExecuteResult): readonly Field[] {
-  const failed: Field[] =
-    result.failedTxMsg === undefined || isCancelled({ executeResult: result })
-      ? []
-      : [
-          ['failed on', failedOn(result)],
-          ['reason', result.failedTxMsg],
-        ];
-  return [['transactions', `${result.totalSuccessful} of ${result.total} executed`], ...failed];
+function executeFields(result: ExecuteResult | undefined): readonly Field[] {
+  if (result === undefined) return [];
+  const reason = isCancelled({ executeResult: result }) ? undefined : result.failedTxMsg;
+  return [
+    ['transactions', `${result.totalSuccessful} of ${result.total} executed`],
+    ['failed on', reason && failedOn(result)],
+    ['reason', reason],
+  ];
 }
 
 const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): readonly string[] =>
@@ -70,28 +70,24 @@ export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = [
     [
       ['batch index', batch.batchIndex],
       ['multisig', batch.multisig],
-      ...linkFields(style, 'address', batch.multisig),
+      linkField(style, 'address', batch.multisig),
       ['vault', `${batch.vaultAddress} (index ${batch.vaultIndex})`],
       ['mint', batch.mintAddress],
       ['created', batch.dateCreated],
       ['updated', batch.dateUpdated],
-      ...setUpFields(batch),
+      [
+        'set-up',
+        batch.initResult &&
+          `${grouped(batch.initResult.totalSuccessful)} of ${countText(batch.initResult.total, 'transaction')}`,
+      ],
+      ['set-up failed', batch.initResult?.failedTxMsg],
       ...more,
-      ...(batch.executeResult === undefined ? [] : executeFields(batch.executeResult)),
+      ...executeFields(batch.executeResult),
     ],
     style,
   ),
   ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
 ];
-
-function setUpFields({ initResult }: Batch): readonly Field[] {
-  if (initResult === undefined) return [];
-  const done: Field = [
-    'set-up',
-    `${grouped(initResult.totalSuccessful)} of ${countText(initResult.total, 'transaction')}`,
-  ];
-  return initResult.failedTxMsg === undefined ? [done] : [done, ['set-up failed', initResult.failedTxMsg]];
-}
 
 /** A batch that was compiled, and what comes next. */
 export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
@@ -104,10 +100,11 @@ export function totalFields(
 ): readonly Field[] {
   return [
     ['pipelines', grouped(pipelines)],
-    ...(burn === '0' ? [] : [['burns', tokensText(burn, symbol)] as const]),
-    ...(airdrop === '0'
-      ? []
-      : [['airdrops', `${tokensText(airdrop, symbol)} to ${countText(recipients, 'wallet')}`] as const]),
+    ['burns', burn === '0' ? null : tokensText(burn, symbol)],
+    [
+      'airdrops',
+      airdrop === '0' ? null : `${tokensText(airdrop, symbol)} to ${countText(recipients, 'wallet')}`,
+    ],
   ];
 }
 
@@ -125,7 +122,7 @@ export const viewBatchList = (
           [
             ...totalFields(batch.totals, symbol),
             ['created', batch.dateCreated],
-            ...(batch.executeResult === undefined ? [] : executeFields(batch.executeResult)),
+            ...executeFields(batch.executeResult),
           ],
           style,
         ),
@@ -158,3 +155,40 @@ export const viewPipelines = (
     ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
     ...(message === undefined ? [] : indented('  ', message, style.width).map((line) => style.bad(line))),
   ]);
+
+/** The plan of a dry run. */
+export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
+  style.good('The file is valid. Nothing was sent.'),
+  ...fieldLines(
+    [
+      ['pipelines', grouped(plan.pipelines)],
+      ...Object.entries(plan.actions).map(([name, count]): Field => {
+        const total = { burn: plan.totalBurn, airdrop: plan.totalAirdrop }[name];
+        return [
+          `${name}s`,
+          total === undefined ? grouped(count) : `${grouped(count)}, ${tokensText(total, outlook.symbol)}`,
+        ];
+      }),
+      ['digest', plan.digest],
+      ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen, outlook.symbol)),
+      notForeseen(outlook),
+    ],
+    style,
+  ),
+];
+
+const foreseenFields = (
+  { vault, supply, usedToday, costs }: NonNullable<BatchPlan['foreseen']>,
+  symbol: string | null,
+): readonly Field[] => [
+  changeField('vault', vault, symbol),
+  changeField('supply', supply, symbol),
+  usedField('daily burn', usedToday.burn, symbol),
+  usedField('daily airdrop', usedToday.airdrop, symbol),
+  ['fees', `at most ${solText(costs.feeLamports)}, paid by the operator`],
+  ['token accounts', `${solText(costs.vaultRentLamports)} of rent for new recipients, paid by the vault`],
+  [
+    'batch rent',
+    `${solText(costs.rentPaidLamports)}, paid by the operator and returned when the batch is closed`,
+  ],
+];

@@ -1,13 +1,15 @@
-/** Burns as people read them. */
-import type { BurnsForesight } from '../../contract/dry-run.js';
+/** Burns, the outcome of a burn-batch, and what a dry run found, as people read them. */
+import type { ElementOutcome } from '../../contract/call.js';
+import type { BurnsForesight, ForeseenFailure } from '../../contract/dry-run.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { BurnPlan } from '../burn/burn-plan.js';
+import type { BurnBatchPlan } from '../burn-batch/plan.js';
+import type { Tally, Totals } from '../burn-batch/results.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
-import { type Field, fieldLines } from '../output/table.js';
-import { linkFields } from './links.js';
-import { tokensText } from './unit.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { countText, grouped, linkField, tokensText } from './unit.js';
 
 /** What a burn took away, and what it left. */
 export interface Burned {
@@ -27,14 +29,10 @@ export const viewBurn = (
   style.good(`Burned ${tokensText(sumAmounts([amount]), symbol)}.`),
   ...fieldLines(
     [
-      ...(left === null
-        ? []
-        : ([
-            ['burn wallet', `${tokensText(left.burnWallet.after, symbol)} left`],
-            ['supply', `${tokensText(left.supply.after, symbol)} left`],
-          ] as const)),
+      ['burn wallet', left && `${tokensText(left.burnWallet.after, symbol)} left`],
+      ['supply', left && `${tokensText(left.supply.after, symbol)} left`],
       ['transaction', burn.txHash],
-      ...linkFields(style, 'tx', burn.txHash),
+      linkField(style, 'tx', burn.txHash),
       ['proof hash', burn.hash],
       ['proof type', burn.type],
       ['date', burn.dateBurned],
@@ -53,8 +51,8 @@ export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): re
         ['amount', tokensText(sumAmounts([plan.amount]), outlook.symbol)],
         ['proof hash', plan.hash],
         ['proof type', plan.type],
-        ...(foreseen === null ? [] : burnFields(foreseen, outlook.symbol)),
-        ...(outlook.foresight === null ? [notForeseen(outlook.reason)] : []),
+        ...burnFields(foreseen, outlook.symbol),
+        notForeseen(outlook),
       ],
       style,
     ),
@@ -62,11 +60,96 @@ export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): re
 }
 
 /** What burns would change. */
-export const burnFields = (
-  { burnWallet, supply, usedToday }: NonNullable<BurnPlan['foreseen']>,
-  symbol: string | null,
-): readonly Field[] => [
-  changeField('burn wallet', burnWallet, symbol),
-  changeField('supply', supply, symbol),
-  usedField('daily burn', usedToday, symbol),
-];
+const burnFields = (foreseen: BurnPlan['foreseen'], symbol: string | null): readonly Field[] =>
+  foreseen === null
+    ? []
+    : [
+        changeField('burn wallet', foreseen.burnWallet, symbol),
+        changeField('supply', foreseen.supply, symbol),
+        usedField('daily burn', foreseen.usedToday, symbol),
+      ];
+
+/** Errors that are listed; the file of `--failed-out` has all. */
+export const MAX_LISTED = 50;
+
+interface BurnBatchSummary {
+  readonly totals: Totals;
+  readonly symbol: string | null;
+  /** The first of them. */
+  readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
+}
+
+/** How many burned, and why the others did not. */
+export function viewBurnBatch(
+  { totals, failures, symbol }: BurnBatchSummary,
+  style: Style,
+): readonly string[] {
+  const { burned, failed, proofs } = totals;
+  const all = burned.elements + failed.elements;
+  const head = `${grouped(burned.elements)} of ${countText(all, 'burn')} succeeded.`;
+  const text = ({ elements, amount }: Tally): string =>
+    `${countText(elements, 'burn')}, ${tokensText(amount, symbol)}`;
+  return [
+    failed.elements === 0 ? style.good(head) : style.warn(head),
+    ...fieldLines(
+      [
+        ['burned', text(burned)],
+        ['failed', failed.elements === 0 ? null : text(failed)],
+        ['proofs on chain', grouped(proofs)],
+      ],
+      style,
+    ),
+    ...(failures.length === 0
+      ? []
+      : ['', style.bad('Failed'), ...failureLines(failures, style, failed.elements)]),
+  ];
+}
+
+/** @param count - of all of them. */
+function failureLines(
+  failures: readonly ForeseenFailure[],
+  style: Style,
+  count = failures.length,
+): readonly string[] {
+  if (failures.length === 0) return [];
+  const rows = failures
+    .slice(0, MAX_LISTED)
+    .map((failure) => [`[${failure.index}]`, failure.type, failure.message]);
+  const more = count - rows.length;
+  return [
+    ...tableLines(
+      [{ title: 'entry', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
+      rows,
+      style.width,
+    ),
+    ...(more > 0 ? [`… and ${grouped(more)} more`] : []),
+  ];
+}
+
+/** The plan of a dry run. */
+export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: Style): readonly string[] {
+  const { foreseen } = plan;
+  const failures = foreseen?.failures ?? [];
+  return [
+    failures.length === 0
+      ? style.good('The file is valid. Nothing was sent.')
+      : style.bad(
+          `${grouped(failures.length)} of ${countText(plan.elements, 'burn')} would fail. Nothing was sent.`,
+        ),
+    ...fieldLines(
+      [
+        ['burns', grouped(plan.elements)],
+        ['requests', grouped(plan.requests)],
+        ['total amount', tokensText(plan.totalAmount, outlook.symbol)],
+        ...Object.entries(plan.types).map(
+          ([type, { elements, amount }]) =>
+            [type, `${countText(elements, 'burn')}, ${tokensText(amount, outlook.symbol)}`] as const,
+        ),
+        ...burnFields(foreseen, outlook.symbol),
+        notForeseen(outlook),
+      ],
+      style,
+    ),
+    ...failureLines(failures, style),
+  ];
+}

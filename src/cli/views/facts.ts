@@ -1,8 +1,10 @@
 /** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
+import type { Limits } from '../../approval/limits.js';
 import type { Facts } from '../../approval/pins.js';
 import type { PinnedFlywheel } from '../../compose/settings.js';
 import { base58Encode } from '../../values/base58.js';
-import type { Field } from '../output/table.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines } from '../output/table.js';
 
 const MINT = 'mint.';
 const VAULT_ACCOUNT = 'vaultAccount.';
@@ -23,20 +25,13 @@ function factText(name: string, value: string): string {
 const isOfToken = (name: string): boolean => name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT);
 
 /** A flywheel as it is pinned: its addresses and, where they are known, its facts. */
-export const pinnedFields = ({
-  multisig,
-  owner,
-  operator,
-  vaultIndex,
-  mint,
-  facts = {},
-}: PinnedFlywheel): readonly Field[] => [
-  ['multisig', multisig],
-  ['owner', owner],
-  ['operator', operator],
-  ['vault index', String(vaultIndex)],
+export const pinnedFields = ({ facts = {}, ...pins }: PinnedFlywheel): readonly Field[] => [
+  ['multisig', pins.multisig],
+  ['owner', pins.owner],
+  ['operator', pins.operator],
+  ['vault index', pins.vaultIndex],
   ...multisigFields(facts),
-  ...tokenFields(mint, facts),
+  ...tokenFields(pins.mint, facts),
 ];
 
 /** Who may act in the multisig, how many it takes, and who may change that. */
@@ -56,7 +51,7 @@ export const multisigFields = (facts: Facts): readonly Field[] =>
 export const tokenFields = (mint: string, facts: Facts): readonly Field[] => [
   ['mint', mint],
   ...fieldsBelow(MINT, facts),
-  ...(facts[ADDRESS] === undefined ? [] : ([['vault account', facts[ADDRESS]]] as const)),
+  ['vault account', facts[ADDRESS]],
   ...fieldsBelow(VAULT_ACCOUNT, facts),
 ];
 
@@ -66,3 +61,19 @@ const fieldsBelow = (prefix: string, facts: Facts): readonly Field[] =>
       ? [[`  ${words(name.slice(prefix.length))}`, factText(name, value)]]
       : [],
   );
+
+/** Each limit by what it is about. */
+export const limitFields = (limits: Limits): readonly Field[] => [
+  ['tokens a batch', limits.batchTokens],
+  ['tokens a day', limits.dayTokens],
+  ['percent of the supply', limits.supplyPercent],
+  // An empty list is a limit as well.
+  ['recipients', limits.recipients?.length === 0 ? 'nobody' : limits.recipients?.join(', ')],
+  ['ask digest above', limits.digestAbove],
+];
+
+/** A flywheel as its owner confirms it. */
+export const viewPins = (pinned: PinnedFlywheel, style: Style): readonly string[] => [
+  style.bold('The project as it is on chain'),
+  ...fieldLines(pinnedFields(pinned), style),
+];

@@ -18,25 +18,12 @@ function rate(done: number, failed: number): string {
   return `${tenths / 10} % of ${grouped(done + failed)}`;
 }
 
-const PER_THOUSAND = 1_000n;
-
-/** Decimal text in the smallest unit of the longest fraction, so that lengths of bars are in proportion. */
-function scaled(texts: readonly string[]): readonly bigint[] {
-  const digits = Math.max(...texts.map((text) => text.split('.')[1]?.length ?? 0));
-  return texts.map((text) => {
-    const [whole = '', fraction = ''] = text.split('.');
-    return BigInt(whole + fraction.padEnd(digits, '0'));
-  });
-}
-
 function bars(rows: readonly ReportRow[], width: number): readonly string[] {
   const room = Math.max(LEAST_BAR, Math.min(MAX_BAR, width - BESIDE_BAR));
-  const amounts = scaled(rows.map(({ burned }) => burned));
-  const most = amounts.reduce((high, amount) => (amount > high ? amount : high), 1n);
-  return amounts.map((amount) => {
-    const length = Number((amount * BigInt(room) * PER_THOUSAND) / most) / Number(PER_THOUSAND);
-    return BAR.repeat(amount > 0n ? Math.max(1, Math.round(length)) : 0);
-  });
+  const most = rows.reduce((high, { burned }) => Math.max(high, Number(burned)), 0);
+  return rows.map(({ burned }) =>
+    burned === '0' ? '' : BAR.repeat(Math.max(1, Math.round((Number(burned) * room) / most))),
+  );
 }
 
 /** The sums over all, each with its name. */
@@ -49,9 +36,7 @@ export const reportTotals = ({
 }: Report): readonly Field[] => [
   ['burned', tokensText(total.burned, symbol)],
   ['airdropped', tokensText(total.airdropped, symbol)],
-  ...(chargesTransferFee
-    ? [['', 'Recipients received less: the token charges a fee on each transfer.'] as const]
-    : []),
+  ['', chargesTransferFee ? 'Recipients received less: the token charges a fee on each transfer.' : null],
   ['supply now', tokensText(supply, symbol)],
   ['burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
@@ -63,7 +48,7 @@ export const reportTotals = ({
     `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
   ],
   ['cost', solText(total.costLamports)],
-  ...(pendingBurns === 0 ? [] : [['outcome unknown', countText(pendingBurns, 'burn')] as const]),
+  ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];
 
 const countOf = (done: number, failed: number): string =>

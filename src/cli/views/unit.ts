@@ -1,6 +1,9 @@
-/** Amounts and counts as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
+/** Amounts, counts and links as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
+import { type ExplorerPage, explorerLink } from '../../chain/explorer.js';
 import { shownSymbol } from '../../chain/tokens/metadata.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
+import type { Style } from '../output/color.js';
+import type { Field } from '../output/table.js';
 
 /** What an amount is counted in. */
 export interface Unit {
@@ -60,3 +63,10 @@ export function agoText(ms: number): string {
     ? 'just now'
     : `${countText(Math.floor(ms / unitMs), noun)} ago`;
 }
+
+/** Where an explorer shows a transaction or an address. */
+export const linkOf = ({ explorer }: Style, page: ExplorerPage, id: string | undefined): string | null =>
+  explorer === null || id === undefined ? null : explorerLink(explorer, page, id);
+
+/** The same as a line below it. */
+export const linkField = (...args: Parameters<typeof linkOf>): Field => ['', linkOf(...args)];

@@ -1,28 +1,35 @@
-/** The owner's keypair: where it is, and how it is read. Every copy of its bytes that this program holds is overwritten. */
-import { createKeypairSigner, type KeypairSigner } from '../../chain/transaction/signer.js';
+/** The owner's keypair: where it is, and how it is read, from files that nobody else can read. */
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import {
+  createKeypairSigner,
+  KEYPAIR_LENGTH_BYTES,
+  type KeypairSigner,
+} from '../../chain/transaction/signer.js';
 import type { Settings } from '../../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { parseKeypairText } from '../../files/keypair-file.js';
+import { fileProblem } from '../../files/read-file.js';
 import type { Address } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
-import { solanaCliSetting } from '../config/solana-config.js';
+import { solanaCliSetting } from '../config/paths.js';
 import type { CliContext } from '../context.js';
 import { inputName } from '../input/read-input.js';
+import { shellLine } from '../shell-line.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
-import { parseKeypair } from './parse-keypair.js';
-import {
-  isStream,
-  keypairPath,
-  type PrivateFileContext,
-  readPrivateFile,
-  refuseKey,
-} from './read-private-file.js';
 
 /** What reading one takes. */
-type KeypairContext = PrivateFileContext & Pick<CliContext, 'io'>;
+type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io'>;
 
 /** Longest keypair file in bytes that is looked at. */
-const MAX_KEYPAIR_FILE_BYTES = 4_096;
+const MAX_BYTES = 4_096;
+/** Permission bits of group and others. */
+const OTHERS = 0o077;
 const AS_ENVIRONMENT = 'FLYWHEEL_KEYPAIR';
+
+/** A keypair that cannot be used. */
+const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
 
 /**
  * Where the keypair is: the flag, environment or profile, then the Solana CLI's own.
@@ -39,6 +46,12 @@ export function keypairLocation(
   throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair is set.', {
     hint: 'Add --keypair FILE, set FLYWHEEL_KEYPAIR, or use `batch approve --wallet`.',
   });
+}
+
+/** An absolute path; `~/` is the user's home. */
+export function keypairPath(context: Pick<KeypairContext, 'cwd' | 'home'>, location: string): string {
+  if (location.startsWith('~/')) return join(context.home, location.slice(2));
+  return isAbsolute(location) ? location : resolve(context.cwd, location);
 }
 
 /** The source as it is the same from every directory. */
@@ -61,11 +74,17 @@ function fileOf(source: string): string {
   return location;
 }
 
-const keypairFile = (location: string) => ({ location, what: 'keypair', maxBytes: MAX_KEYPAIR_FILE_BYTES });
-
-/** Standard input or an open descriptor: what was read of it is not there any more. */
-const isReadOnce = (context: KeypairContext, location: string): boolean =>
-  location === '-' || isStream(context, location);
+/** Standard input, or a pipe such as an open descriptor: what was read of it is not there any more. */
+function isReadOnce(context: KeypairContext, location: string): boolean {
+  if (location === '-') return true;
+  try {
+    const stats = statSync(keypairPath(context, location));
+    return !stats.isFile() && !stats.isDirectory();
+  } catch {
+    // What cannot be looked at is found out when it is opened.
+    return false;
+  }
+}
 
 /**
  * Is there something to load, for this user alone? A secret is not read.
@@ -74,15 +93,45 @@ const isReadOnce = (context: KeypairContext, location: string): boolean =>
 export function requireKeypair(context: KeypairContext, source: KeypairSource): void {
   if (source instanceof Secret) return;
   const location = fileOf(source);
-  if (!isReadOnce(context, location)) readPrivateFile(context, keypairFile(location), 0);
+  if (!isReadOnce(context, location)) readPrivateFile(context, location, 0);
 }
 
-async function contentOf(context: KeypairContext, source: KeypairSource): Promise<Uint8Array> {
-  if (source instanceof Secret) return Buffer.from(source.reveal());
+/**
+ * Opens a file, makes sure of its permissions and reads it; the permissions are those of the very file that is read.
+ * @param count - bytes that are read from its beginning.
+ * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
+ */
+function readPrivateFile(context: KeypairContext, location: string, count: number): string {
+  const path = keypairPath(context, location);
+  let handle: number | undefined;
+  try {
+    handle = openSync(path, 'r');
+    if (context.platform !== 'win32' && (fstatSync(handle).mode & OTHERS) !== 0)
+      throw refuseKey(
+        location,
+        'other users can read this keypair file',
+        `Run: ${shellLine(['chmod', '600', path])}`,
+      );
+    const bytes = Buffer.alloc(count);
+    let length = 0;
+    // A pipe gives what it has in pieces, so that its size says nothing.
+    for (let got = 1; got > 0 && length < count; length += got)
+      got = readSync(handle, bytes, length, count - length, null);
+    if (length > MAX_BYTES) throw refuseKey(location, 'it is too large for a keypair file');
+    return bytes.toString('utf8', 0, length);
+  } catch (error) {
+    throw isFlywheelError(error) ? error : refuseKey(location, fileProblem(error));
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+async function contentOf(context: KeypairContext, source: KeypairSource): Promise<string> {
+  if (source instanceof Secret) return source.reveal();
   const location = fileOf(source);
   return location === '-'
-    ? context.io.stdin.read(MAX_KEYPAIR_FILE_BYTES)
-    : readPrivateFile(context, keypairFile(location));
+    ? Buffer.from(await context.io.stdin.read(MAX_BYTES)).toString('utf8')
+    : readPrivateFile(context, location, MAX_BYTES + 1);
 }
 
 /**
@@ -96,14 +145,12 @@ export async function readKeypair(
   source: KeypairSource,
   name = AS_ENVIRONMENT,
 ): Promise<Uint8Array> {
-  const content = await contentOf(context, source);
-  try {
-    const keypair = parseKeypair(content);
-    if (typeof keypair !== 'string') return keypair;
-    throw refuseKey(source instanceof Secret ? name : inputName(source), keypair);
-  } finally {
-    content.fill(0);
-  }
+  const read = parseKeypairText(await contentOf(context, source));
+  const place = source instanceof Secret ? name : inputName(source);
+  if ('problem' in read) throw refuseKey(place, read.problem);
+  const { length } = read.bytes;
+  if (length === KEYPAIR_LENGTH_BYTES) return read.bytes;
+  throw refuseKey(place, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, but this one has ${length}`);
 }
 
 /** The signer of a keypair as {@link readKeypair} reads it. @throws `ERR_KEYPAIR_INVALID` */

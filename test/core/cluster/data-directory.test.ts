@@ -162,7 +162,7 @@ describe('a data directory on a cluster', () => {
     const said: string[] = [];
     const ambient = ambientWith();
     const io = { ...ambient.io, stderr: { write: (text: string) => void said.push(text) } };
-    const settings = resolveSettings(ambient, { dataDir, maxWait: '0' });
+    const settings = resolveSettings(ambient, { dataDir, maxWaitSeconds: '0' });
     const start = async (logLevel: OpenServerOptions['logLevel']) => {
       said.length = 0;
       await (await openServer({ ...ambient, io }, settings, { ...SERVER, logLevel })).close();
@@ -184,7 +184,7 @@ describe('a data directory on a cluster', () => {
   it('opens while no node answers, and checks as soon as one does', async () => {
     const port = Number(new URL(node.url).port);
     await node.close();
-    const opened = await open({ maxWait: '0' });
+    const opened = await open({ maxWaitSeconds: '0' });
     const call = { credential: new Secret(test.project.key.reveal()), idempotencyKey: 'one' };
     expect((await failureOf(opened.service.burn(aBurnRequest(3), call))).code).toBe('ERR_UNAVAILABLE');
     await startTestNode({ directory: test.dataDir, isDataDirectory: true, port, ...SLOTS });

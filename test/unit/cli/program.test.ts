@@ -4,7 +4,7 @@ import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js'
 import { executeRequest } from '../../../src/cli/execute-request.js';
 import { SHELLS } from '../../../src/cli/help/completion.js';
 import { runProgram } from '../../../src/cli/program.js';
-import { shownWords } from '../../../src/cli/redact.js';
+import { shownWords } from '../../../src/cli/shell-line.js';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -26,7 +26,6 @@ describe('a word that is a command and leads to others', () => {
         .option('--dry-run', 'do nothing'),
     run: async (_session, [note], { amount, dryRun }) => {
       ran.push(['mint', note, amount, dryRun]);
-      return undefined;
     },
   });
   const mintList = defineCommand({
@@ -34,15 +33,14 @@ describe('a word that is a command and leads to others', () => {
     configure: (command) => command.option('--limit <n>', 'how many').option('--dry-run', 'of the same name'),
     run: async (_session, _args, { limit, dryRun }) => {
       ran.push(['mint list', limit, dryRun]);
-      return undefined;
     },
   });
   const entries = [
-    { name: 'list', summary: 'List what was minted.', load: async () => ({ command: mintList }) },
+    { name: 'list', summary: 'List what was minted.', load: async () => mintList },
     { name: 'undo', summary: 'Words below.', entries: [] },
   ];
   const catalogue: readonly CatalogueEntry[] = [
-    { name: 'mint', summary: 'Mint tokens.', load: async () => ({ command: mint }), entries },
+    { name: 'mint', summary: 'Mint tokens.', load: async () => mint, entries },
   ];
 
   /** Runs words; what was run, or the error. */

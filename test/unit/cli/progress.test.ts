@@ -1,7 +1,6 @@
 /** The spinner on a terminal, as it is drawn and taken away. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Measured, measuredText } from '../../../src/cli/output/measure.js';
-import { createProgress } from '../../../src/cli/output/progress.js';
+import { createProgress, type Measured, measuredText } from '../../../src/cli/output/progress.js';
 
 describe('what is measured', () => {
   const at = (done: number): Measured => ({ noun: 'burn', done, failed: 3, total: 10_000 });

@@ -9,7 +9,7 @@ import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../src/chain/transaction/instruction.js';
 import type { OpenedService } from '../../../src/cli/context.js';
-import { loggedMemos } from '../../../src/cli/proof/landed-memo.js';
+import { loggedMemos } from '../../../src/cli/proof/moved-tokens.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
 import {
   accountsOf,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { NodeReport } from '../../../../src/chain/node-report.js';
-import { lockText } from '../../../../src/cli/doctor/check-machine.js';
+import { lockText } from '../../../../src/cli/commands/doctor.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { refuse, reply } from '../../../support/commands.js';

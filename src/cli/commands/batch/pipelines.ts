@@ -1,0 +1,130 @@
+/** `flywheel batch init` and `run`: a file of pipelines becomes a batch that waits for the owner's approval, or is executed. */
+import type { Command } from '@commander-js/extra-typings';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { checkedPipelines, runBatchOperation } from '../../batch/batch-operation.js';
+import { showPipelinesPlan } from '../../batch/dry-run.js';
+import { InitWork } from '../../batch/init-work.js';
+import { PipelinesWork } from '../../batch/pipelines-work.js';
+import { RunWork } from '../../batch/run-work.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { canAsk } from '../../consent.js';
+import { openInput } from '../../input/read-input.js';
+import {
+  AGAIN_OPTION,
+  ALLOW_CHANGED_OPTION,
+  COLUMN_OPTION,
+  howOften,
+  IDEMPOTENCY_KEY_OPTION,
+  KEYPAIR_OPTION,
+  REST_OPTION,
+  TABLE_FORMAT_OPTION,
+} from '../../options.js';
+import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
+import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
+
+const initOptions = (command: Command) =>
+  command
+    .argument('<pipelines>', 'pipelines file (JSON or CSV); - for standard input')
+    .option('--out <file>', 'write the approval file here (default: approvals/ in the data directory)')
+    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
+    .addOption(FORCE_OPTION)
+    .addOption(TABLE_FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
+    .option('--dry-run', 'check the file and show totals and effects; send nothing')
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+async function init(
+  session: Session,
+  [file]: [string],
+  options: OptionsOf<typeof initOptions>,
+): Promise<void> {
+  const how = howOften(options);
+  const out = outputFile(session, '--out', options.out, options);
+  const failedOut = failedOutFile(session, options);
+  if (out !== null && out.path === failedOut?.path)
+    throw new FlywheelError('ERR_USAGE', '--out and --failed-out must name different files.');
+  const input = await openInput(session.context, file, options);
+  const { dryRun = false } = options;
+  const request = await checkedPipelines(session, input, dryRun);
+  const { rest, allowChanged } = how;
+  const workOf = (of: Session) => new InitWork(of, request, { rest, allowChanged, out, failedOut });
+  if (dryRun) return showPipelinesPlan(session, request, how, workOf);
+  await runBatchOperation(session, request, how, workOf(session));
+}
+
+const runOptions = (command: Command) =>
+  command
+    .argument('<pipelines>', 'pipelines file (JSON or CSV)')
+    .addOption(KEYPAIR_OPTION)
+    .addOption(TABLE_FORMAT_OPTION)
+    .addOption(COLUMN_OPTION)
+    .addOption(REST_OPTION)
+    .addOption(AGAIN_OPTION)
+    .addOption(ALLOW_CHANGED_OPTION)
+    .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
+    .addOption(FORCE_OPTION)
+    .option('--dry-run', 'check the file and show totals and effects; send nothing')
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+async function runFile(
+  session: Session,
+  [file]: [string],
+  options: OptionsOf<typeof runOptions>,
+): Promise<void> {
+  const { context, settings } = session;
+  const how = howOften(options);
+  const { dryRun = false } = options;
+  if (!dryRun && !settings.yes && !canAsk(session))
+    throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes. Nothing was sent.');
+  const failedOut = failedOutFile(session, options);
+  const input = await openInput(context, file, options);
+  const request = await checkedPipelines(session, input, dryRun);
+  if (dryRun) return showPipelinesPlan(session, request, how, (of) => new PipelinesWork(of, request, how));
+  const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
+  const { rest, allowChanged } = how;
+  const work = new RunWork(session, request, { rest, allowChanged, keypair, failedOut });
+  await runBatchOperation(session, request, how, work, work.notes);
+}
+
+export const commands = {
+  init: defineCommand({
+    configure: initOptions,
+    run: init,
+    details: [
+      'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or only the list.',
+      'The payload is the proof: an object, or JSON text. Actions are BURN, AIRDROP and MEMO.',
+      'Run again with the same file, it prints the same batch with a fresh approval.',
+    ],
+    output: [
+      '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',
+      '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
+      '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+    ],
+    examples: [
+      'flywheel batch init pipelines.json --dry-run',
+      'flywheel batch init pipelines.json --out approval.json',
+    ],
+  }),
+  run: defineCommand({
+    configure: runOptions,
+    run: runFile,
+    details: [
+      'Reads the batch back from the chain before signing: it must equal the file.',
+      'Run again with the same file, it resumes where it stopped; a finished batch is printed and not run again.',
+      'Without a terminal, --yes is required.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
+      '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
+      '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+    ],
+    examples: [
+      'flywheel batch run pipelines.json --keypair owner.json --yes',
+      'flywheel batch run pipelines.json --keypair owner.json --rest --yes',
+    ],
+  }),
+};

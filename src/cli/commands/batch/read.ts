@@ -1,0 +1,313 @@
+/** What is told of batches: by the service, or, decoded, by the chain. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import { ACTION_NAMES } from '../../../actions/registry.js';
+import {
+  type Batch,
+  batchStatusSchema,
+  type ListedBatch,
+  PIPELINE_STATES,
+  type PipelineState,
+} from '../../../contract/schemas/batch.js';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { isUuid } from '../../../values/uuid.js';
+import { batchName, readApproval } from '../../batch/approval-source.js';
+import { failedBatch } from '../../batch/batch-failure.js';
+import { readExpectation } from '../../batch/expectation.js';
+import { inspectBatch } from '../../batch/inspect-batch.js';
+import { refuse, requirePins } from '../../batch/pins.js';
+import { unitOfToken } from '../../batch/review.js';
+import { verifyBatch } from '../../batch/verify-batch.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
+import { parseBatchId } from '../../options.js';
+import type { Csv } from '../../output/csv.js';
+import { callWith, noteReply } from '../../send.js';
+import { actionText, viewBatch, viewBatchList, viewPipelines } from '../../views/batch.js';
+
+const MAX_LIMIT = 100_000;
+const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
+
+/** Pause between two looks; within the limit of 10 requests a second. */
+const POLL_MS = 1_000;
+
+const isFinal = (batch: Batch): boolean => batch.status === 'EXECUTED' || batch.status === 'FAILED';
+
+async function readBatch(session: Session, batchId: string): Promise<Batch> {
+  const opened = await session.service();
+  const reply = await opened.service.getBatch({ batchId }, callWith(session, opened));
+  noteReply(session, reply);
+  return reply.value;
+}
+
+/** Looks until the batch is final. In ndjson every state that is passed on the way is a line. */
+async function watch(session: Session, batchId: string): Promise<Batch> {
+  const { context, output, settings } = session;
+  const limitSeconds = settings.timeoutSeconds.value;
+  const endMs =
+    limitSeconds === null ? Number.POSITIVE_INFINITY : context.clock.nowMs() + limitSeconds * 1_000;
+  for (let last = ''; ; ) {
+    const batch = await readBatch(session, batchId);
+    if (isFinal(batch) || context.io.stdout.closed) return batch;
+    if (output.mode === 'ndjson' && batch.dateUpdated !== last) output.jsonLine(batch);
+    last = batch.dateUpdated;
+    const leftMs = endMs - context.clock.nowMs();
+    if (leftMs <= 0) {
+      throw new FlywheelError(
+        'ERR_TIMEOUT',
+        `Batch ${batchId} is still ${batch.status} after ${limitSeconds} s.`,
+        { hint: 'Run the command again to keep waiting.' },
+      );
+    }
+    output.progress.show(`${batch.status}, waiting for the batch to finish …`);
+    await context.sleep(Math.min(POLL_MS, leftMs));
+  }
+}
+
+const LIST_CSV: Csv<ListedBatch> = {
+  id: (batch) => batch.id,
+  status: (batch) => batch.status,
+  'batch index': (batch) => batch.batchIndex,
+  transactions: (batch) => batch.totals.pipelines,
+  burns: (batch) => batch.totals.burn,
+  airdrops: (batch) => batch.totals.airdrop,
+  recipients: (batch) => batch.totals.recipients,
+  executed: (batch) => batch.executeResult?.totalSuccessful,
+  created: (batch) => batch.dateCreated,
+  updated: (batch) => batch.dateUpdated,
+  cancelled: (batch) => batch.dateCancelled,
+  failed: (batch) => batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg,
+};
+
+const listOptions = (command: Command) =>
+  pageOptions(
+    pipelineFilters(command, ACTION_NAMES)
+      .addOption(new Option('--status <status>', 'only with this status').choices(batchStatusSchema.options))
+      .option('--since <time>', 'only created at this time or later: 24h, yesterday, ISO 8601')
+      .option('--until <time>', 'only created before this time'),
+    String(LIST_LIMIT.fallback),
+  );
+
+async function list(session: Session, _args: [], options: OptionsOf<typeof listOptions>): Promise<void> {
+  const part = partOf(options, LIST_LIMIT);
+  const { status } = options;
+  const filter = {
+    ...pipelineQuery(options),
+    ...(status === undefined ? {} : { status }),
+    ...timesQuery(session, options),
+  };
+  const opened = await session.service();
+  const call = callWith(session, opened);
+  const batches = await listedItems(session, part, (page) =>
+    opened.service.listBatches({ ...page, ...filter }, call),
+  );
+  await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, opened.symbol, style));
+}
+
+const SHOW_CSV: Csv<PipelineState> = {
+  index: (pipeline) => pipeline.index,
+  type: (pipeline) => pipeline.type,
+  state: (pipeline) => pipeline.state,
+  actions: (pipeline) => pipeline.actions.map(actionText).join('; '),
+  'proof hash': (pipeline) => pipeline.proofHash,
+  transaction: (pipeline) => pipeline.txHash,
+  executed: (pipeline) => pipeline.dateExecuted,
+  message: (pipeline) => pipeline.message,
+};
+
+const showOptions = (command: Command) =>
+  pageOptions(
+    pipelineFilters(command.argument('<batchId>', 'batch id (UUID), of any age'), ACTION_NAMES).addOption(
+      new Option('--state <state>', 'only pipelines with this outcome').choices(PIPELINE_STATES),
+    ),
+    'all',
+  );
+
+async function show(session: Session, [id]: [string], options: OptionsOf<typeof showOptions>): Promise<void> {
+  const batchId = parseBatchId(id);
+  const part = partOf(options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
+  const { state } = options;
+  const filter = { ...pipelineQuery(options), ...(state === undefined ? {} : { state }) };
+  const opened = await session.service();
+  const call = callWith(session, opened);
+  const { value: batch } = await opened.service.getBatch({ batchId }, call);
+  const pipelines = await listedItems(session, part, (page) =>
+    opened.service.batchPipelines({ batchId, ...filter, ...page }, call),
+  );
+  await session.output.list(
+    pipelines,
+    SHOW_CSV,
+    (style) => [...viewBatch(batch, style), ...viewPipelines(pipelines, opened.symbol, style)],
+    { ...batch, pipelines },
+  );
+}
+
+async function inspect(session: Session, [source]: [string]): Promise<void> {
+  const opened = await session.service();
+  const { chain } = opened;
+  if (chain === null)
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so the batch cannot be inspected.', {
+      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+    });
+  const approval = isUuid(source) ? null : await readApproval(session, source);
+  const batch =
+    approval?.batch ??
+    batchName((await opened.service.getBatch({ batchId: source }, callWith(session, opened))).value);
+  const { value, view } = await inspectBatch(chain, opened, { batch, approval });
+  session.output.result(value, view);
+}
+
+const verifyOptions = (command: Command) =>
+  command
+    .argument('[batchId]', 'batch id (UUID); the service is asked for its index only')
+    .requiredOption('--expect <file>', 'the pipelines file, or its digest (sha256:…)')
+    .option('--batch-index <n>', 'index of the batch in the multisig, instead of the id; asks no service');
+
+async function verify(
+  session: Session,
+  [id]: [string | undefined],
+  { expect, batchIndex }: OptionsOf<typeof verifyOptions>,
+): Promise<void> {
+  if ((id === undefined) === (batchIndex === undefined))
+    throw new FlywheelError('ERR_USAGE', 'Name either the batch id or --batch-index.');
+  const expectation = await readExpectation(session, expect);
+  const opened = await session.service();
+  const { chain, history } = opened;
+  if (chain === null || history === null)
+    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
+      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+    });
+  const pins = requirePins(opened.pins);
+  const trusted = await opened.trusted();
+  if (trusted === null) throw refuse(`The account ${pins.mint} is not a mint.`);
+  const name = id === undefined ? null : await namedByService(session, id);
+  if (name !== null && name.multisig !== pins.multisig)
+    throw refuse(
+      `The batch belongs to the multisig ${name.multisig}, but the project's is ${pins.multisig}.`,
+    );
+  const { value, view, failure } = await verifyBatch(chain, history, {
+    batchId: name?.id ?? null,
+    batchIndex: name?.batchIndex ?? parseIndex(batchIndex ?? ''),
+    flywheel: trusted,
+    expectation,
+    unit: unitOfToken(opened, trusted),
+  });
+  session.output.result(value, view);
+  if (failure !== undefined) throw failure;
+}
+
+async function namedByService(session: Session, id: string) {
+  const opened = await session.service();
+  const batchId = parseBatchId(id);
+  return batchName((await opened.service.getBatch({ batchId }, callWith(session, opened))).value);
+}
+
+const MAX_INDEX = 2n ** 64n - 1n;
+
+function parseIndex(text: string): bigint {
+  const index = /^[0-9]{1,20}$/.test(text) ? BigInt(text) : 0n;
+  if (index >= 1n && index <= MAX_INDEX) return index;
+  throw new FlywheelError('ERR_USAGE', `--batch-index: expected a whole number from 1 to ${MAX_INDEX}.`);
+}
+
+export const commands = {
+  status: defineCommand({
+    configure: (command) =>
+      command
+        .argument('<batchId>', 'batch id (UUID)')
+        .option('--watch', 'wait until it is EXECUTED or FAILED (exit 10); --timeout limits the wait'),
+    run: async (session, [id], { watch: isWatched = false }) => {
+      const batchId = parseBatchId(id);
+      const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
+      session.output.result(batch, (style) => viewBatch(batch, style));
+      if (isWatched && batch.status === 'FAILED') throw failedBatch(session, batch, batch.executeResult);
+    },
+    output: [
+      '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
+      '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
+    ],
+    details: ['With --watch it exits 0 when the batch is EXECUTED, and 10 when it is FAILED.'],
+    examples: [
+      'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
+      'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',
+    ],
+  }),
+  current: defineCommand({
+    run: async (session) => {
+      const opened = await session.service();
+      const reply = await opened.service.currentBatch(callWith(session, opened));
+      const batch = reply.value;
+      noteReply(session, reply);
+      session.output.result(batch, (style) =>
+        batch === null ? ['No batch in progress.'] : viewBatch(batch, style),
+      );
+    },
+    output: ['a batch, as `flywheel batch status` prints it, or null'],
+    examples: ['flywheel batch current', 'flywheel batch current --json'],
+  }),
+  show: defineCommand({
+    configure: showOptions,
+    run: show,
+    output: [
+      '{ "id", "status", …, "pipelines": [ { "index", "type", "payload", "actions", "proofHash",',
+      '  "state": "WAITING"|"EXECUTED"|"FAILED"|"NOT_EXECUTED", "txHash"?, "dateExecuted"?, "message"? } ] }',
+    ],
+    csv: SHOW_CSV,
+    examples: [
+      'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
+      'flywheel batch show 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --state FAILED',
+    ],
+  }),
+  list: defineCommand({
+    configure: listOptions,
+    run: list,
+    details: [
+      '--type, --action, --proof-hash and --recipient match any pipeline of a batch. Outcomes are in `batch show`.',
+    ],
+    output: [
+      '[ { "id", "status", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]',
+    ],
+    csv: LIST_CSV,
+    examples: [
+      'flywheel batch list --status FINALIZED --json',
+      'flywheel batch list --since 2026-01-01 --action AIRDROP --output csv',
+    ],
+  }),
+  inspect: defineCommand({
+    configure: (command) => command.argument('<batch>', 'batch id, or the file from `batch init --out`'),
+    run: inspect,
+    details: [
+      'Makes the same checks as `batch approve`. "problem" says why that would refuse the batch, or is null.',
+      'A batch whose accounts are closed is read from its transactions, if the node still has them.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "batchId", "multisig", "batchIndex", "state", "closed", "vault", "creator", "proposal": { "address", "status"?,',
+      '  "approved", "rejected", "cancelled" }, "facts"?, "executed", "transactions": [ { "number", "address",',
+      '  "operations", "problem"?, "txHash"?, "dateExecuted"? } ], "pipelines", "decimals", "symbol", "totals",',
+      '  "digest", "executedTotals"?, "costs"?, "changes"?, "problem" }',
+    ],
+    examples: [
+      'flywheel batch inspect approval.json',
+      'flywheel batch inspect 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --json',
+    ],
+  }),
+  verify: defineCommand({
+    configure: verifyOptions,
+    run: verify,
+    details: [
+      'Reads only the chain: what was put into the batch, which of it was executed by transactions that',
+      'succeeded, and, if the node still has them, how the balances of token accounts changed.',
+      'A batch that differs from the file, or was executed only in part, is exit 9.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "verified", "batchId", "multisig", "batchIndex", "digest", "expected", "transactions": [ { "index", "type", "proofHash",',
+      '  "actions", "txHash", "dateExecuted"? } ], "totals", "balances": "agree"|"differ"|"not kept", "missing": [ index ],',
+      '  "differences": [ text ] }',
+    ],
+    examples: [
+      'flywheel batch verify 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --expect pipelines.json',
+      'flywheel batch verify --batch-index 7 --expect pipelines.json --pins pins.json --json',
+    ],
+  }),
+};

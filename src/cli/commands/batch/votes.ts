@@ -1,0 +1,247 @@
+/** `flywheel batch approve`, `execute` and `cancel`: what the owner signs, once everything was checked, and what is sent with it. */
+import type { Command } from '@commander-js/extra-typings';
+import type { KeypairSigner } from '../../../chain/transaction/signer.js';
+import { FlywheelError } from '../../../errors/flywheel-error.js';
+import type { Sha256 } from '../../../values/digest.js';
+import { parseStrictJson } from '../../../values/strict-json.js';
+import { isUuid, type Uuid } from '../../../values/uuid.js';
+import { decodeBase64, readApproval } from '../../batch/approval-source.js';
+import { approveBatch, requireSigned, type Signed } from '../../batch/approve-batch.js';
+import { needsNoApproval, requireExecutesFromChain } from '../../batch/approved-on-chain.js';
+import { failedOutOf } from '../../batch/batch-pipelines.js';
+import { cancelBatch } from '../../batch/end-batch.js';
+import { type ExecuteTerms, executeBatch } from '../../batch/execute-batch.js';
+import { expectedDigest, readExpectation } from '../../batch/expectation.js';
+import { approveWithWallet } from '../../batch/wallet-approval.js';
+import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { inInput, inputError, readOptionText } from '../../input/read-input.js';
+import { commandLine } from '../../operation/resume-line.js';
+import {
+  EXPECT_OPTION,
+  IDEMPOTENCY_KEY_OPTION,
+  KEYPAIR_OPTION,
+  parseBatchId,
+  parseIdempotencyKey,
+} from '../../options.js';
+import {
+  FORCE_OPTION,
+  failedOutFile,
+  outputFile,
+  requireFree,
+  writeOutput,
+} from '../../output/output-file.js';
+import { keypairLocation, loadKeypair, requireKeypair } from '../../wallet/load-keypair.js';
+
+const approveOptions = (command: Command) =>
+  command
+    .argument('<approval>', 'batch id, the file from `batch init`, base64, or - for standard input')
+    .addOption(KEYPAIR_OPTION)
+    .option('--wallet', 'sign with the Solana wallet of your browser; sent at once, the wallet pays')
+    .addOption(EXPECT_OPTION)
+    .option('--out <file>', 'also write the signed approval to this file')
+    .addOption(FORCE_OPTION);
+
+async function approve(
+  session: Session,
+  [source]: [string],
+  options: OptionsOf<typeof approveOptions>,
+): Promise<void> {
+  if (options.wallet === true) {
+    return approveWithWallet(session, source, options);
+  }
+  const { context, settings } = session;
+  const { out } = options;
+  const outFile = outputFile(session, '--out', out, options);
+  if (outFile !== null) requireFree(outFile);
+  const keypair = keypairLocation(context, settings, options.keypair);
+  requireKeypair(context, keypair);
+  const { expect } = options;
+  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  const approval = await readApproval(session, source);
+  const signed = await approveBatch(session, {
+    approval,
+    signer: () => loadKeypair(context, keypair),
+    expectation,
+    mayBeApproved: false,
+  });
+  if ('alreadyApproved' in signed) {
+    session.output.result(signed, () => [`Batch ${signed.batchId} is already approved. Nothing was signed.`]);
+    return;
+  }
+  const { batchId, signedTx } = signed;
+  const body = { batchId, signedTx };
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(body)}\n`, { isPublic: true });
+  session.output.result(body, (style) => [
+    style.good(`Signed the approval of batch ${batchId}.`),
+    signedTx,
+    `Next: ${commandLine(settings, 'batch', 'execute', batchId, '--signed-tx', out === undefined ? 'BASE64' : `@${out}`)}`,
+  ]);
+}
+
+const executeOptions = (command: Command) =>
+  command
+    .argument('<batchId>', 'batch id (UUID)')
+    .option('--signed-tx <base64>', 'signed approval: base64, @file (from `batch approve --out`), or -')
+    .option('--approval <file>', 'approval file or batch id to check and sign here (default: the batch id)')
+    .addOption(KEYPAIR_OPTION)
+    .addOption(EXPECT_OPTION)
+    .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
+    .addOption(FORCE_OPTION)
+    .option('--again', 'execute also what landed in another batch')
+    .addOption(IDEMPOTENCY_KEY_OPTION);
+
+type ExecuteOptions = OptionsOf<typeof executeOptions>;
+
+async function execute(session: Session, [id]: [string], options: ExecuteOptions): Promise<void> {
+  const batchId = parseBatchId(id);
+  const key = parseIdempotencyKey(options.idempotencyKey, 'text');
+  const approval = await approvalTerms(session, options, batchId);
+  const file = failedOutFile(session, options);
+  const failedOut = file === null ? null : await failedOutOf(session, batchId, file, options.expect);
+  const { again = false } = options;
+  await executeBatch(session, batchId, { ...approval, key, failedOut, again });
+}
+
+/** How it comes by the owner's approval, and what is expected of the batch. */
+type Terms = Pick<ExecuteTerms, 'signedTx' | 'sign' | 'digest'>;
+
+async function approvalTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<Terms> {
+  const { signedTx, approval } = options;
+  if (signedTx !== undefined && approval !== undefined)
+    throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
+  if (signedTx !== undefined) {
+    const digest = await digestOf(session, options.expect);
+    return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
+  }
+  if (approval === undefined && options.keypair === undefined) {
+    await requireNoSignature(session, batchId);
+    return { signedTx: undefined, sign: null, digest: await digestOf(session, options.expect) };
+  }
+  return ownSigning(session, options, batchId, approval ?? batchId);
+}
+
+/** The digest of `--expect`; `null` without it. */
+async function digestOf(session: Session, expect: string | undefined): Promise<Sha256 | null> {
+  if (expect === undefined) return null;
+  return expectedDigest(await readExpectation(session, expect));
+}
+
+/** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
+async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
+  if (!(await needsNoApproval(session, batchId)))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      'The owner has not approved the batch on chain. Add --keypair, or --signed-tx with a signed approval.',
+    );
+  await requireExecutesFromChain(session, batchId);
+}
+
+/** Base64, or the JSON that `batch approve` prints. */
+async function readSignedTx(session: Session, option: string, batchId: Uuid): Promise<string> {
+  const { name, text } = await readOptionText(session.context, '--signed-tx', option);
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('{')) {
+    decodeBase64(name, trimmed);
+    return trimmed;
+  }
+  const value = inInput(name, () => parseStrictJson(trimmed)).value as Readonly<Record<string, unknown>>;
+  const { batchId: id, signedTx } = value;
+  if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
+    throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
+  if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
+  decodeBase64(name, signedTx);
+  return signedTx;
+}
+
+/** What signs when it comes to that; the keypair and what is expected are looked at now. */
+async function ownSigning(
+  session: Session,
+  { keypair: flag, expect }: ExecuteOptions,
+  batchId: Uuid,
+  source: string,
+): Promise<Terms> {
+  const { context, settings } = session;
+  const keypair = keypairLocation(context, settings, flag);
+  requireKeypair(context, keypair);
+  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  let loaded: Promise<KeypairSigner> | undefined;
+  const signer = (): Promise<KeypairSigner> => {
+    // Standard input can be read only once.
+    loaded ??= loadKeypair(context, keypair);
+    return loaded;
+  };
+  let isFresh = false;
+  const sign = async (): Promise<Signed> => {
+    // The one that was given is checked first; what has expired is issued anew by the service.
+    const approval = await readApproval(session, isFresh ? batchId : source);
+    isFresh = true;
+    if (approval.batch.id.toLowerCase() !== batchId)
+      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+    return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
+  };
+  return { signedTx: undefined, sign, digest: expectation && expectedDigest(expectation) };
+}
+
+export const commands = {
+  approve: defineCommand({
+    configure: approveOptions,
+    run: approve,
+    details: [
+      'Reads the batch back from the chain, checks it, shows it and asks. Then signs exactly one approval of this batch.',
+      'The last eight lines before the question sum the batch up. --verbose also shows members, rules and token.',
+      'Without a terminal, --yes and --expect are required.',
+      'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). The signed approval is',
+      'checked and sent at once, and `batch execute` then needs neither --keypair nor --signed-tx.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "batchId": uuid, "signedTx": base64 }',
+      'with --wallet: { "batchId": uuid, "approved": true, "signature" }',
+      'already approved on chain: { "batchId": uuid, "alreadyApproved": true }',
+    ],
+    examples: [
+      'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --expect pipelines.json',
+      'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --out signed.json',
+      'flywheel batch approve approval.json --keypair owner.json --expect pipelines.json --yes --json',
+      'flywheel batch approve 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --wallet --expect pipelines.json',
+    ],
+  }),
+  execute: defineCommand({
+    configure: executeOptions,
+    run: execute,
+    details: ['Neither is needed if the owner has approved on chain, as after `batch approve --wallet`.'],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
+      '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',
+    ],
+    examples: [
+      'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --signed-tx @signed.json',
+      'flywheel batch execute 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --approval approval.json --keypair owner.json',
+    ],
+  }),
+  cancel: defineCommand({
+    configure: (command) => command.argument('<batchId>', 'batch id (UUID)').addOption(KEYPAIR_OPTION),
+    run: async (session, [id], options) => {
+      const batchId = parseBatchId(id);
+      const { context, settings } = session;
+      // A path that was typed is looked at now, the usual one only when the owner's vote is needed.
+      const typed =
+        options.keypair === undefined ? undefined : keypairLocation(context, settings, options.keypair);
+      await cancelBatch(session, batchId, () =>
+        loadKeypair(context, typed ?? keypairLocation(context, settings, undefined)),
+      );
+    },
+    details: [
+      'Shows the batch as it is on chain and asks. Then votes it down, approved or not, and closes its accounts. Their rent and the',
+      'reserved caps come back. Executed transactions stay executed. If the vote of the owner is needed, it is signed with the',
+      'keypair.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],
+    examples: [
+      'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json',
+      'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json --yes --json',
+    ],
+  }),
+};

@@ -1,0 +1,242 @@
+/** `flywheel db`: a PostgreSQL database, and what the store of a data directory or of a database lacks. */
+import type { Command } from '@commander-js/extra-typings';
+import type {
+  DatabaseCopy,
+  DatabaseFinding,
+  DatabaseMigration,
+  DatabaseStatus,
+} from '../../contract/database-admin.js';
+import { EXIT } from '../../errors/exit-codes.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { requireConsent, showSubject } from '../consent.js';
+import type { GapReport } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
+import { integerOption } from '../options.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines } from '../output/table.js';
+import { countText, tokensText } from '../views/unit.js';
+
+const MIB = 1_024 * 1_024;
+
+function viewMigration(
+  { database, from, to, applied }: DatabaseMigration,
+  isDryRun: boolean,
+  style: Style,
+): readonly string[] {
+  if (applied.length === 0) return [style.good(`${database} already has schema version ${to}.`)];
+  const names = applied.join(', ');
+  return isDryRun
+    ? [`${database} would be upgraded from schema version ${from} to ${to}: ${names}.`]
+    : [style.good(`${database} was upgraded from schema version ${from} to ${to}: ${names}.`)];
+}
+
+function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
+  const { schema, chain, projects, sizes, connections, pending } = status;
+  const fields: readonly Field[] = [
+    ['database', `${status.database} (${status.source})`],
+    ['server', `PostgreSQL ${status.serverVersion}, ${status.latencyMs} ms away`],
+    ['schema', `version ${schema.version}${schema.upToDate ? '' : `, needs ${schema.needed}`}`],
+    [
+      'chain',
+      chain === null ? 'none yet' : `${chain.name ?? 'another cluster'}, genesis ${chain.genesisHash}`,
+    ],
+    ['projects', projects.count],
+    ...projects.first.map(
+      ({ name, symbol, mintAddress }): Field => ['', `${name ?? 'without a name'}: ${symbol} ${mintAddress}`],
+    ),
+    ['size', `${(sizes.bytes / MIB).toFixed(1)} MiB`],
+    ...sizes.tables.map(
+      ({ name, rows, bytes }): Field => [
+        '',
+        `${name}: about ${rows.toLocaleString('en')} rows, ${(bytes / MIB).toFixed(1)} MiB`,
+      ],
+    ),
+    ['connections', `${connections.flywheel} by flywheel, ${connections.all} of ${connections.max} in total`],
+    ['pending', `${pending.burns} burns, ${pending.batches} batches`],
+    ['at work', status.holders.length || 'nobody'],
+    ...status.holders.map(
+      ({ instance, requests, batches }): Field => [
+        '',
+        `${instance}: ${requests} requests, ${batches} batches`,
+      ],
+    ),
+    [
+      'writes',
+      status.heldUntilBlock &&
+        `wait until block ${status.heldUntilBlock}: transactions of another copy may still land`,
+    ],
+    ['gaps', status.openGaps === 0 ? null : `${status.openGaps} to review: flywheel db accept-gap`],
+  ];
+  return fieldLines(fields, style);
+}
+
+const viewFindings = (checks: readonly DatabaseFinding[], style: Style): readonly string[] =>
+  checks.map(({ name, ok, detail }) => `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`);
+
+/** What was copied. */
+const viewCopy = ({ database, project, rows, wasThere }: DatabaseCopy): readonly string[] => [
+  wasThere
+    ? `The database already has everything, as project ${project}: ${rows} rows. Nothing was written.`
+    : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,
+];
+
+/** Transactions that are shown one by one. */
+const MAX_SHOWN = 20;
+
+/** How much it is, in a few words. */
+const burnsText = ({ burns, transactions }: GapReport): string =>
+  burns === transactions
+    ? countText(burns, 'burn')
+    : `${countText(transactions, 'transaction')} with ${countText(burns, 'burn')}`;
+
+function viewGap(gap: GapReport): readonly string[] {
+  const { symbol, burned, airdropped, lost, pendingBurns } = gap;
+  const shown = lost
+    .slice(0, MAX_SHOWN)
+    .map(
+      (one) =>
+        `  ${one.date ?? 'at an unknown time'}  ${one.txHash}  burned ${one.burned}, airdropped ${one.airdropped}`,
+    );
+  const more = lost.length - shown.length;
+  return [
+    `The chain has ${burnsText(gap)} of ${gap.project ?? symbol} that the store does not know: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
+    ...shown,
+    ...(more > 0 ? [`  and ${more} more; --output json lists all`] : []),
+    ...(pendingBurns > 0
+      ? [
+          `${countText(pendingBurns, 'burn')}, pending in the store, will be resumed. Make sure that none of them is listed above.`,
+        ]
+      : []),
+  ];
+}
+
+const MAX_TRANSACTIONS = 1_000_000;
+
+const gapOptions = (command: Command) =>
+  command.option('--expect <n>', 'accept only if this many transactions are missing (required with --yes)');
+
+/** Without a person who looks at it, its size has to have been seen before. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
+function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
+  if (expected === undefined && session.settings.yes)
+    throw new FlywheelError('ERR_USAGE', '--yes needs --expect, the number of missing transactions.', {
+      hint: `Review them first (${transactions} are missing): \`${commandLine(session.settings, 'db', 'accept-gap')}\``,
+    });
+  if (expected === undefined || expected === transactions) return;
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `--expect: ${transactions} transactions are missing, not ${expected}. Nothing was accepted.`,
+  );
+}
+
+async function acceptGap(session: Session, _args: [], options: OptionsOf<typeof gapOptions>): Promise<void> {
+  const expected =
+    options.expect === undefined
+      ? undefined
+      : integerOption('--expect', options.expect, { least: 0, most: MAX_TRANSACTIONS, fallback: 0 });
+  const local = await session.local();
+  const gap = await local.gap();
+  if (gap === null) {
+    session.output.result({ accepted: false, gap: null }, () => [
+      'Nothing is missing: the store knows every transaction of the chain.',
+    ]);
+    return;
+  }
+  requireExpected(session, gap, expected);
+  if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
+  await requireConsent(
+    session,
+    `Continue without a record of ${burnsText(gap)}? Lost requests that are sent again will burn again.`,
+    { without: `--yes --expect ${gap.transactions}` },
+  );
+  await local.acceptGap(gap.transactions);
+  session.output.result({ accepted: true, gap }, (style) => [
+    style.good(`Accepted: ${burnsText(gap)} without a record. Writes are possible again.`),
+  ]);
+}
+
+export const commands = {
+  status: defineCommand({
+    run: async ({ context, settings, output }) => {
+      const status = await (await context.openDatabase(settings)).status();
+      output.result(status, (style) => viewDatabase(status, style));
+    },
+    details: [
+      'Row counts are estimates of the database. Running work is known by leases: a process that has ended may be listed until its lease expires.',
+    ],
+    uses: ['service'],
+    output: [
+      '{ "database", "source", "serverVersion", "latencyMs", "schema": { "version", "needed", "upToDate" }, "chain": { "name", "genesisHash" }|null,',
+      '  "projects": { "count", "first": [ { "name", "symbol", "mintAddress" } ] }, "sizes": { "bytes", "tables": [ { "name", "rows", "bytes" } ] },',
+      '  "connections": { "flywheel", "all", "max" }, "pending": { "burns", "batches" }, "holders": [ { "instance", "requests", "batches" } ], "openGaps",',
+      '  "heldUntilBlock": "digits"|null }',
+    ],
+    examples: ['flywheel db status', 'flywheel db status --json'],
+  }),
+  copy: defineCommand({
+    run: async ({ context, settings, output }) => {
+      const copied = await (await context.openDatabase(settings)).copy();
+      output.result(copied, () => viewCopy(copied));
+    },
+    details: [
+      'Copies all rows, the configuration and the API keys of the data directory into the configured database, which must have no project yet. The copy is read back and compared before it counts. Running it again changes nothing.',
+      'Stop every process that uses the directory first, and use the database from then on. Private keys stay in the directory. Writes start once every transaction that was sent before has expired.',
+      'For a backup use `VACUUM INTO` on store.db, or `pg_dump` on the database.',
+    ],
+    uses: ['service'],
+    output: [
+      '{ "database", "project", "rows", "tables": [ { "name", "rows", "sha256" } ], "wasThere": boolean }',
+    ],
+    examples: ['flywheel db copy --data-dir ~/.local/share/flywheel --database-url-file database-url'],
+  }),
+  migrate: defineCommand({
+    configure: (command) => command.option('--dry-run', 'show what would be done; change nothing'),
+    run: async ({ context, settings, output }, _args, { dryRun: isDryRun = false }) => {
+      const done = await (await context.openDatabase(settings)).migrate({ isDryRun });
+      output.result({ ...done, dryRun: isDryRun }, (style) => viewMigration(done, isDryRun, style));
+    },
+    details: [
+      'Several processes may run it at once; one does the work. Servers of an older version then answer 503 until you replace them.',
+      '`serve` and `register` migrate by themselves. Other commands ask you to run this one.',
+    ],
+    uses: ['service'],
+    output: ['{ "database", "from": version, "to": version, "applied": [ name ], "dryRun": true|false }'],
+    examples: ['flywheel db migrate --dry-run', 'flywheel db migrate'],
+  }),
+  check: defineCommand({
+    configure: (command) => command.option('--chain', 'also compare burns and supplies with the chain'),
+    run: async ({ context, settings, output }, _args, { chain = false }) => {
+      const checks = await (await context.openDatabase(settings)).check({ onChain: chain });
+      const ok = checks.every((one) => one.ok);
+      output.result({ ok, checks }, (style) => viewFindings(checks, style));
+      return ok ? EXIT.done : EXIT.unsafe;
+    },
+    details: [
+      'Checks the configured database, or the store of the data directory. A server may keep running.',
+      'Reads every row, which is slow on a large database, and changes nothing.',
+      'With --chain it looks up the newest burns of each project, compares the supply with everything that was burned, and lists',
+      'transactions that are on chain and not in the database.',
+      `Exits with ${EXIT.unsafe} if a check fails.`,
+    ],
+    output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
+    examples: [
+      'flywheel db check',
+      'flywheel db check --data-dir restored',
+      'flywheel db check --chain --json',
+    ],
+  }),
+  'accept-gap': defineCommand({
+    configure: gapOptions,
+    run: acceptGap,
+    details: [
+      'flywheel stores every transaction before it sends it. If the chain has a transaction of the project that the store does not know, an older copy of the store was restored, or somebody else signs with the same keys.',
+      'Accepting counts the lost burns and airdrops against the daily caps and writes an audit log entry. Lost proofs, API keys and idempotency keys do not come back: create lost keys again. A lost request that is sent again burns again. Pending requests of the restored copy are then resumed.',
+      'On the embedded ledger it is for a store.db that is older than ledger.db.',
+    ],
+    output: [
+      '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "pendingBurns", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',
+      'amounts in whole tokens; accepted is false if nothing is missing',
+    ],
+    examples: ['flywheel db accept-gap', 'flywheel db accept-gap --project fly --yes --expect 12'],
+  }),
+};

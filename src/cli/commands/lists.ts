@@ -1,0 +1,190 @@
+/** `flywheel history` and `report`: every burn and airdrop, newest first; and what they and their costs come to. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import { type HistoryItem, MOVES } from '../../contract/schemas/history.js';
+import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contract/schemas/report.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isoTime } from '../../values/time.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../lists.js';
+import { parseBatchId } from '../options.js';
+import type { Style } from '../output/color.js';
+import type { Csv } from '../output/csv.js';
+import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
+import { safeLine } from '../output/safe-text.js';
+import { fieldLines } from '../output/table.js';
+import { callWith } from '../send.js';
+import { viewReport } from '../views/report.js';
+import { linkField, tokensText } from '../views/unit.js';
+
+const HISTORY_LIMIT = { most: 1_000_000, fallback: 50 };
+
+const HISTORY_CSV: Csv<HistoryRow> = {
+  date: (row) => row.date,
+  action: (row) => row.action,
+  amount: (row) => row.amount,
+  recipient: (row) => row.toAddress,
+  type: (row) => row.type,
+  'proof hash': (row) => row.hash,
+  transaction: (row) => row.txHash,
+  batch: (row) => row.batchId,
+  status: (row) => row.status,
+  message: (row) => row.error?.message,
+};
+
+/** One that landed; or a burn that has not, or is not known to have. */
+interface HistoryRow extends HistoryItem {
+  readonly status: 'SUCCESS' | 'PENDING' | 'FAILED';
+  readonly error?: { readonly type: string; readonly message: string } | undefined;
+}
+
+/** @param symbol - of the token; `null` where nobody here says */
+const viewHistory = (rows: readonly HistoryRow[], symbol: string | null, style: Style): readonly string[] =>
+  rows.length === 0
+    ? ['No burns or airdrops found.']
+    : rows.flatMap(({ action, status, ...row }) => [
+        `${row.date} ${style.bold(`${action} ${tokensText(row.amount, symbol)}`)}${
+          status === 'SUCCESS' ? '' : style.bad(` ${status}`)
+        }`,
+        ...fieldLines(
+          [
+            ['to', row.toAddress],
+            ['proof', `${safeLine(row.type)} ${row.hash}`],
+            ['batch', row.batchId],
+            ['transaction', row.txHash],
+            linkField(style, 'tx', row.txHash),
+            ['reason', row.error?.message],
+          ],
+          style,
+        ),
+      ]);
+
+const historyOptions = (command: Command) =>
+  pageOptions(
+    pipelineFilters(command, MOVES)
+      .option('--batch <id>', 'only of this batch')
+      .option('--since <time>', 'only at this time or later: 24h, yesterday, ISO 8601')
+      .option('--until <time>', 'only before this time')
+      .addOption(
+        new Option('--status <status>', 'only single burns with this status').choices(['PENDING', 'FAILED']),
+      ),
+    String(HISTORY_LIMIT.fallback),
+  );
+
+type HistoryOptions = OptionsOf<typeof historyOptions>;
+
+/** Only burns alone have another outcome here; of a batch it is its own. */
+function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
+  if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
+  throw new FlywheelError('ERR_USAGE', '--status works for single burns only. Leave out the other filters.', {
+    hint: 'What became of pipelines: `flywheel batch list`, `flywheel batch show ID`.',
+  });
+}
+
+async function history(session: Session, _args: [], options: HistoryOptions): Promise<void> {
+  const part = partOf(options, HISTORY_LIMIT);
+  const { status } = options;
+  const { action, ...filter } = { ...pipelineQuery(options), ...timesQuery(session, options) };
+  if (status !== undefined) requireBurnsAlone(options);
+  const batch = options.batch === undefined ? {} : { batchId: parseBatchId(options.batch) };
+  const opened = await session.service();
+  const { service, symbol } = opened;
+  const call = callWith(session, opened);
+  const rows: readonly HistoryRow[] =
+    status === undefined
+      ? (
+          await listedItems(session, part, (page) =>
+            service.history({ ...filter, ...batch, ...(action && { action }), ...page }, call),
+          )
+        ).map((item) => ({ ...item, status: 'SUCCESS' }))
+      : (
+          await listedItems(session, part, (page) => service.listBurns({ ...filter, status, ...page }, call))
+        ).map(({ type, hash, txHash, amount, dateCreated: date, error }) => ({
+          ...{ action: 'BURN', date, amount, type, hash, txHash, status },
+          ...(error && { error }),
+        }));
+  await session.output.list(rows, HISTORY_CSV, (style) => viewHistory(rows, symbol, style));
+}
+
+const REPORT_CSV: Csv<ReportRow> = {
+  period: (row) => row.period,
+  type: (row) => row.type,
+  burned: (row) => row.burned,
+  airdropped: (row) => row.airdropped,
+  burns: (row) => row.burns,
+  'failed burns': (row) => row.failedBurns,
+  pipelines: (row) => row.pipelines,
+  'failed pipelines': (row) => row.failedPipelines,
+  'fee lamports': (row) => row.feeLamports,
+  'rent paid lamports': (row) => row.rentPaidLamports,
+  'rent reclaimed lamports': (row) => row.rentReclaimedLamports,
+  'vault rent lamports': (row) => row.vaultRentLamports,
+  'cost lamports': (row) => row.costLamports,
+};
+
+const reportOptions = (command: Command) =>
+  command
+    .option(
+      '--by <what>',
+      `one row per ${REPORT_PERIODS.join(', ')}; add ",type" for one per proof type (default: day)`,
+    )
+    .option('--since <time>', 'only what finished at this time or later: 24h, yesterday, ISO 8601')
+    .option('--until <time>', 'only what finished before this time')
+    .option('--html <file>', 'also write an HTML page with charts')
+    .addOption(FORCE_OPTION);
+
+/** `month,type` in its parts. @throws `ERR_INPUT_INVALID` */
+function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 'true' } {
+  const words = by.split(',').map((word) => word.trim());
+  const periods = REPORT_PERIODS.filter((period) => words.includes(period));
+  const isType = words.includes('type');
+  if (periods.length + (isType ? 1 : 0) !== words.length || periods.length > 1)
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--by: expected ${REPORT_PERIODS.join(', ')}, optionally with ",type", got ${JSON.stringify(by.slice(0, 60))}.`,
+    );
+  return { period: periods[0] ?? 'all', ...(isType ? { byType: 'true' as const } : {}) };
+}
+
+async function report(session: Session, _args: [], options: OptionsOf<typeof reportOptions>): Promise<void> {
+  const query = { ...rowsOf(options.by ?? 'day'), ...timesQuery(session, options) };
+  const html = outputFile(session, '--html', options.html, options);
+  if (html !== null) requireFree(html);
+  const opened = await session.service();
+  const { value } = await opened.service.report(query, callWith(session, opened));
+  if (html !== null) {
+    const { reportHtml } = await import('../report/report-html.js');
+    writeOutput(html, reportHtml(value, isoTime(session.context.clock.nowMs())));
+    session.output.notice(`Written: ${html.path}`);
+  }
+  await session.output.list(value.rows, REPORT_CSV, (style) => viewReport(value, style), value);
+}
+
+export const commands = {
+  history: defineCommand({
+    configure: historyOptions,
+    run: history,
+    details: ['A burn is listed once it is confirmed, an airdrop once its batch is executed.'],
+    output: [
+      '[ { "action": "BURN"|"AIRDROP", "date", "amount", "toAddress"?, "type", "hash", "txHash"?, "batchId"?, "status" } ]',
+    ],
+    csv: HISTORY_CSV,
+    examples: [
+      'flywheel history --since 24h',
+      'flywheel history --action AIRDROP --recipient FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
+      'flywheel history --since 2026-01-01 --limit 100000 --output csv > history.csv',
+    ],
+  }),
+  report: defineCommand({
+    configure: reportOptions,
+    run: report,
+    output: [
+      '{ "symbol", "supply", "since", "until", "pendingBurns",',
+      '  "rows": [ { "period", "type", "burned", "airdropped", "burns", "failedBurns", … } ], "total" }',
+    ],
+    csv: REPORT_CSV,
+    examples: [
+      'flywheel report --by month --html report.html',
+      'flywheel report --by week,type --since 2026-01-01 --until 2026-04-01 --output csv > quarter.csv',
+    ],
+  }),
+};

@@ -1,0 +1,194 @@
+/** `flywheel local` and `vault`: the project of the data directory. */
+import { resolve } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import type { FundInput, FundResult } from '../../contract/admin.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isAddress } from '../../values/address.js';
+import { defineCommand, type OptionsOf } from '../command.js';
+import { requireConsent } from '../consent.js';
+import type { LocalStatusResult, LocalVaultResult } from '../context.js';
+import { decimalOption } from '../options.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines } from '../output/table.js';
+import { balanceLines, capFields, clusterText, registrationFields } from '../views/project.js';
+import { countText, grouped, linkField, solOf, solText, tokensText } from '../views/unit.js';
+
+/** A flywheel with its balances. */
+const viewStatus = (value: LocalStatusResult, style: Style): readonly string[] => [
+  ...fieldLines(
+    [
+      ...registrationFields(value, value.usedToday),
+      ['supply', tokensText(value.supply, value.symbol ?? null)],
+      ['burned', tokensText(value.burned, value.symbol ?? null)],
+    ],
+    style,
+  ),
+  '',
+  ...balanceLines(value.balances, ['owner', 'operator'], style),
+];
+
+const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
+  ['cluster', value.cluster && clusterText(value.cluster)],
+  ['mint', value.mintAddress],
+  ['multisig', value.multisig],
+  linkField(style, 'address', value.multisig),
+  ['vault', `${value.vaultAddress} (index ${value.vaultIndex})`],
+  ['  its tokens', value.vaultTokenAccount],
+  linkField(style, 'address', value.vaultAddress),
+  ['burn wallet', value.burnWallet],
+  ['  its tokens', value.burnTokenAccount],
+  linkField(style, 'address', value.burnWallet),
+  ['operator', value.operator],
+  linkField(style, 'address', value.operator),
+  ['owner', value.owner],
+];
+
+/** Addresses, balances, what today's caps leave, and for how long the SOL lasts. */
+const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => [
+  style.bold(`${value.name} (${value.symbol})`),
+  ...fieldLines(addresses(value, style), style),
+  '',
+  ...balanceLines(value.balances, ['operator', 'owner'], style),
+  '',
+  ...fieldLines(
+    [
+      ...capFields(value.today, value.symbol),
+      [
+        'burn fees',
+        `SOL of the burn wallet covers ${countText(Number(value.burns.lasts), 'burn')} (at most ${solText(value.burns.feeLamports)} each)`,
+      ],
+      [
+        'pipelines',
+        `SOL covers ${grouped(value.pipelines.lasts)} with a new recipient each, ${grouped(value.pipelines.atOnce)} at once`,
+      ],
+      [
+        '',
+        `the operator pays at most ${solText(value.pipelines.feeLamports)} of fees each, and ${solText(value.pipelines.rentLamports)} of rent until the batch is closed`,
+      ],
+      [
+        '',
+        `the vault pays ${solText(value.pipelines.vaultRentLamports)} of rent for the token account of a new recipient`,
+      ],
+      ['rent in open batches', solText(value.pipelines.openRentLamports)],
+    ],
+    style,
+  ),
+];
+
+const FUNDED = ['vault', 'burn-wallet', 'owner', 'operator'];
+
+const fundOptions = (command: Command) =>
+  command
+    .option('--to <account>', 'vault, burn-wallet, owner, operator or an address (default: vault)')
+    .option('--tokens <n>', 'whole tokens to send')
+    .option('--sol <n>', 'SOL to send');
+
+function fundInput(options: OptionsOf<typeof fundOptions>): FundInput {
+  const to = options.to ?? 'vault';
+  if (!FUNDED.includes(to) && !isAddress(to))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--to: expected ${FUNDED.join(', ')} or a base58 address of 32 bytes.`,
+    );
+  const tokens = decimalOption('--tokens', options.tokens, undefined);
+  const sol = decimalOption('--sol', options.sol, undefined);
+  if (tokens === undefined && sol === undefined)
+    throw new FlywheelError('ERR_USAGE', 'Add --tokens, --sol or both.');
+  return { to, ...(tokens === undefined ? {} : { tokens }), ...(sol === undefined ? {} : { sol }) };
+}
+
+/** An account that was funded; its balances now. */
+const viewFund = (value: FundResult, style: Style): readonly string[] => [
+  style.good(`Funded ${value.address}.`),
+  ...fieldLines(
+    [
+      ['tokens', grouped(value.tokens)],
+      ['SOL', solOf(value.lamports)],
+      ['transaction', value.txHash],
+    ],
+    style,
+  ),
+];
+
+export const commands = {
+  status: defineCommand({
+    run: async (session) => {
+      const status = await (await session.local()).status();
+      session.output.result(status, (style) => viewStatus(status, style));
+    },
+    output: [
+      'the output of `flywheel local init` without the key, and',
+      '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
+    ],
+    examples: ['flywheel local status', 'flywheel local status --json'],
+  }),
+  fund: defineCommand({
+    configure: fundOptions,
+    run: async (session, _args, options) => {
+      const input = fundInput(options);
+      const funded = await (await session.local()).fund(input);
+      session.output.result(funded, (style) => viewFund(funded, style));
+    },
+    output: ['{ "address", "tokens": balance, "lamports": balance, "txHash": signature }'],
+    examples: [
+      'flywheel local fund --tokens 5000',
+      'flywheel local fund --to burn-wallet --tokens 100 --sol 1',
+    ],
+  }),
+  reset: defineCommand({
+    run: async (session) => {
+      const dataDir = session.settings.dataDir.value;
+      await requireConsent(session, `Delete everything in ${dataDir}?`);
+      await (await session.local()).reset();
+      session.output.result({ dataDir, reset: true }, (style) => [style.good(`Deleted ${dataDir}.`)]);
+    },
+    details: ["Deletes the ledger, all keys, and the owner's keypair if it was created there."],
+    uses: ['service'],
+    output: ['{ "dataDir": path, "reset": true }'],
+    examples: ['flywheel local reset --yes'],
+  }),
+  'export-owner': defineCommand({
+    configure: (command) =>
+      command.argument('<file>', 'file to write (0600); an existing file is not replaced'),
+    run: async (session, [file]) => {
+      const owner = await (await session.local()).exportOwner(resolve(session.context.cwd, file));
+      const { address, keypair } = owner;
+      session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
+    },
+    uses: ['service'],
+    output: ['{ "address", "keypair": path }'],
+    examples: ['flywheel local export-owner owner.json'],
+  }),
+  'fetch-squads': defineCommand({
+    run: async (session) => {
+      const found = await (await session.local()).fetchSquads();
+      session.output.result(found, (style) => [
+        style.good(`This data directory ${found.fetched ? 'now' : 'already'} runs the real Squads program.`),
+        `file     ${found.file}`,
+        `SHA-256  ${found.sha256}`,
+      ]);
+    },
+    details: [
+      'Downloads the program from the RPC node of --rpc-url, checks its SHA-256 against the one on mainnet, and stores it in the data directory. Without it a native implementation of Squads runs, which answers UnsupportedInstruction to what it lacks.',
+    ],
+    output: ['{ "program": address, "sha256", "file", "fetched": boolean }'],
+    examples: ['flywheel local fetch-squads --rpc-url mainnet'],
+  }),
+  vault: defineCommand({
+    run: async (session) => {
+      const report = await (await session.local()).vault();
+      session.output.linkTo(report.cluster?.name ?? null);
+      session.output.result(report, (style) => viewVault(report, style));
+    },
+    details: [
+      'Reads the project of the data directory. For "pipelines" it assumes one burn per pipeline: rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
+    ],
+    output: [
+      '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',
+      '  "burnWallet", "burnTokenAccount", "owner", "operator", "balances": { "vault": { "tokens", "lamports" }, "burnWallet", "owner", "operator" },',
+      '  "today": { "day", "burn": { "used", "cap"|null, "left"|null }, "airdrop" },',
+      '  "pipelines": { "rentLamports", "feeLamports", "openRentLamports", "vaultRentLamports", "atOnce": number, "lasts" }, "burns": { "feeLamports", "lasts" } }',
+    ],
+    examples: ['flywheel vault', 'flywheel vault --data-dir /srv/flywheel --json'],
+  }),
+};

@@ -1,0 +1,425 @@
+/** `flywheel profile`: what is kept of a service or a project under a name: how it is reached, what it is trusted for, and its key. */
+import { join } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import { isLimitNumber, type Limits, NUMBER_LIMITS } from '../../approval/limits.js';
+import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
+import type { PinnedFlywheel, Setting, Settings } from '../../compose/settings.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { type Address, isAddress } from '../../values/address.js';
+import { DatabaseAddress } from '../../values/database-address.js';
+import { databasePlace } from '../../values/database-url.js';
+import { Secret } from '../../values/secret.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { PROFILES_FILE } from '../config/paths.js';
+import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
+import { longFlag, rpcUrlsOf, solanaRpc } from '../config/resolve.js';
+import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
+import { inputError, readOptionText } from '../input/read-input.js';
+import { integerOption } from '../options.js';
+import type { Style } from '../output/color.js';
+import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
+import { type Field, fieldLines, tableLines } from '../output/table.js';
+import { shellLine } from '../shell-line.js';
+import { limitFields, pinnedFields, viewPins } from '../views/facts.js';
+import { typedPath } from '../wallet/keypair-source.js';
+
+/** The name of a profile. @throws `ERR_INPUT_INVALID` */
+function parseProfileName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== '__proto__') return name;
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and starts with a letter or digit.',
+  );
+}
+
+/** A profile as it is printed. */
+interface ProfileView extends Profile {
+  readonly name: string;
+  readonly current: boolean;
+  readonly hasApiKey: boolean;
+  /** Where the RPC comes from that is used although the profile names none. */
+  readonly rpcSource?: 'solana config';
+  /** Where it is kept. */
+  readonly file?: string;
+}
+
+const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
+  `${[rpcUrl].flat().join(', ')}${rpcSource === undefined ? '' : ` (${rpcSource})`}`;
+
+/** One profile. */
+const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
+  const fields: readonly Field[] = [
+    ['api', profile.apiUrl ?? 'none: the embedded engine'],
+    ['key header', profile.apiKeyHeader],
+    ['api key', profile.hasApiKey ? 'stored' : 'none'],
+    ['data dir', profile.dataDir],
+    ['database', profile.databaseUrl],
+    ['database file', profile.databaseUrlFile],
+    ['project', profile.project],
+    ['rpc', profile.rpcUrl && rpcText(profile)],
+    ['rpc quorum', profile.rpcQuorum],
+    ['max fee', profile.maxPriorityFee === undefined ? null : `${profile.maxPriorityFee} lamports`],
+    ['commitment', profile.commitment],
+    ['keypair', profile.keypair],
+    ['operator signer', profile.operatorSigner],
+    ['burn signer', profile.burnSigner],
+    ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
+    ...limitFields(profile.limits ?? {}),
+    ['file', profile.file],
+  ];
+  return [`${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`, ...fieldLines(fields, style)];
+};
+
+/** All profiles. */
+const viewProfiles = (profiles: readonly ProfileView[], style: Style): readonly string[] =>
+  profiles.length === 0
+    ? ['No profiles found. Add one: `flywheel profile add NAME --api-url URL --api-key-stdin`']
+    : tableLines(
+        [{ title: '' }, { title: 'name' }, { title: 'api' }, { title: 'key' }],
+        profiles.map((profile) => [
+          profile.current ? '*' : '',
+          profile.name,
+          profile.apiUrl ?? 'embedded',
+          profile.hasApiKey ? 'stored' : 'none',
+        ]),
+        style.width,
+      );
+/** All profiles by name. */
+function profileViews({ settings, context }: Session): readonly ProfileView[] {
+  const directory = settings.configDir.value;
+  const { current, profiles } = readProfiles(directory);
+  return Object.entries(profiles)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, profile]) => ({
+      name,
+      current: name === current,
+      hasApiKey: readProfileKey(directory, name, context.platform) !== null,
+      ...profile,
+      ...shownRpc(profile),
+      ...shownDatabase(profile),
+    }));
+}
+
+/** One of them. @throws `ERR_CONFIG_INVALID` where there is none. */
+function profileView(session: Session, name: string | null): ProfileView {
+  const profile = profileViews(session).find((view) => view.name === name);
+  if (profile !== undefined) return profile;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    name === null ? 'No profile is in use.' : `No profile ${JSON.stringify(name)}.`,
+    { hint: 'List profiles: `flywheel profile list`' },
+  );
+}
+
+function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
+  const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
+  if (first === undefined) return {};
+  return { rpcUrl: others.length === 0 ? first : [first, ...others] };
+}
+
+const shownDatabase = ({ databaseUrl }: Profile): Pick<ProfileView, 'databaseUrl'> =>
+  databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' };
+
+/** One that was written by hand may be no address; what it is instead may be a key. */
+function shownUrl(text: string): string {
+  if (isMoniker(text)) return text;
+  return URL.canParse(text) ? new NodeAddress(new URL(text), text).shown : '***';
+}
+
+/** Takes a limit away. */
+const NONE = 'none';
+
+/** What the options change; `null` takes a limit away. */
+type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
+
+async function readRecipients({ context }: Session, option: string): Promise<readonly Address[]> {
+  const { name, text } = await readOptionText(context, '--recipients', option);
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  const wrong = words.find((word) => !isAddress(word));
+  if (wrong !== undefined)
+    throw inputError(name, `${JSON.stringify(wrong.slice(0, 60))} is not a base58 address of 32 bytes`);
+  return [...new Set(words.filter(isAddress))];
+}
+
+/** @throws `ERR_INPUT_INVALID` naming the option. */
+async function readLimitChanges(session: Session, options: AddOptions): Promise<LimitChanges> {
+  const changes: Record<string, string | readonly Address[] | null> = {};
+  for (const name of NUMBER_LIMITS) {
+    const text = options[name];
+    if (text === undefined) continue;
+    if (text !== NONE && !isLimitNumber(text)) {
+      const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      const got = JSON.stringify(text.slice(0, 60));
+      throw inputError(flag, `expected a decimal number or ${NONE}, got ${got}`);
+    }
+    changes[name] = text === NONE ? null : text;
+  }
+  const { recipients } = options;
+  if (recipients !== undefined)
+    changes['recipients'] = recipients === NONE ? null : await readRecipients(session, recipients);
+  return changes;
+}
+
+/** Limits with what has changed of them; those that were taken away are not there. */
+const changedLimits = (before: Limits, changes: LimitChanges): Limits =>
+  Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null));
+
+/** Longest API key in bytes. */
+const MAX_KEY_BYTES = 4_096;
+
+const addOptions = (command: Command) =>
+  command
+    .option('--batch-tokens <n>', 'most tokens to approve per batch, burned and airdropped')
+    .option('--day-tokens <n>', 'most tokens to approve per UTC day')
+    .option('--supply-percent <n>', 'most of the supply to approve per batch, in percent')
+    .option('--recipients <list>', 'only approve airdrops to these addresses: a,b,… or @file or -')
+    .option('--digest-above <n>', 'ask for the digest when a batch has more tokens')
+    .argument('<name>', 'name of the profile')
+    .option('--update', 'change an existing profile; other values stay')
+    .option('--api-key-stdin', 'read the API key from standard input')
+    .option('--keypair <file>', "the owner's keypair file")
+    .option('--multisig <address>', 'pin the multisig of the project')
+    .option('--owner <address>', 'pin its owner')
+    .option('--operator <address>', 'pin its operator')
+    .option('--mint <address>', 'pin its mint')
+    .option('--vault-index <n>', 'index of its vault (default: 0)');
+
+type AddOptions = OptionsOf<typeof addOptions>;
+
+async function add(session: Session, [given]: [string], options: AddOptions): Promise<void> {
+  const name = parseProfileName(given);
+  const changes = parseChanges(session, options);
+  checkQuorum(session, name, changes);
+  const limits = await readLimitChanges(session, options);
+  const hasLimits = Object.keys(limits).length > 0;
+  const withChanges = (before: Profile): Profile => ({
+    ...changes,
+    ...(hasLimits ? { limits: changedLimits(before.limits ?? {}, limits) } : {}),
+  });
+  const key = options.apiKeyStdin === true ? await readKey(session) : null;
+  const { saveProfile } = await import('../config/profile-store.js');
+  const { configDir } = session.settings;
+  await saveProfile(configDir.value, name, { changes: withChanges, key, isNew: options.update !== true });
+  const saved = profileView(session, name);
+  session.output.result(saved, (style) => viewProfile(saved, style));
+}
+
+/** The global options that a profile keeps, by their settings. */
+const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
+  (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
+);
+
+/** A setting as a profile keeps it; `undefined` for what it does not keep, such as a keypair. */
+function kept(value: unknown): unknown {
+  if (value instanceof DatabaseAddress) return value.file ?? undefined;
+  if (Array.isArray(value)) {
+    const texts = value.map(({ given }: NodeAddress) => given);
+    return texts.length === 1 ? texts[0] : texts;
+  }
+  if (typeof value === 'object') return value !== null && 'command' in value ? value.command : undefined;
+  return value;
+}
+
+/** What was typed of them, checked by now. */
+function typedFields(settings: Settings): Profile {
+  const { database: databaseUrlFile, signers } = settings;
+  const others: Readonly<Record<string, Setting<unknown>>> = {
+    ...{ databaseUrlFile, operatorSigner: signers.operator, burnSigner: signers.burnWallet },
+  };
+  const fields = KEPT.flatMap((name) => {
+    const { value, source } = others[name] ?? (settings[name as keyof Settings] as Setting<unknown>);
+    const field = source === 'flag' ? kept(value) : undefined;
+    return field === undefined ? [] : [[SETTING_ROWS[name].profile, field]];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** Fields from the global options as well as from the command's own; only what was typed is stored. */
+function parseChanges({ settings }: Session, options: AddOptions): Profile {
+  const { keypair } = options;
+  const pinned = parsePinned(options);
+  return {
+    ...typedFields(settings),
+    ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
+    ...(pinned === undefined ? {} : { pinned }),
+  };
+}
+
+/** Nodes and quorum of the profile as it will be have to fit. @throws `ERR_USAGE` */
+function checkQuorum({ settings }: Session, name: string, changes: Profile): void {
+  if (changes.rpcUrl === undefined && changes.rpcQuorum === undefined) return;
+  const { profiles } = readProfiles(settings.configDir.value);
+  const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
+  const nodes = rpcUrlsOf(profile).map((text) => nodeAddress(text, 'rpcUrl of the profile'));
+  requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
+}
+
+function parsePinned({
+  multisig,
+  owner,
+  operator,
+  mint,
+  vaultIndex,
+}: AddOptions): PinnedFlywheel | undefined {
+  if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
+  if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
+    throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
+  const pins = { multisig, owner, operator, mint };
+  for (const [pin, address] of Object.entries(pins)) {
+    if (!isAddress(address))
+      throw new FlywheelError('ERR_INPUT_INVALID', `--${pin}: expected a base58 address of 32 bytes.`);
+  }
+  return {
+    ...pins,
+    vaultIndex: integerOption('--vault-index', vaultIndex, { least: 0, most: 255, fallback: 0 }),
+  };
+}
+
+async function readKey({ context }: Session): Promise<Secret> {
+  const key = Buffer.from(await context.io.stdin.read(MAX_KEY_BYTES))
+    .toString('utf8')
+    .trim();
+  if (/^[\x21-\x7e]+$/.test(key)) return new Secret(key);
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    'Standard input: expected an API key on one line, in visible ASCII characters.',
+  );
+}
+
+/** A profile that names no RPC is used with that of the Solana CLI. */
+function withRpc({ context }: Session, profile: ProfileView): ProfileView {
+  if (profile.rpcUrl !== undefined) return profile;
+  const [node] = solanaRpc(context.home).value;
+  return node === undefined ? profile : { ...profile, rpcUrl: node.shown, rpcSource: 'solana config' };
+}
+
+const pinOptions = (command: Command) =>
+  command
+    .argument('[name]', 'the profile in use, named for safety')
+    .option('--out <file>', 'also write the pins to this file, for --pins')
+    .addOption(FORCE_OPTION);
+
+async function pin(
+  session: Session,
+  [typed]: [string | undefined],
+  options: OptionsOf<typeof pinOptions>,
+): Promise<void> {
+  const { settings } = session;
+  const [{ confirmPins, keepPins, pinnedText, readPins, requireChain, requirePins }, { driftOf }] =
+    await Promise.all([import('../batch/pins.js'), import('../../approval/pins.js')]);
+  const name = typed === undefined ? null : parseProfileName(typed);
+  if (name !== null && name !== settings.profile.value)
+    throw new FlywheelError('ERR_USAGE', `Another profile is in use. Add --profile ${name}.`);
+  const outFile = outputFile(session, '--out', options.out, options);
+  if (outFile !== null) requireFree(outFile);
+  const opened = await session.service();
+  const before = opened.pins;
+  const pins = await readPins(requireChain(opened), requirePins(before));
+  for (const { fact, before: was, now } of before?.facts == null
+    ? []
+    : driftOf(before.facts, pins.facts ?? {}))
+    session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
+  if (!settings.yes) await confirmPins(session, pins);
+  else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
+  else if (outFile === null)
+    session.output.warn('No profile is in use, so nothing was pinned. Add --profile NAME or --out FILE.');
+  const value = pinnedText(pins);
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(value, null, 2)}\n`, { isPublic: true });
+  session.output.result(value, (style) => viewPins(value, style));
+}
+
+export const commands = {
+  add: defineCommand({
+    configure: addOptions,
+    run: add,
+    details: [
+      `The profile also stores these global options: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
+      'The API key is stored in a separate file that only you can read. It is never taken from the command line.',
+      'A batch over a limit is never signed, not even with --yes. `none` removes a limit. The daily limit counts approvals of this machine, executed or not.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
+    ],
+    examples: [
+      'flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt',
+      'flywheel profile add staging --update --batch-tokens 50000 --day-tokens 200000 --digest-above 10000',
+      'flywheel profile add staging --update --day-tokens none --recipients @recipients.txt',
+    ],
+  }),
+  list: defineCommand({
+    run: async (session) => {
+      const profiles = profileViews(session);
+      session.output.result(profiles, (style) => viewProfiles(profiles, style));
+    },
+    uses: ['service'],
+    output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
+    examples: ['flywheel profile list'],
+  }),
+  show: defineCommand({
+    configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
+    run: async (session, [given]) => {
+      const { profile, configDir } = session.settings;
+      const view = profileView(session, given ?? profile.value);
+      const shown = { ...withRpc(session, view), file: join(configDir.value, PROFILES_FILE) };
+      session.output.result(shown, (style) => viewProfile(shown, style));
+    },
+    uses: ['service'],
+    output: [
+      '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
+    ],
+    examples: ['flywheel profile show staging'],
+  }),
+  pin: defineCommand({
+    configure: pinOptions,
+    run: pin,
+    details: [
+      'Reads members and rights, threshold, time lock, configuration authority, rent collector, mint and vault account from the chain.',
+      'Approvals are refused once any of it changes, until you pin it again.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: ['{ "multisig", "owner", "operator", "vaultIndex", "mint", "facts": { name: text } }'],
+    examples: ['flywheel profile pin', 'flywheel profile pin --yes --out pins.json'],
+  }),
+  use: defineCommand({
+    configure: (command) =>
+      command
+        .argument('[name]', 'name of the profile')
+        .option('--none', 'use no profile: commands use the embedded engine again'),
+    run: async ({ settings, output }, [given], { none }) => {
+      if ((given === undefined) === (none === undefined))
+        throw new FlywheelError('ERR_USAGE', 'Name a profile, or add --none.');
+      const current = given === undefined ? null : parseProfileName(given);
+      const { useProfile } = await import('../config/profile-store.js');
+      await useProfile(settings.configDir.value, current);
+      output.result({ current }, (style) => [
+        style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
+      ]);
+    },
+    uses: ['service'],
+    output: ['{ "current": name|null }'],
+    examples: ['flywheel profile use staging', 'flywheel profile use --none'],
+  }),
+  remove: defineCommand({
+    configure: (command) => command.argument('<name>', 'name of the profile'),
+    run: async ({ settings, output }, [given]) => {
+      const name = parseProfileName(given);
+      const { pendingOf, removeProfile } = await import('../config/profile-store.js');
+      const pending = await pendingOf(settings.configDir.value, name);
+      if (pending > 0) {
+        throw new FlywheelError(
+          'ERR_CONFIG_INVALID',
+          `The profile ${name} has ${pending} pending operations or waiting batches. It was not removed.`,
+          {
+            hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
+          },
+        );
+      }
+      await removeProfile(settings.configDir.value, name);
+      output.result({ removed: name }, (style) => [style.good(`Removed the profile ${name}.`)]);
+    },
+    uses: ['service'],
+    output: ['{ "removed": name }'],
+    examples: ['flywheel profile remove staging'],
+  }),
+};

@@ -1,0 +1,73 @@
+/** `flywheel proof`: the hash of a proof, and whether a landed transaction carries it and did what was said of it. */
+import type { Command } from '@commander-js/extra-typings';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { proofHash, type Sha256 } from '../../values/digest.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { readInputText, readProof } from '../input/read-input.js';
+import { burnOfAmount, type Candidate, entriesOf, verifyProof } from '../proof/verify-proof.js';
+
+const verifyOptions = (command: Command) =>
+  command
+    .requiredOption('--tx <signature>', 'signature of the transaction')
+    .requiredOption('--proof <file>', 'proof file (a JSON object); - for standard input')
+    .option('--amount <n>', 'whole tokens that should have been burned')
+    .option('--expect <file>', 'burns file or pipelines file with the expected amounts');
+
+type Options = OptionsOf<typeof verifyOptions>;
+
+async function verify(session: Session, _args: [], options: Options): Promise<void> {
+  const { tx, proof } = options;
+  if (options.amount !== undefined && options.expect !== undefined)
+    throw new FlywheelError('ERR_USAGE', '--amount and --expect cannot be combined.');
+  const hash = proofHash(readProof(await readInputText(session.context, proof)));
+  const candidates = await candidatesOf(session, options, hash);
+  const opened = await session.service();
+  const { value, view } = await verifyProof(opened, { tx, hash, candidates, pins: opened.pins });
+  session.output.result(value, view);
+}
+
+async function candidatesOf(
+  { context }: Session,
+  { amount, expect }: Options,
+  hash: Sha256,
+): Promise<readonly Candidate[] | null> {
+  if (amount === undefined && expect === undefined) return null;
+  return amount === undefined
+    ? await entriesOf(await readInputText(context, expect ?? ''), hash)
+    : [burnOfAmount(amount)];
+}
+
+export const commands = {
+  hash: defineCommand({
+    configure: (command) => command.argument('<file>', 'proof file (a JSON object); - for standard input'),
+    run: async ({ context, output }, [file]) => {
+      const hash = proofHash(readProof(await readInputText(context, file)));
+      output.result({ hash }, () => [hash]);
+    },
+    details: ['Hashes the canonical JSON (RFC 8785), so white space and key order do not matter.'],
+    uses: [],
+    output: ['{ "hash": sha256 }'],
+    examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],
+  }),
+  verify: defineCommand({
+    configure: verifyOptions,
+    run: verify,
+    details: [
+      'Reads the transaction from the local ledger, or from FLYWHEEL_RPC_URL with a remote API. No service is asked.',
+      'Decodes what it burned and sent for this proof from its instructions, or from the batch it executed, and compares that with',
+      '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. A difference, or an unreadable',
+      'transaction, is exit 9. Without either option the amounts are only shown.',
+    ],
+    uses: ['service', 'request', 'chain', 'approval'],
+    output: [
+      '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded"?, "amounts": "agree"|"not compared"|"not told", "untold"?,',
+      '  "entry"?, "moved": { "mint", "burned": { "amount", "baseUnits" }, "sent": [ { "account", "amount", "baseUnits" } ] }|null,',
+      '  "balances": "agree"|"not kept" }',
+    ],
+    examples: [
+      'flywheel proof verify --tx SIGNATURE --proof proof.json',
+      'flywheel proof verify --tx SIGNATURE --proof proof.json --amount 12.5',
+      'flywheel proof verify --tx SIGNATURE --proof proof.json --expect pipelines.json',
+    ],
+  }),
+};

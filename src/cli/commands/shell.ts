@@ -1,0 +1,82 @@
+/** Commands about the command line itself: its help, its version, completion, and the schemas of the files that it takes. */
+import { Argument } from '@commander-js/extra-typings';
+import { defineCommand, type Session } from '../command.js';
+import { readProfiles } from '../config/profile-file.js';
+import { type Candidate, completionScript, type Names, SHELLS } from '../help/completion.js';
+import { safeLine } from '../output/safe-text.js';
+
+/** What there is of a kind in the files of this machine; nothing is opened for it but them. */
+async function names({ settings }: Session, kind: Names): Promise<readonly Candidate[]> {
+  if (kind === 'profiles') {
+    const { profiles } = readProfiles(settings.configDir.value);
+    return Object.entries(profiles).map(([name, { apiUrl }]) => [
+      safeLine(name),
+      safeLine(apiUrl ?? 'the embedded engine'),
+    ]);
+  }
+  const directory = settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value;
+  const { pendingOperations, recentBatches } = await import('../journal/names.js');
+  const named = await (kind === 'batches' ? recentBatches(directory) : pendingOperations(directory));
+  return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, started ${date}`)]);
+}
+
+export const commands = {
+  help: defineCommand({
+    configure: (command) =>
+      command.argument('[words...]', 'settings, exit-codes, files, output, or a command'),
+    run: async (session, [words]) => {
+      const { topicText } = await import('../help/topics.js');
+      const { columns, isTTY } = session.context.io.stdout;
+      const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
+      session.output.text(topic ?? (await session.cli.help(words, columns)));
+    },
+    uses: [],
+    output: ['text'],
+    examples: ['flywheel help exit-codes', 'flywheel help batch init'],
+  }),
+  version: defineCommand({
+    run: async ({ context, output }) => output.text(`${context.version}\n`),
+    uses: [],
+    output: ['the version'],
+    examples: ['flywheel version'],
+  }),
+  completion: defineCommand({
+    configure: (command) => command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)),
+    run: async ({ output }, [shell]) => output.text(completionScript(shell)),
+    uses: [],
+    output: ['a script'],
+    examples: [
+      'source <(flywheel completion bash)',
+      'flywheel completion zsh > ~/.zfunc/_flywheel',
+      'flywheel completion fish > ~/.config/fish/completions/flywheel.fish',
+    ],
+  }),
+  __complete: defineCommand({
+    configure: (command) => command.argument('[words...]'),
+    run: async (session, [words]) => {
+      for (const line of await session.cli.complete(words, (kind) => names(session, kind)))
+        session.output.text(`${line}\n`);
+    },
+    output: ['one word with its description per line'],
+    examples: [],
+  }),
+  schema: defineCommand({
+    configure: (command) =>
+      command.addArgument(
+        new Argument('<file>', 'which file').choices(['burns', 'pipelines', 'approval'] as const),
+      ),
+    run: async ({ output }, [kind]) => {
+      const { fileSchema } = await import('../../contract/file-schemas.js');
+      const schema = fileSchema(kind);
+      output.result(schema, () => JSON.stringify(schema, null, 2).split('\n'));
+    },
+    details: [
+      'JSON Schema 2020-12, for editors and for programs that write such files.',
+      'A pipelines file may name it in "$schema"; a burns file is an array and cannot. CSV has no schema.',
+      'Addresses, decimals and JSON inside text are checked when the file is read, not by the schema.',
+    ],
+    uses: [],
+    output: ['{ "$schema": "https://json-schema.org/draft/2020-12/schema", "title", … }'],
+    examples: ['flywheel schema pipelines > pipelines.schema.json'],
+  }),
+};

@@ -1,0 +1,273 @@
+/** A CSV file (RFC 4180) → rows by field, each with its line; amounts stay text. */
+import { type CsvError, type Info, parse } from 'csv-parse/sync';
+import leven from 'leven';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import { isJsonObject, type JsonObject } from '../../values/canonical-json.js';
+import { parseStrictJson } from '../../values/strict-json.js';
+import { reasonOf, shortened } from './amount.js';
+import type { Problems } from './problems.js';
+import { type Input, inputError } from './read-input.js';
+
+/** What a table of some kind may hold. */
+export interface TableKind {
+  /** Fields by which columns go, without the one below. */
+  readonly fields: readonly string[];
+  /** Field that is a JSON object: a column of JSON text, or one column `field.key` for each of its keys. */
+  readonly object: string;
+  /** Other names of fields. */
+  readonly aliases: Readonly<Record<string, string>>;
+  readonly required: readonly string[];
+  /** Fields whose cells are text as it stands; others have no blanks around them. */
+  readonly text: readonly string[];
+}
+
+/** A row by its fields. */
+export interface TableRow {
+  /** Line on which it begins. */
+  readonly line: number;
+  /** What is empty is absent. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Fields, or '' for the row, and why they cannot be read. */
+  readonly unreadable: readonly (readonly [field: string, reason: string])[];
+  /** What a problem calls the column of the first of these fields that has one, or that has a column for a key. */
+  label(...fields: readonly string[]): string;
+}
+
+/** One column of a file: as the header calls it, and without aliases; `proof.orderId` for a key of the object. */
+interface Column {
+  readonly name: string;
+  readonly field: string;
+}
+
+const MAX_ROW_BYTES = 16 * 1_024 * 1_024;
+/** As many as an object may have keys. */
+const MAX_COLUMNS = 10_000;
+/** Names that differ in no more of their letters may be meant. */
+const MAX_DISTANCE = 3;
+const DELIMITERS = [',', ';', '\t'] as const;
+/** What Excel writes above a table, so that it reads it the same everywhere. */
+const SEPARATOR_LINE = /^sep=(.)\r?$/;
+const LINE_END = /\r\n|\n|\r/g;
+const DECIMAL = /^[0-9]+(?:\.[0-9]+)?$/;
+
+/** Every row of a file below its header. @throws `ERR_INPUT_INVALID` when the header is not understood. */
+export function tableRows(input: Input, kind: TableKind, problems: Problems): readonly TableRow[] {
+  const [header, ...rows] = csvRows(input);
+  if (header === undefined) throw inputError(input.name, 'expected a header and rows below it');
+  const columns = readHeader(kind, input.columns, header.cells, (reason) =>
+    problems.add(reason, { line: header.line, path: 'header' }),
+  );
+  // Below a header that is not understood everything would be wrong.
+  problems.throwIfAny();
+  const label: TableRow['label'] = (...fields) => {
+    const column = [...fields, ...fields.map((field) => `${field}.`)]
+      .map((field) =>
+        columns.find((one) => (field.endsWith('.') ? one.field.startsWith(field) : one.field === field)),
+      )
+      .find((found) => found !== undefined);
+    return column === undefined ? '' : `column ${JSON.stringify(column.name)}`;
+  };
+  return rows.map(({ cells, line }) => ({ line, label, ...readRow(cells, columns, kind) }));
+}
+
+/** How the fields of a table are apart: as its first line says or shows. */
+function delimiterOf(firstLine: string): { readonly delimiter: string; readonly isStated: boolean } {
+  const stated = SEPARATOR_LINE.exec(firstLine)?.[1];
+  if (stated !== undefined) return { delimiter: stated, isStated: true };
+  const unquoted = firstLine.replaceAll(/"[^"]*"/g, '');
+  const count = (delimiter: string): number => unquoted.split(delimiter).length;
+  const [most = ','] = [...DELIMITERS].sort((left, right) => count(right) - count(left));
+  return { delimiter: most, isStated: false };
+}
+
+/**
+ * All rows, the header as the first of them; rows without any content are left out.
+ * @throws `ERR_INPUT_INVALID` where quotes are such that it cannot be told where a cell ends.
+ */
+function csvRows({ name, text }: Input) {
+  const { delimiter, isStated } = delimiterOf(text.trimStart().split(/[\r\n]/, 1)[0] ?? '');
+  try {
+    const rows = parse(text, {
+      delimiter,
+      ...(isStated ? { from_line: 2 } : {}),
+      record_delimiter: ['\r\n', '\n', '\r'],
+      skip_empty_lines: true,
+      relax_column_count: true,
+      max_record_size: MAX_ROW_BYTES,
+      raw: true,
+      info: true,
+    }) as unknown as readonly {
+      readonly record: readonly string[];
+      readonly raw: string;
+      readonly info: Info;
+    }[];
+    return rows
+      .filter(({ record }) => record.some((cell) => cell.trim() !== ''))
+      .map(({ record: cells, raw, info }) => {
+        const own = raw.replace(/^[\r\n]+|[\r\n]+$/g, '');
+        return { cells, line: info.lines - (own.match(LINE_END)?.length ?? 0) };
+      });
+  } catch (error) {
+    throw unreadableTable(name, error);
+  }
+}
+
+const REASONS = [
+  ['CLOSING_QUOTE', 'text follows the closing quote of a cell'],
+  ['OPENING_QUOTE', 'a quote inside a cell that is not quoted'],
+  ['QUOTE_NOT_CLOSED', 'a quoted cell is not closed'],
+  ['MAX_RECORD_SIZE', `a row has more than ${MAX_ROW_BYTES} bytes`],
+] as const;
+
+/** What the library complains of, with the line on which it noticed. */
+function unreadableTable(name: string, error: unknown): FlywheelError {
+  const { code = '', lines: line } = error as CsvError & { readonly lines?: number };
+  const message = REASONS.find(([part]) => code.includes(part))?.[1];
+  if (message === undefined) throw error;
+  const where = line === undefined ? '' : ` (line ${line})`;
+  return new FlywheelError('ERR_INPUT_INVALID', `${name}: ${message}${where}.`, {
+    problems: { file: name, count: 1, listed: [{ ...(line !== undefined && { line }), message }] },
+    hint: 'Put a cell that contains quotes into quotes, and double each quote in it.',
+    cause: error,
+  });
+}
+
+/** `; did you mean "amount"?`, or nothing. */
+function suggestion(name: string, names: readonly string[]): string {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/g, '');
+  const ranked = names
+    .map((other) => ({
+      other,
+      distance: leven(plain(name), plain(other), { maxDistance: MAX_DISTANCE + 1 }),
+    }))
+    .sort((left, right) => left.distance - right.distance);
+  const [best] = ranked;
+  const isNear = best !== undefined && best.distance <= Math.min(MAX_DISTANCE, name.length / 2);
+  return isNear ? `; did you mean ${JSON.stringify(best.other)}?` : '';
+}
+
+/** The columns of a table, in their order. @param mapped - names of columns by their fields */
+function readHeader(
+  kind: TableKind,
+  mapped: Input['columns'],
+  names: readonly string[],
+  complain: (reason: string) => void,
+): readonly Column[] {
+  const { fields, object, aliases } = kind;
+  if (names.length > MAX_COLUMNS) {
+    complain(`${names.length} columns; at most ${MAX_COLUMNS} are allowed`);
+    return [];
+  }
+  const plain = (field: string): string =>
+    Object.hasOwn(aliases, field) ? (aliases[field] ?? field) : field;
+  const isField = (field: string): boolean =>
+    fields.includes(field) || field === object || field.startsWith(`${object}.`);
+  const own = new Map([...mapped].map(([field, name]) => [plain(field), name]));
+  const byName = new Map([...own].map(([field, name]) => [name, field]));
+  for (const [field, name] of own) {
+    const option = `--column ${field}=${name}`;
+    const known = [...fields, object, `${object}.KEY`];
+    if (!isField(field))
+      complain(`${option}: unknown field ${JSON.stringify(field)}${suggestion(field, known)}`);
+    else if (!names.includes(name))
+      complain(`${option}: no column ${JSON.stringify(name)}${suggestion(name, names)}`);
+  }
+  const problemOf = (name: string, at: number): string | undefined => {
+    if (name.trim() === '') return `column ${at + 1} has no name`;
+    if (names.indexOf(name) < at) return `column ${JSON.stringify(name)} occurs twice`;
+    if (byName.has(name)) return undefined;
+    const field = plain(name);
+    if (!isField(field)) {
+      const unused = [...fields, object].filter((one) => !names.includes(one));
+      return `unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`;
+    }
+    if (own.has(field)) return `the file has a column ${field}, but --column names another one`;
+    return field === `${object}.` || field.slice(object.length + 1).includes('.')
+      ? `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`
+      : undefined;
+  };
+  const columns = names.map((name, at) => {
+    const problem = problemOf(name, at);
+    if (problem !== undefined) complain(problem);
+    return { name, field: problem === undefined ? (byName.get(name) ?? plain(name)) : '' };
+  });
+  checkFields(columns, kind, complain);
+  return columns;
+}
+
+function checkFields(
+  columns: readonly Column[],
+  { object, required }: TableKind,
+  complain: (reason: string) => void,
+): void {
+  const fields = columns.map(({ field }) => field);
+  const twice = fields.find((field, at) => field !== '' && fields.indexOf(field) < at);
+  if (twice !== undefined) complain(`two columns are for ${twice}`);
+  const [whole, keys] = [JSON.stringify(object), JSON.stringify(`${object}.KEY`)];
+  const hasKeys = fields.some((field) => field.startsWith(`${object}.`));
+  if (hasKeys && fields.includes(object)) complain(`use either a column ${whole} or columns ${keys}`);
+  if (!hasKeys && !fields.includes(object)) complain(`no column ${whole} or ${keys}`);
+  for (const field of required)
+    if (!fields.includes(field)) complain(`no column for ${field}; name one: --column ${field}=NAME`);
+}
+
+function readRow(
+  cells: readonly string[],
+  columns: readonly Column[],
+  { text, object }: TableKind,
+): Pick<TableRow, 'fields' | 'unreadable'> {
+  const fields = new Map<string, string>();
+  const unreadable: [string, string][] = [];
+  if (cells.length !== columns.length)
+    unreadable.push(['', `the row has ${cells.length} cells, the header ${columns.length}`]);
+  for (const [at, { field }] of columns.entries()) {
+    const cell = cells[at] ?? '';
+    const isText = text.includes(field) || field === object || field.startsWith(`${object}.`);
+    if (cell === '') continue;
+    if (!isText && cell.trim() !== cell)
+      unreadable.push([field, `${JSON.stringify(shortened(cell))} has spaces around it`]);
+    else fields.set(field, cell);
+  }
+  return { fields, unreadable };
+}
+
+/** What is wrong with the text of an amount; `undefined` when nothing is. */
+export function amountProblem(text: string): string | undefined {
+  if (DECIMAL.test(text)) return undefined;
+  const shown = JSON.stringify(shortened(text));
+  return `expected digits and at most one point, such as 1250.5, got ${shown}: ${oddity(text)}`;
+}
+
+function oddity(text: string): string {
+  if (/^[+-]/.test(text)) return 'it has a sign';
+  if (/^[0-9.]+[eE][+-]?[0-9]+$/.test(text))
+    return 'scientific notation may have lost digits; format the column as text';
+  if (/^[0-9][0-9.,'\u2019 \u00a0\u202f]*$/.test(text) && /[,'\u2019 \u00a0\u202f]|\..*\./.test(text))
+    return 'thousands separators and decimal commas are not allowed';
+  if (/\p{Sc}/u.test(text)) return 'it has a currency sign';
+  return 'it is not a decimal number';
+}
+
+/**
+ * The object of a row, from a column of JSON text, or from one column a key, whose values are text; or what is wrong with it.
+ * @returns `undefined` when all of it is empty.
+ */
+export function objectOf(
+  fields: ReadonlyMap<string, string>,
+  object: string,
+): { readonly value?: JsonObject; readonly reason?: string } | undefined {
+  const text = fields.get(object);
+  const keys = [...fields].filter(([field]) => field.startsWith(`${object}.`));
+  if (text === undefined)
+    return keys.length === 0
+      ? undefined
+      : { value: Object.fromEntries(keys.map(([field, value]) => [field.slice(object.length + 1), value])) };
+  let value: unknown;
+  const reason = reasonOf(() => {
+    value = parseStrictJson(text).value;
+  });
+  if (reason !== undefined) return { reason };
+  return isJsonObject(value as JsonObject)
+    ? { value: value as JsonObject }
+    : { reason: 'expected a JSON object' };
+}

@@ -1,0 +1,122 @@
+/** Lists that a service answers page by page: which items are meant, how many, and where the rest begins. */
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { ActionName } from '../actions/registry.js';
+import type { Reply } from '../contract/call.js';
+import { MAX_PAGE_ITEMS } from '../contract/schemas/page.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { isAddress } from '../values/address.js';
+import type { Session } from './command.js';
+import { integerOption, timeOption } from './options.js';
+
+/** Which pipelines are meant. */
+export const pipelineFilters = <
+  Args extends unknown[],
+  Options extends Record<string, unknown>,
+  Action extends ActionName,
+>(
+  command: Command<Args, Options>,
+  actions: readonly Action[],
+) =>
+  command
+    .option('--type <type>', 'only with this proof type')
+    .addOption(new Option('--action <action>', 'only with this action').choices(actions))
+    .option('--proof-hash <hash>', 'only with this proof hash')
+    .option('--recipient <address>', 'only with an airdrop to this address')
+    .option('--tx <signature>', 'only with this transaction');
+
+interface PipelineOptions<Action extends ActionName> {
+  readonly type?: string | undefined;
+  readonly action?: Action | undefined;
+  readonly proofHash?: string | undefined;
+  readonly recipient?: string | undefined;
+  readonly tx?: string | undefined;
+}
+
+/** Only what was typed, by the names of the API. @throws `ERR_INPUT_INVALID` */
+export function pipelineQuery<Action extends ActionName>({
+  type,
+  action,
+  proofHash,
+  recipient,
+  tx,
+}: PipelineOptions<Action>) {
+  if (recipient !== undefined && !isAddress(recipient))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `--recipient: expected a base58 address of 32 bytes, got ${JSON.stringify(recipient.slice(0, 60))}.`,
+    );
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(action === undefined ? {} : { action }),
+    ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
+    ...(recipient === undefined ? {} : { toAddress: recipient }),
+    ...(tx === undefined ? {} : { txHash: tx }),
+  };
+}
+
+/** Between which times; a bound that was not typed is not there. @throws `ERR_INPUT_INVALID` */
+export function timesQuery(
+  { context }: Pick<Session, 'context'>,
+  options: { readonly since?: string | undefined; readonly until?: string | undefined },
+) {
+  const nowMs = context.clock.nowMs();
+  const since = timeOption('--since', options.since, nowMs);
+  const until = timeOption('--until', options.until, nowMs);
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new FlywheelError('ERR_INPUT_INVALID', '--since is not before --until.');
+  return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+}
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+/** Where a page begins, and how many items it may hold. */
+interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** How much of a list is asked for. */
+interface Part {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/** The options of a list that is shown a part at a time. @param usual - how many items, in words */
+export const pageOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
+  command: Command<Args, Options>,
+  usual: string,
+) =>
+  command
+    .option('--limit <n>', `most items to print (default: ${usual})`)
+    .option('--cursor <cursor>', 'continue an earlier list');
+
+/** @throws `ERR_INPUT_INVALID` for a limit that is none. */
+export const partOf = (
+  options: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+  range: { readonly most: number; readonly fallback: number },
+): Part => ({
+  limit: integerOption('--limit', options.limit, { least: 1, ...range }),
+  cursor: options.cursor,
+});
+
+/** The first items of a list, or those behind a cursor; a page may be empty and not be the last. What is left out is said. */
+export async function listedItems<Item>(
+  { output }: Session,
+  { limit, cursor: start }: Part,
+  ask: (query: PageQuery) => Promise<Reply<Page<Item>>>,
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let cursor = start;
+  for (let isMore = true; isMore && items.length < limit; ) {
+    const query = { limit: Math.min(MAX_PAGE_ITEMS, limit - items.length) };
+    const { value } = await ask(cursor === undefined ? query : { ...query, cursor });
+    items.push(...value.items);
+    cursor = value.nextCursor ?? undefined;
+    isMore = cursor !== undefined;
+  }
+  if (cursor !== undefined) output.tell(`More results: add --cursor ${cursor}`);
+  return items;
+}

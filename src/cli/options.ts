@@ -1,0 +1,263 @@
+/** Options that several commands have, and how the text of an option is read: amounts, times, ids, scopes, keys. */
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { isIdempotencyKey } from '../contract/headers.js';
+import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../values/proof-type.js';
+import { type Scope, scopeSchema } from '../values/schemas.js';
+import { isoTime, parseTime, utcDay } from '../values/time.js';
+import { parseTokenAmount } from '../values/token-amount.js';
+import { isUuid, type Uuid } from '../values/uuid.js';
+import { inputError } from './input/read-input.js';
+import type { KeyOrigin } from './journal/journal.js';
+
+const SOL_DECIMALS = 9;
+
+/** Collects the values of an option that repeats. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];
+
+/** What was typed is not what an option takes. */
+const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
+  inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
+
+const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
+
+/**
+ * Decimal text, zero allowed, or the fallback.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function decimalOption<Fallback>(
+  flag: string,
+  text: string | undefined,
+  fallback: Fallback,
+): string | Fallback {
+  if (text === undefined) return fallback;
+  if (DECIMAL.test(text) && text.length <= 60) return text;
+  throw unexpected(flag, 'a decimal number such as 12.5', text);
+}
+
+/** SOL as lamports, zero allowed. @throws `ERR_INPUT_INVALID` */
+export function lamportsOption(flag: string, given: string | undefined): bigint | undefined {
+  const text = decimalOption(flag, given, undefined);
+  if (text === undefined) return undefined;
+  if (Number(text) === 0) return 0n;
+  try {
+    return parseTokenAmount(text, SOL_DECIMALS);
+  } catch (cause) {
+    if (!isFlywheelError(cause)) throw cause;
+    throw inputError(flag, cause.message.replace(/\.$/, ''), cause);
+  }
+}
+
+/**
+ * A whole number in a range, or the fallback.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function integerOption(
+  flag: string,
+  text: string | undefined,
+  range: { readonly least: number; readonly most: number; readonly fallback: number },
+): number {
+  if (text === undefined) return range.fallback;
+  const value = Number(text);
+  if (/^[0-9]{1,9}$/.test(text) && value >= range.least && value <= range.most) return value;
+  throw unexpected(flag, `a whole number from ${range.least} to ${range.most}`, text);
+}
+
+/** Proof types of a repeating option, each once, or the fallback. @throws `ERR_INPUT_INVALID` */
+export function proofTypes<Fallback>(
+  given: readonly string[] | undefined,
+  fallback: Fallback,
+): readonly string[] | Fallback {
+  if (given === undefined) return fallback;
+  if (given.every((type) => type !== '' && type.length <= MAX_PROOF_TYPE_LENGTH)) return [...new Set(given)];
+  throw inputError('--proof-type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
+}
+
+const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000, d: DAY_MS };
+const DURATION = /^([0-9]{1,6})(s|min|h|d)$/;
+const MAX_MS = 3_650 * DAY_MS;
+
+/**
+ * Milliseconds of `90s`, `30min`, `24h` or `7d`; `0` is none.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function durationOption(flag: string, text: string | undefined, fallbackMs: number): number {
+  if (text === undefined) return fallbackMs;
+  if (text === '0') return 0;
+  const [, count, unit] = DURATION.exec(text) ?? [];
+  const ms = Number(count) * (UNITS_MS[unit ?? ''] ?? Number.NaN);
+  if (ms <= MAX_MS) return ms;
+  throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
+}
+
+/** How many whole days ago a named day began. */
+const NAMED_DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
+
+/** A time ago, or the midnight with which a named day began, in UTC; `undefined` for what is neither. */
+function relativeTime(text: string, nowMs: number): number | undefined {
+  const days = NAMED_DAYS[text];
+  if (days !== undefined) return Date.parse(utcDay(nowMs - days * DAY_MS));
+  const [, count = '', unit = ''] = /^([1-9]\d{0,5})(min|h|d)$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  return unitMs === undefined ? undefined : nowMs - Number(count) * unitMs;
+}
+
+/**
+ * ISO text in UTC, or `undefined`; a day begins at midnight UTC.
+ * @throws `ERR_INPUT_INVALID`
+ */
+export function timeOption(flag: string, text: string | undefined, nowMs: number): string | undefined {
+  if (text === undefined) return undefined;
+  const timeMs = relativeTime(text, nowMs) ?? parseTime(text);
+  if (timeMs !== undefined) return isoTime(timeMs);
+  throw unexpected(flag, '24h, yesterday, 2026-01-31 or 2026-01-31T18:00:00Z', text);
+}
+
+const SCOPES: readonly Scope[] = scopeSchema.options;
+
+function addScope(word: string, before: readonly Scope[] = []): readonly Scope[] {
+  const scope = SCOPES.find((name) => name === word);
+  if (scope === undefined) throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
+  return [...before, scope];
+}
+
+export const SCOPE_OPTION = new Option(
+  '--scope <scope>',
+  'what the key may do (repeatable; default: burn and airdrop)',
+)
+  .choices(SCOPES)
+  .argParser(addScope);
+
+/** The scopes given, each once; all when none was given. */
+export const scopesOrAll = (given: readonly Scope[] = []): readonly Scope[] =>
+  given.length === 0 ? SCOPES : SCOPES.filter((scope) => given.includes(scope));
+
+/** The id of a batch. @throws `ERR_INPUT_INVALID` unless it is a UUID. */
+export function parseBatchId(id: string): Uuid {
+  if (!isUuid(id))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `Expected a batch id (UUID), got ${JSON.stringify(id.slice(0, 64))}.`,
+    );
+  return id.toLowerCase() as Uuid;
+}
+
+export const KEYPAIR_OPTION = new Option(
+  '--keypair <file>',
+  "owner's keypair file, or - (default: FLYWHEEL_KEYPAIR, then the Solana CLI's)",
+);
+
+export const EXPECT_OPTION = new Option(
+  '--expect <file>',
+  'refuse unless the batch equals this pipelines file or digest (sha256:…)',
+);
+
+/** How elements stand in a file. */
+export type InputFormat = 'json' | 'ndjson' | 'csv';
+
+const FORMAT = [
+  '--format <format>',
+  'format of the file (default: csv for .csv and .tsv, else json)',
+] as const;
+
+/** Of burns. */
+export const FORMAT_OPTION = new Option(...FORMAT).choices(['json', 'ndjson', 'csv'] as const);
+
+/** Of pipelines. */
+export const TABLE_FORMAT_OPTION = new Option(...FORMAT).choices(['json', 'csv'] as const);
+
+export const COLUMN_OPTION = new Option(
+  '--column <field=name>',
+  'CSV column of a field, such as amount=Tokens (repeatable)',
+).argParser(addColumn);
+
+/** Names of columns by their fields. */
+export type Columns = ReadonlyMap<string, string>;
+
+function addColumn(text: string, before: Columns | undefined): Columns {
+  const at = text.indexOf('=');
+  const field = text.slice(0, at);
+  const name = text.slice(at + 1);
+  if (at < 1 || name === '')
+    throw new FlywheelError('ERR_USAGE', `--column: expected field=name, got ${JSON.stringify(text)}.`, {
+      hint: 'Example: --column amount=Tokens. `flywheel help files` lists the fields.',
+    });
+  if (before?.has(field) === true)
+    throw new FlywheelError('ERR_USAGE', `--column names ${JSON.stringify(field)} twice.`);
+  return new Map([...(before ?? []), [field, name]]);
+}
+
+const DESCRIPTION =
+  'run the request at most once under this key (default: from the content; new for each `burn`)';
+
+export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', DESCRIPTION);
+/** For requests whose key has to be a UUID. */
+export const IDEMPOTENCY_UUID_OPTION = new Option('--idempotency-key <uuid>', DESCRIPTION);
+
+/**
+ * The key given, if one was.
+ * @throws `ERR_USAGE` when it is malformed.
+ */
+export function parseIdempotencyKey(
+  key: string | undefined,
+  rule: 'uuid' | 'text' = 'text',
+): string | undefined {
+  if (key === undefined) return undefined;
+  if (rule === 'uuid' && !isUuid(key))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `--idempotency-key must be a UUID, got ${JSON.stringify(key.slice(0, 64))}.`,
+    );
+  if (!isIdempotencyKey(key)) {
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
+    );
+  }
+  // A UUID is one key in any case.
+  return isUuid(key) ? key.toLowerCase() : key;
+}
+
+export const AGAIN_OPTION = new Option('--again', 'run it again as a new operation');
+
+export const REST_OPTION = new Option('--rest', 'send only what has not landed yet, also of a changed file');
+
+export const ALLOW_CHANGED_OPTION = new Option(
+  '--allow-changed',
+  'also send entries that landed with another amount or recipient',
+);
+
+/** How often a file is to be done, and which part of it. */
+export interface HowOften {
+  readonly origin: KeyOrigin;
+  readonly again: boolean;
+  readonly rest: boolean;
+  readonly allowChanged: boolean;
+}
+
+/** These options as they were typed; a command has those that it declares. */
+interface OnceOptions {
+  readonly idempotencyKey?: string;
+  readonly again?: true;
+  readonly rest?: true;
+  readonly allowChanged?: true;
+}
+
+/** @throws `ERR_USAGE` for options that exclude each other. */
+export function howOften(options: OnceOptions, rule: 'uuid' | 'text' = 'text'): HowOften {
+  const key = parseIdempotencyKey(options.idempotencyKey, rule);
+  const { again = false, rest = false, allowChanged = false } = options;
+  if (again && rest) throw new FlywheelError('ERR_USAGE', '--again and --rest cannot be combined.');
+  if (key !== undefined && again)
+    throw new FlywheelError(
+      'ERR_USAGE',
+      '--again and --idempotency-key cannot be combined: --again makes a new key.',
+    );
+  const origin: KeyOrigin = key === undefined ? { from: 'content' } : { from: 'user', key };
+  return { origin, again, rest, allowChanged };
+}

@@ -1,0 +1,86 @@
+/** A project, its caps, its balances and its key on this machine, as people read them. */
+import type { Settings } from '../../compose/settings.js';
+import type { ApiKeyCreated, CapState, Caps } from '../../contract/admin.js';
+import type { RegistrationPlan } from '../../contract/registration.js';
+import type { LocalStatusResult, LocalVaultResult } from '../context.js';
+import { commandLine } from '../operation/resume-line.js';
+import type { Style } from '../output/color.js';
+import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
+import { countText, grouped, solOf, tokensText } from './unit.js';
+
+/** A cluster in words. */
+export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
+  `${name ?? 'another cluster'} (genesis ${genesisHash})`;
+
+/** A daily cap, and what of it is used: by what has landed, and by what still may. */
+function capText(limit: string | null, used: string | undefined, symbol: string | null): string {
+  const spent = used === undefined ? [] : [`${tokensText(used, symbol)} used`];
+  return [limit === null ? 'no cap' : tokensText(limit, symbol), ...spent].join(', ');
+}
+
+export const registrationFields = (
+  value: Omit<LocalStatusResult, 'balances' | 'supply' | 'burned' | 'usedToday'>,
+  used?: LocalStatusResult['usedToday'],
+): readonly Field[] => [
+  ['mint', `${value.mintAddress} (${value.tokenProgram}, ${countText(value.decimals, 'decimal')})`],
+  ['multisig', value.multisig],
+  ['vault', `${value.vaultAddress} (index ${value.vaultIndex})`],
+  ['burn wallet', value.burnWallet],
+  ['owner', value.owner.address],
+  ['owner keypair', value.owner.keypair, 'whole'],
+  ['operator', value.operator],
+  ['flywheel', value.flywheelId],
+  ['token', value.tokenId],
+  ['proof types', value.proofTypes.join(', ')],
+  ['daily burn', capText(value.dailyLimits.burn, used?.burn, value.symbol ?? null)],
+  ['daily airdrop', capText(value.dailyLimits.airdrop, used?.airdrop, value.symbol ?? null)],
+];
+
+export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): readonly Field[] => [
+  ['id', id],
+  ['name', name],
+  ['scopes', scopes.join(', ')],
+];
+
+/** A key that was just made and stays in the data directory; it need not be seen. */
+export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
+  style.good('Created an API key for the commands on this machine.'),
+  ...fieldLines(
+    [...keyFields(key), ['stored in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
+    style,
+  ),
+  ...wrapText('Create other keys for other users:', style.width),
+  `  ${commandLine(settings, 'keys', 'create')}`,
+];
+
+function leftText({ used, cap, left }: CapState, symbol: string | null): string {
+  const spent = `${tokensText(used, symbol)} used`;
+  return cap === null
+    ? `${spent}, no cap`
+    : `${grouped(left ?? '0')} of ${tokensText(cap, symbol)} left, ${spent}`;
+}
+
+/** @param symbol - of the token; `null` where nobody here says */
+export const capFields = ({ day, burn, airdrop }: Caps, symbol: string | null): readonly Field[] => [
+  [`burns on ${day}`, leftText(burn, symbol)],
+  ['airdrops', leftText(airdrop, symbol)],
+];
+
+/** A line for each account. */
+export const balanceLines = (
+  { vault, burnWallet, ...wallets }: LocalStatusResult['balances'] | LocalVaultResult['balances'],
+  order: readonly ('owner' | 'operator')[],
+  style: Style,
+): readonly string[] =>
+  tableLines(
+    [{ title: 'account' }, { title: 'tokens', align: 'right' }, { title: 'SOL', align: 'right' }],
+    [
+      ['vault', grouped(vault.tokens), solOf(vault.lamports)],
+      ['burn wallet', grouped(burnWallet.tokens), solOf(burnWallet.lamports)],
+      ...order.flatMap((name) => {
+        const wallet = wallets[name];
+        return wallet === undefined ? [] : [[name, '', solOf(wallet.lamports)]];
+      }),
+    ],
+    style.width,
+  );
