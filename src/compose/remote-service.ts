@@ -7,7 +7,7 @@ import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { systemUuid } from '../files/system-uuid.js';
+import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import type { OwnRpc } from './rpc.js';
@@ -98,7 +98,7 @@ function clientDeps(
     apiKeyHeader: settings.apiKeyHeader.value,
     clock: ambient.clock,
     random: Math.random,
-    ids: { uuid: systemUuid },
+    ids: randomIds,
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
     requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
