@@ -5,7 +5,7 @@ export { createRemoteService } from './client/remote-service.js';
 export type { RemoteServiceDeps } from './client/request-writer.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export {
-  type OpenedEngine,
+  type LedgerEngine,
   openLedgerEngine as openEngine,
   SQUADS_PROGRAM_SHA256,
 } from './compose/open-engine.js';

@@ -109,12 +109,13 @@ async function setUp(
   const squadsProgram = input.squadsProgram !== null;
   const terms = { treasury, squadsProgram, genesis: null };
   return whileOpen(async (opened) => {
-    const { engine, genesis } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
+    const { engine, network } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
     const { minOperatorSol = null, maxBatchRent = null } = input;
     const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
     writePrivate(files.apiKey, `${apiKey.key}\n`);
     const ownerKeypair = input.owner?.keypair ?? ownOwner;
-    return { config: { treasury, ownerKeypair, squadsProgram, genesis }, registration, apiKey };
+    const config = { treasury, ownerKeypair, squadsProgram, genesis: network.genesisHash };
+    return { config, registration, apiKey };
   });
 }
 

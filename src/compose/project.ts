@@ -12,9 +12,8 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { lookIntoSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { lookIntoDatabase } from './database.js';
 import { apiKeyFile, dataFiles, readDataConfig, readSecret } from './local-config.js';
-import { databaseOf, type PlaceSettings } from './place.js';
+import { databaseOf, lookIntoDatabase, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 
 /** The project that a command is about, and the key to it that was given or is kept on this machine. */

@@ -1,10 +1,10 @@
 /** `flywheel serve`: the engine of a data directory or a database on HTTP. */
 import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
+import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
 import type { LogLevel, Measured } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
-import type { Store } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
@@ -104,13 +104,13 @@ async function createServer(
       ...(between === undefined ? {} : { between }),
     }),
   );
-  const { engine, store } = data;
+  const { engine } = data;
   await verifyAtStart(data, log);
-  await requireKeys(store, Object.keys(keyRates));
+  await requireKeys(engine, Object.keys(keyRates));
   opened.keep(
     await keepReconciling(engine, {
       // What a chain takes its time with is not waited for.
-      inBackground: data.rpc !== null,
+      inBackground: data.network.kind === 'cluster',
       onProblem: (what, error) => logUnfinished(log, what, error),
     }),
   );
@@ -149,9 +149,9 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<void> {
+async function verifyAtStart({ chain }: OpenedEngine, log: ServerLog): Promise<void> {
   try {
-    await verify();
+    await chain.latestBlockhash();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
     log('warn', `${error.message} The server starts, but is not ready until a node answers.`);
@@ -159,9 +159,9 @@ async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<
 }
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
-async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
+async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
+    if (await engine.hasKey(id)) continue;
     throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: no API key ${id}.`, {
       hint: 'List the keys: `flywheel keys list`',
     });

@@ -1,6 +1,7 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
 import type { Call, Reply } from '../contract/call.js';
+import type { DatabaseFinding } from '../contract/database-admin.js';
 import type { Foresight } from '../contract/dry-run.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Recovery, RecoveryScope } from '../contract/recovery.js';
@@ -9,6 +10,7 @@ import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
 import { auditFilter, listActs } from './admin/audit.js';
 import { readCaps, setCaps } from './admin/caps.js';
+import { checkChain } from './admin/check-chain.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
@@ -74,6 +76,10 @@ export interface Engine extends Service, Admin {
   readonly gaps: GapAdmin;
   /** Those of all projects that nobody has accepted, as far as they were found. */
   openGaps(): Promise<readonly GapRecord[]>;
+  /** Holds the whole store to the chain. */
+  checkChain(): Promise<readonly DatabaseFinding[]>;
+  /** Is there an API key with this id, of whatever project? */
+  hasKey(id: string): Promise<boolean>;
 }
 
 /** Builds the engine; nothing is opened or read before the first call. */
@@ -125,6 +131,8 @@ export function createEngine(parts: EngineParts): Engine {
     state: () => engineState(deps),
     gaps: createGapAdmin(deps),
     openGaps: () => deps.store.read((tx) => tx.gaps.allOpen()),
+    checkChain: () => checkChain(deps),
+    hasKey: async (id) => (await deps.store.read((tx) => tx.apiKeys.get(id))) !== undefined,
   };
 }
 

@@ -92,7 +92,7 @@ async function registerProjects(
       });
       projects.push({ name: input.name, registration, owner, apiKey: apiKey.key });
     }
-    writeLocalConfig(dataDir, { ...config, genesis: opened.genesis });
+    writeLocalConfig(dataDir, { ...config, genesis: opened.network.genesisHash });
   } finally {
     await opened.close();
     await store.close();
