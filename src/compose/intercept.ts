@@ -1,6 +1,6 @@
 /** Store and chain of an engine, with something around each of their calls: a check before the first, a measurement of every one. */
 import type { Chain } from '../chain/chain.js';
-import type { Measured } from '../http/options.js';
+import type { Measured } from '../contract/served-engine.js';
 import type { Store } from '../store/store.js';
 
 /** The same object, of which each call of a method by its name goes through `around`. */

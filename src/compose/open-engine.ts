@@ -15,13 +15,13 @@ import {
 } from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
+import type { Measured } from '../contract/served-engine.js';
 import type { EngineLimits, EngineParts } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
-import type { Measured } from '../http/options.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';

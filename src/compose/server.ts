@@ -1,9 +1,10 @@
 /** `flywheel serve`: the engine of a data directory or a database on HTTP. */
 import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
+import type { Measured } from '../contract/served-engine.js';
 import type { Engine } from '../engine/engine.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import type { LogLevel, Measured } from '../http/options.js';
+import type { LogLevel } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Secret } from '../values/secret.js';
 import { processName } from './actor.js';
@@ -116,16 +117,9 @@ async function createServer(
   );
   return createHttpServer(
     {
-      authenticate: async (operation, call) => {
-        const principal = await engine.authenticate(operation, call);
-        return { ...principal, rates: keyRates[principal.keyId] ?? {} };
-      },
-      health: { ready: () => engine.ready() },
-      metrics: {
-        attach: (take) => {
-          observe = take;
-        },
-        state: () => engine.state(),
+      engine,
+      onMeasured: (hear) => {
+        observe = hear;
       },
       rateCounts: await rateCountsOf(opened, settings, options.nowUs),
       log: lines,
@@ -135,6 +129,7 @@ async function createServer(
       apiKeyHeader: settings.apiKeyHeader.value,
       limits: { maxBodyBytes: options.maxBodyBytes },
       rateLimits: namedRates(options.rates),
+      keyRates,
       ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
     },
   );

@@ -72,7 +72,7 @@ export async function createHttpServer(
       server.getConnections(done),
     ),
   };
-  const metrics = await createMetrics(deps.metrics ?? {}, numbers, settings.version);
+  const metrics = await createMetrics(deps, numbers, settings.version);
   /** The answer to the latest request of each connection. */
   const latest = new WeakMap<Socket, FastifyReply>();
   /** Why nothing more can be read of a connection. */

@@ -116,10 +116,10 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     requests.refuseWhenFull();
     const credential = readCredential(request.raw, settings);
     const asked = { credential, ...givenIdempotencyKey(request.raw) };
-    const caller = await deps.authenticate(operation.id, asked);
-    const { keyId, project, rates } = caller;
+    const caller = await deps.engine.authenticate(operation.id, asked);
+    const { keyId, project } = caller;
     Object.assign(notes, { keyId, project });
-    const limit = withRate(usual, rates?.[operation.id]);
+    const limit = withRate(usual, settings.keyRates[keyId]?.[operation.id]);
     const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
     caller.requireScope();
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
@@ -199,7 +199,7 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const page = docsPage(document);
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
-    await deps.health.ready().catch((cause: unknown) => {
+    await deps.engine.ready().catch((cause: unknown) => {
       throw notReady(cause);
     });
     return { status: 'ready' };

@@ -134,8 +134,7 @@ async function besideEngine<Result>(
 ): Promise<Result> {
   const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
   const server = await startServer({
-    service: opened.engine,
-    authenticate: opened.engine.authenticate,
+    engine: opened.engine,
     log: silent,
   });
   try {

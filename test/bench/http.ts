@@ -110,8 +110,7 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
 export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const server = await startServer({
-    service: opened.engine,
-    authenticate: opened.engine.authenticate,
+    engine: opened.engine,
     log: { level: 'info', stream: { write: () => undefined } },
   });
   const empty = await openEmpty();
