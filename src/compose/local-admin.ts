@@ -9,7 +9,6 @@ import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
-import { fetchSquads } from './fetch-squads.js';
 import {
   dataFiles,
   exists,
@@ -26,6 +25,7 @@ import { type OpenedEngine, openEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
 import { openOwnRpc } from './rpc.js';
 import type { Settings } from './settings.js';
+import { fetchSquads } from './squads-program.js';
 
 export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdmin {
   const { value: dataDir } = settings.dataDir;

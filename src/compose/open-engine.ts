@@ -1,5 +1,4 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
@@ -21,26 +20,24 @@ import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/read-file.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
-import { type Sha256, sha256 } from '../values/digest.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { processActor, processName } from './actor.js';
 import { requireSameCluster, verifyDirectory, verifyEachProject, verifyProgram } from './cluster-check.js';
 import type { Ambient } from './context.js';
-import { type OpenedKeyring, openKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
-import { createFileKeyring } from './file-keyring.js';
 import { checkedChain, measured } from './intercept.js';
+import { createFileKeyring, type OpenedKeyring, openKeyring } from './keyring.js';
 import { type ClusterConfig, dataFiles, type LocalConfig } from './local-config.js';
 import { type Opened, opening } from './opened.js';
 import { connectionsOf, onCluster, openDatabase, requirePlace } from './place.js';
 import { findProject, type Project } from './project.js';
 import { openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';
+import { readSquadsProgram } from './squads-program.js';
 import { findLedgerGap, requireTogether } from './two-files.js';
 
 /** An engine, and what of its chain a command needs beside it. */
@@ -96,12 +93,6 @@ export const SHARED_LIMITS = {
   burnsPerCommit: 32,
   bundlesPerCommit: 4,
 } as const satisfies Partial<EngineLimits>;
-
-/** SHA-256 of the Squads v4 program as it runs on mainnet. */
-export const SQUADS_PROGRAM_SHA256 =
-  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c' as Sha256;
-/** Length of that file. */
-export const SQUADS_PROGRAM_BYTES = 1_470_416;
 
 /** The engine over its parts, which is closed with what was opened. */
 function engineOver(
@@ -264,25 +255,4 @@ async function openLedgerFiles(
     }),
   );
   return { store, chain };
-}
-
-/**
- * The bytes of the real Squads program.
- * @throws `ERR_CONFIG_INVALID` when the file is not the program that runs on mainnet.
- */
-export function readSquadsProgram(path: string): Uint8Array {
-  let bytes: Uint8Array;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be read: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
-  const hash = sha256(bytes);
-  if (hash === SQUADS_PROGRAM_SHA256) return bytes;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    `${path}: this is not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
-  );
 }

@@ -5,7 +5,7 @@ import type { Flywheel } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
 import { TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
 import { type FoundRegistration, findRegistration } from '../engine/admin/find-registration.js';
-import { registeredMultisig } from '../engine/admin/register.js';
+import { registeredMultisig } from '../engine/admin/project-records.js';
 import { apiKeyHash } from '../engine/authenticate.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

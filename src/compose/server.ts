@@ -2,18 +2,19 @@
 import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
 import type { Measured } from '../contract/served-engine.js';
 import type { Engine } from '../engine/engine.js';
+import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import type { LogLevel } from '../http/options.js';
+import { type HttpServerDeps, LOG_LEVELS, type LogLevel } from '../http/options.js';
 import { createMemoryCounts, withRate } from '../http/rate-limit.js';
 import type { Secret } from '../values/secret.js';
+import { isoTime } from '../values/time.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
 import { keepReconciling } from './keep-reconciling.js';
 import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
 import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
-import { logEvent, logUnfinished, type ServerLog, serverLog } from './server-log.js';
 import type { Settings } from './settings.js';
 
 /** Options of `serve` beyond the global ones. */
@@ -41,6 +42,29 @@ export interface RunningServer {
   readonly url: string;
   /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
+}
+
+/** A line of the log beside those of requests, in their shape. @param detail - fields of the line. */
+type ServerLog = (level: 'debug' | 'info' | 'warn', msg: string, detail?: object) => void;
+
+const serverLog =
+  ({ level: least, stream, server }: HttpServerDeps['log']): ServerLog =>
+  (level, msg, detail = {}) => {
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
+    stream.write(`${JSON.stringify({ level, time: isoTime(Date.now()), server, ...detail, msg })}\n`);
+  };
+
+/** What happens to every operation is for who looks closely; that another took one over is for everybody. */
+const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', 'settled']);
+
+function logEvent(log: ServerLog, { event, ...detail }: EngineEvent): void {
+  log(DETAILS.has(event) ? 'debug' : 'info', event, detail);
+}
+
+/** @param what - stays unfinished for now. */
+function logUnfinished(log: ServerLog, what: string, error: unknown): void {
+  const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
+  log('warn', `Not finished yet: ${what}. ${reason}`);
 }
 
 /** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */

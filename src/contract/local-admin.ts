@@ -12,6 +12,7 @@ import type {
   FundResult,
   KeyTerms,
   RegisterInput,
+  Registration,
   RegistrationStatus,
   VaultReport,
 } from './admin.js';
@@ -25,21 +26,9 @@ export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof Batc
 }
 
 /** What `local init` prints (contract, section 2.7). */
-export interface LocalInitResult {
-  readonly tokenId: string;
-  readonly mintAddress: string;
-  readonly decimals: number;
-  readonly tokenProgram: string;
-  readonly flywheelId: string;
-  readonly multisig: string;
-  readonly vaultIndex: number;
-  readonly vaultAddress: string;
-  readonly burnWallet: string;
+export interface LocalInitResult extends Omit<Registration, 'name' | 'symbol' | 'tokenGeneration' | 'owner'> {
   readonly owner: { readonly address: string; readonly keypair: string };
-  readonly operator: string;
   readonly apiKey: ApiKeyCreated;
-  readonly proofTypes: readonly string[];
-  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
 }
 
 type Balances = RegistrationStatus['balances'];

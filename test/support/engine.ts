@@ -14,7 +14,7 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring, type FileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
