@@ -1,13 +1,11 @@
 /** `flywheel serve`: the engine of a data directory or a database on HTTP. */
-import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
 import type { Measured } from '../contract/served-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import { type HttpServerDeps, LOG_LEVELS, type LogLevel } from '../http/options.js';
-import { createMemoryCounts, withRate } from '../http/rate-limit.js';
-import type { Secret } from '../values/secret.js';
+import { type HttpServerDeps, type HttpServerOptions, LOG_LEVELS, type LogLevel } from '../http/options.js';
+import { createMemoryCounts } from '../http/rate-limit.js';
 import { isoTime } from '../values/time.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
@@ -18,23 +16,16 @@ import { databaseOf } from './place.js';
 import type { Settings } from './settings.js';
 
 /** Options of `serve` beyond the global ones. */
-export interface ServeOptions {
+export interface ServeOptions
+  extends Required<
+    Pick<HttpServerOptions, 'metricsToken' | 'rates' | 'keyRates' | 'corsOrigins' | 'bearer'>
+  > {
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
-  /** Opens `/metrics`; `null`: loopback only. */
-  readonly metricsToken: Secret | null;
   /** For how long running requests may go on after a stop was asked for. */
   readonly shutdownGraceMs: number;
-  /** Rate limits in place of the contract's. */
-  readonly rates: Partial<Record<OperationId, Rate>>;
-  /** Those that single keys have of their own, by the id of the key. */
-  readonly keyRates: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
-  /** Origins whose pages may read the answers in a browser. */
-  readonly corsOrigins: readonly string[];
-  /** Is the API key taken from `authorization: Bearer …` as well? */
-  readonly bearer: boolean;
 }
 
 /** A server that listens. */
@@ -116,7 +107,7 @@ async function createServer(
   settings: Settings,
   options: OpenServerOptions,
 ): Promise<HttpServer> {
-  const { logLevel, keyRates, between } = options;
+  const { logLevel, maxBodyBytes, between, nowUs, ...served } = options;
   const lines = { level: logLevel, stream: ambient.io.stderr, server: processName() };
   const log = serverLog(lines);
   /** Takes what was measured, once the server counts. */
@@ -131,7 +122,7 @@ async function createServer(
   );
   const { engine } = data;
   await verifyAtStart(data, log);
-  await requireKeys(engine, Object.keys(keyRates));
+  await requireKeys(engine, Object.keys(served.keyRates));
   opened.keep(
     await keepReconciling(engine, {
       // What a chain takes its time with is not waited for.
@@ -145,16 +136,12 @@ async function createServer(
       onMeasured: (hear) => {
         observe = hear;
       },
-      rateCounts: await rateCountsOf(opened, settings, options.nowUs),
+      rateCounts: await rateCountsOf(opened, settings, nowUs),
       log: lines,
     },
     {
-      ...{ version: ambient.version, corsOrigins: options.corsOrigins, bearer: options.bearer },
-      apiKeyHeader: settings.apiKeyHeader.value,
-      limits: { maxBodyBytes: options.maxBodyBytes },
-      rateLimits: namedRates(options.rates),
-      keyRates,
-      ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
+      ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
+      limits: { maxBodyBytes },
     },
   );
 }
@@ -186,12 +173,3 @@ async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void
     });
   }
 }
-
-/** Rates under the names that the operations' limits have. */
-const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, RateLimit>> =>
-  Object.fromEntries(
-    OPERATION_LIST.filter(({ id }) => rates[id] !== undefined).map(({ id, rateLimit }) => [
-      id,
-      withRate(rateLimit, rates[id]),
-    ]),
-  );

@@ -2,7 +2,7 @@
 
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
-import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
+import type { OperationId, Rate } from '../contract/operations.js';
 import type { RateCounts } from '../contract/rate-counts.js';
 import type { Measured, ServedEngine } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -53,10 +53,10 @@ export interface HttpServerOptions {
   /** Path before all others, such as `/burns`. @default none */
   readonly basePath?: string;
   /** Needed for `/metrics`; without one only loopback may read them. */
-  readonly metricsToken?: Secret;
+  readonly metricsToken?: Secret | null;
   readonly limits?: Partial<HttpLimits>;
-  /** In place of the contract's, by operation. */
-  readonly rateLimits?: Partial<Record<OperationId, RateLimit>>;
+  /** In place of the contract's. */
+  readonly rates?: Partial<Record<OperationId, Rate>>;
   /** Rates that single keys have of their own, by the id of the key. */
   readonly keyRates?: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
   /** Origins whose pages may read the answers in a browser. @default none */
@@ -68,8 +68,7 @@ export interface HttpServerOptions {
 }
 
 /** {@link HttpServerOptions} with its defaults, checked. */
-export type HttpSettings = Required<Omit<HttpServerOptions, 'limits' | 'metricsToken'>> &
-  Pick<HttpServerOptions, 'metricsToken'> & { readonly limits: HttpLimits };
+export type HttpSettings = Required<HttpServerOptions> & { readonly limits: HttpLimits };
 
 /** An origin as a browser sends it: scheme, host and port; `*` is none. */
 const isOrigin = (text: string): boolean =>
@@ -83,12 +82,12 @@ export function httpSettings(options: HttpServerOptions): HttpSettings {
   };
   const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
   const basePath = (options.basePath ?? '').replace(/\/+$/, '');
-  const { corsOrigins = [], rateLimits = {}, keyRates = {}, bearer = false, version = '0.0.0' } = options;
+  const { corsOrigins = [] } = options;
   check(/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader), 'a header name', apiKeyHeader);
   check(/^(\/[A-Za-z0-9._~-]+)*$/.test(basePath), 'a base path', basePath);
   for (const origin of corsOrigins)
     check(isOrigin(origin), 'an origin such as https://app.example.com', origin);
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  const given = { corsOrigins, rateLimits, keyRates, bearer, version };
-  return { ...options, ...given, apiKeyHeader, basePath, limits };
+  const defaults = { ...{ rates: {}, keyRates: {}, bearer: false, version: '0.0.0' }, metricsToken: null };
+  return { ...defaults, ...options, apiKeyHeader, basePath, corsOrigins, limits };
 }

@@ -21,11 +21,8 @@ export interface RunningServer extends HttpServer {
 }
 
 /** Limits that no test reaches by accident. */
-export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Object.fromEntries(
-  Object.values(OPERATIONS).map(({ id, rateLimit }) => [
-    id,
-    { name: rateLimit.name, points: 1_000_000, windowSeconds: 1 },
-  ]),
+export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
+  Object.values(OPERATIONS).map(({ id }) => [id, { points: 1_000_000, windowSeconds: 1 }]),
 );
 
 /** Any call of a service whose key is known to a function; what there is of a key is up to that one. */
@@ -55,7 +52,7 @@ export async function startServer(
       log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
       ...deps,
     },
-    { rateLimits: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
+    { rates: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
   );
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
   return { ...server, url, port: Number(new URL(url).port), logLines };

@@ -40,7 +40,7 @@ describe('service routes', () => {
       },
       {
         ...(token === undefined ? {} : { metricsToken: new Secret(token) }),
-        rateLimits: { burn: { name: 'burn', points: 1, windowSeconds: 60 } },
+        rates: { burn: { points: 1, windowSeconds: 60 } },
       },
     );
     try {
