@@ -4,9 +4,9 @@ import type { Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import { type HttpServerDeps, type HttpServerOptions, LOG_LEVELS, type LogLevel } from '../http/options.js';
+import { createLog, type LogLevel } from '../http/log.js';
+import type { HttpServerDeps, HttpServerOptions } from '../http/options.js';
 import { createMemoryCounts } from '../http/rate-limit.js';
-import { isoTime } from '../values/time.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
 import { keepReconciling } from './keep-reconciling.js';
@@ -35,28 +35,8 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** A line of the log beside those of requests, in their shape. @param detail - fields of the line. */
-type ServerLog = (level: 'debug' | 'info' | 'warn', msg: string, detail?: object) => void;
-
-const serverLog =
-  ({ level: least, stream, server }: HttpServerDeps['log']): ServerLog =>
-  (level, msg, detail = {}) => {
-    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
-    stream.write(`${JSON.stringify({ level, time: isoTime(Date.now()), server, ...detail, msg })}\n`);
-  };
-
 /** What happens to every operation is for who looks closely; that another took one over is for everybody. */
 const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', 'settled']);
-
-function logEvent(log: ServerLog, { event, ...detail }: EngineEvent): void {
-  log(DETAILS.has(event) ? 'debug' : 'info', event, detail);
-}
-
-/** @param what - stays unfinished for now. */
-function logUnfinished(log: ServerLog, what: string, error: unknown): void {
-  const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
-  log('warn', `Not finished yet: ${what}. ${reason}`);
-}
 
 /** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export const startServer = (
@@ -108,15 +88,14 @@ async function createServer(
   options: OpenServerOptions,
 ): Promise<HttpServer> {
   const { logLevel, maxBodyBytes, between, nowUs, ...served } = options;
-  const lines = { level: logLevel, stream: ambient.io.stderr, server: processName() };
-  const log = serverLog(lines);
+  const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
   /** Takes what was measured, once the server counts. */
   let observe: ((measured: Measured) => void) | undefined;
   const data = opened.keep(
     await openEngine(ambient, settings, {
       ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
       onMeasured: (measured) => observe?.(measured),
-      onEvent: (event) => logEvent(log, event),
+      onEvent: ({ event, ...detail }) => log[DETAILS.has(event) ? 'debug' : 'info'](detail, event),
       ...(between === undefined ? {} : { between }),
     }),
   );
@@ -127,7 +106,10 @@ async function createServer(
     await keepReconciling(engine, {
       // What a chain takes its time with is not waited for.
       inBackground: data.network.kind === 'cluster',
-      onProblem: (what, error) => logUnfinished(log, what, error),
+      onProblem: (what, error) => {
+        const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
+        log.warn(`Not finished yet: ${what}. ${reason}`);
+      },
     }),
   );
   return createHttpServer(
@@ -137,7 +119,7 @@ async function createServer(
         observe = hear;
       },
       rateCounts: await rateCountsOf(opened, settings, nowUs),
-      log: lines,
+      log,
     },
     {
       ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
@@ -155,12 +137,12 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart({ chain }: OpenedEngine, log: ServerLog): Promise<void> {
+async function verifyAtStart({ chain }: OpenedEngine, log: HttpServerDeps['log']): Promise<void> {
   try {
     await chain.latestBlockhash();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    log('warn', `${error.message} The server starts, but is not ready until a node answers.`);
+    log.warn(`${error.message} The server starts, but is not ready until a node answers.`);
   }
 }
 

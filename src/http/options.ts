@@ -1,5 +1,6 @@
 /** What the HTTP server needs and what may be set; every number has its unit. */
 
+import type { FastifyBaseLogger } from 'fastify';
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate } from '../contract/operations.js';
@@ -8,20 +9,12 @@ import type { Measured, ServedEngine } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 export interface HttpServerDeps {
   readonly engine: ServedEngine;
   /** Takes what is to hear how long the engine waits. */
   onMeasured?(hear: (measured: Measured) => void): void;
   readonly rateCounts: RateCounts;
-  readonly log: {
-    readonly level: LogLevel;
-    readonly stream: { write(line: string): unknown };
-    /** Named in each line. */
-    readonly server?: string;
-  };
+  readonly log: FastifyBaseLogger;
 }
 
 const HTTP_LIMITS = {

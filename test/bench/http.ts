@@ -1,6 +1,7 @@
 /** The service over a socket of loopback beside the same framework with an empty handler, and beside the engine itself. */
 import { createRequire } from 'node:module';
 import fastify from 'fastify';
+import { createLog } from '../../src/http/log.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { type BenchRatio, median } from './ratio.js';
@@ -111,7 +112,7 @@ export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const server = await startServer({
     engine: opened.engine,
-    log: { level: 'info', stream: { write: () => undefined } },
+    log: createLog({ level: 'info', stream: { write: () => undefined } }),
   });
   const empty = await openEmpty();
   try {

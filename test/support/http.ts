@@ -5,6 +5,7 @@ import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
 import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
+import { createLog } from '../../src/http/log.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
@@ -49,7 +50,7 @@ export async function startServer(
     {
       engine: engineOf(service as Service),
       rateCounts: createMemoryCounts(),
-      log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
+      log: createLog({ level: 'trace', stream: { write: (line) => logLines.push(line) } }),
       ...deps,
     },
     { rates: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
