@@ -5,7 +5,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
 import { type EngineOptions, openEngine } from './open-engine.js';
 import { opening } from './opened.js';
-import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
+import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
@@ -22,7 +22,7 @@ export const openEmbeddedService = (
     const isLocal = network.kind === 'ledger';
     const waitMs = settings.waitSeconds.value * 1_000;
     const { source, value: given } = settings.pinned;
-    let pins = source === 'flag' && given !== null ? pinsOf(given) : registered.pins;
+    let pins = source === 'flag' && given !== null ? given : registered.pins;
     return {
       kind: 'embedded',
       // A local ledger itself is never waited for.

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
-import type { PinnedFlywheel } from '../../compose/settings.js';
+import type { Pins } from '../../approval/pins.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress as isAddressText } from '../../values/address.js';
@@ -31,13 +31,13 @@ export interface Profile {
   /** Commands of programs that sign for the embedded engine. */
   readonly operatorSigner?: string;
   readonly burnSigner?: string;
-  readonly pinned?: PinnedFlywheel;
+  readonly pinned?: Pins;
   readonly limits?: Limits;
 }
 
 /** What a file of pins holds. */
 interface PinsFile {
-  readonly pinned: PinnedFlywheel;
+  readonly pinned: Pins;
   readonly limits: Limits | null;
 }
 
@@ -90,7 +90,7 @@ function readObject(file: string): Record<string, unknown> | undefined {
 
 const isAddress = (value: unknown): boolean => typeof value === 'string' && isAddressText(value);
 
-function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
+function readPinned(value: unknown, where: string, file: string): Pins {
   if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
     return refuse(file, `${where} is not a set of pins`);
   for (const field of PINNED_FIELDS)
@@ -99,7 +99,7 @@ function readPinned(value: unknown, where: string, file: string): PinnedFlywheel
   const isText = (fact: unknown): boolean => typeof fact === 'string';
   if (facts !== undefined && !(isRecord(facts) && Object.values(facts).every(isText)))
     refuse(file, `${where}.facts must be an object of texts`);
-  return value as unknown as PinnedFlywheel;
+  return value as unknown as Pins;
 }
 
 function readLimits(value: unknown, where: string, file: string): Limits | null {

@@ -1,6 +1,5 @@
 /** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
-import type { Facts } from '../../approval/pins.js';
-import type { PinnedFlywheel } from '../../compose/settings.js';
+import type { Facts, Pins } from '../../approval/pins.js';
 import { base58Encode } from '../../values/base58.js';
 import type { Field } from '../output/table.js';
 
@@ -30,7 +29,7 @@ export const pinnedFields = ({
   vaultIndex,
   mint,
   facts = {},
-}: PinnedFlywheel): readonly Field[] => [
+}: Pins): readonly Field[] => [
   ['multisig', multisig],
   ['owner', owner],
   ['operator', operator],

@@ -1,9 +1,10 @@
 /** `flywheel profile add`: settings of one API under a name, or changes of them; its key comes from standard input. */
 import type { Command } from '@commander-js/extra-typings';
+import type { Pins } from '../../../approval/pins.js';
 import { type NodeAddress, nodeAddress, requireQuorum } from '../../../chain/node-address.js';
-import type { PinnedFlywheel, Setting, Settings } from '../../../compose/settings.js';
+import type { Setting, Settings } from '../../../compose/settings.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { isAddress } from '../../../values/address.js';
+import { type Address, isAddress } from '../../../values/address.js';
 import { DatabaseAddress } from '../../../values/database-address.js';
 import { Secret } from '../../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
@@ -104,17 +105,19 @@ function checkQuorum({ settings }: Session, name: string, changes: Profile): voi
   requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
 }
 
-function parsePinned({ multisig, owner, operator, mint, vaultIndex }: Options): PinnedFlywheel | undefined {
+function parsePinned({ multisig, owner, operator, mint, vaultIndex }: Options): Pins | undefined {
   if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
   if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
     throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
-  const pins = { multisig, owner, operator, mint };
-  for (const [pin, address] of Object.entries(pins)) {
-    if (!isAddress(address))
-      throw new FlywheelError('ERR_INPUT_INVALID', `--${pin}: expected a base58 address of 32 bytes.`);
-  }
+  const pin = (flag: string, text: string): Address => {
+    if (isAddress(text)) return text;
+    throw new FlywheelError('ERR_INPUT_INVALID', `--${flag}: expected a base58 address of 32 bytes.`);
+  };
   return {
-    ...pins,
+    multisig: pin('multisig', multisig),
+    owner: pin('owner', owner),
+    operator: pin('operator', operator),
+    mint: pin('mint', mint),
     vaultIndex: integerOption('--vault-index', vaultIndex, {
       least: 0,
       most: 255,

@@ -17,15 +17,12 @@ async function run(
   options: OptionsOf<typeof configure>,
 ): Promise<undefined> {
   const { settings } = session;
-  const [
-    { confirmPins, keepPins, pinnedText, readPins, requireChain, requirePins },
-    { viewPins },
-    { driftOf },
-  ] = await Promise.all([
-    import('../../batch/pins.js'),
-    import('../../views/pins.js'),
-    import('../../../approval/pins.js'),
-  ]);
+  const [{ confirmPins, keepPins, readPins, requireChain, requirePins }, { viewPins }, { driftOf }] =
+    await Promise.all([
+      import('../../batch/pins.js'),
+      import('../../views/pins.js'),
+      import('../../../approval/pins.js'),
+    ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
     throw new FlywheelError('ERR_USAGE', `Another profile is in use. Add --profile ${name}.`);
@@ -34,7 +31,7 @@ async function run(
   const opened = await session.service();
   const before = opened.pins;
   const pins = await readPins(requireChain(opened), requirePins(before));
-  for (const { fact, before: was, now } of before?.facts == null
+  for (const { fact, before: was, now } of before?.facts === undefined
     ? []
     : driftOf(before.facts, pins.facts ?? {}))
     session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
@@ -42,9 +39,8 @@ async function run(
   else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
   else if (outFile === null)
     session.output.warn('No profile is in use, so nothing was pinned. Add --profile NAME or --out FILE.');
-  const value = pinnedText(pins);
-  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(value, null, 2)}\n`, { isPublic: true });
-  session.output.result(value, (style) => viewPins(value, style));
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(pins, null, 2)}\n`, { isPublic: true });
+  session.output.result(pins, (style) => viewPins(pins, style));
   return undefined;
 }
 
