@@ -5,7 +5,7 @@ import type { BatchStatus } from './schemas/batch.js';
 import type { AnswerOf } from './service.js';
 
 /** A call of which it is known who makes it. */
-export interface AuthenticatedCall<Id extends OperationId> {
+interface AuthenticatedCall<Id extends OperationId> {
   readonly keyId: string;
   /** Id of the token that the key is for. */
   readonly project?: string;
