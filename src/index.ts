@@ -4,11 +4,8 @@ export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/tr
 export { createRemoteService } from './client/remote-service.js';
 export type { RemoteServiceDeps } from './client/request-writer.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
-export {
-  type OpenedEngine,
-  openLedgerEngine as openEngine,
-  SQUADS_PROGRAM_SHA256,
-} from './compose/open-engine.js';
+export { type LedgerEngine, openLedgerEngine as openEngine } from './compose/open-engine.js';
+export { SQUADS_PROGRAM_SHA256 } from './compose/squads-program.js';
 export type * from './contract/admin.js';
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';

@@ -14,8 +14,8 @@ export interface Pins {
   readonly operator: Address;
   readonly vaultIndex: number;
   readonly mint: Address;
-  /** `null`: only the addresses are known. */
-  readonly facts: Facts | null;
+  /** Who may act for it, and what its token allows; without them only the addresses are known. */
+  readonly facts?: Facts;
 }
 
 /** One fact that has changed. */

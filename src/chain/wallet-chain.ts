@@ -2,7 +2,7 @@
 import { clusterName } from './node-address.js';
 
 /** Somebody's own cluster, or the embedded ledger. */
-export const LOCAL_CHAIN = 'solana:localnet';
+const LOCAL_CHAIN = 'solana:localnet';
 
 /** The chain with this genesis hash. */
 export function walletChain(genesisHash: string): string {

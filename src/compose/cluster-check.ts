@@ -7,7 +7,7 @@ import type { TokenCheck } from '../engine/deps.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
-import { intercept } from './intercept.js';
+import { once } from './intercept.js';
 
 /** A cluster in words. */
 export const clusterText = (genesisHash: string | null): string =>
@@ -24,18 +24,6 @@ export async function requireSameCluster(store: Store, genesisHash: string): Pro
     `store.db belongs to ${clusterText(genesis)}, but local.json to ${clusterText(genesisHash)}.`,
     { hint: 'Restore both from one backup. Nothing was written.' },
   );
-}
-
-/** Until it has succeeded once. */
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
 }
 
 const mismatch = (message: string, genesisHash: string): FlywheelError =>
@@ -89,17 +77,4 @@ export function verifyEachProject(chain: Chain, store: Store, genesisHash: strin
     checks.set(tokenId, check);
     return check();
   };
-}
-
-/** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
-export function checkedChain(
-  chain: Chain,
-  check: () => Promise<void>,
-): { readonly chain: Chain; verify(): Promise<void> } {
-  const verify = once(check);
-  const checked = intercept(chain, async (method, call) => {
-    if (method !== 'close') await verify();
-    return call();
-  });
-  return { chain: checked, verify };
 }

@@ -1,25 +1,28 @@
 /** `flywheel db …`: brings a database up to date and tells how it is doing; looks for what must not be, in a data directory too. */
-import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
-import { decodeMint } from '../chain/tokens/accounts.js';
-import type { DatabaseAdmin, DatabaseFinding, DatabaseStatus } from '../contract/database-admin.js';
-import { openGapIn } from '../engine/gaps/accept-gap.js';
-import { unknownOf } from '../engine/gaps/unknown.js';
+import { SQUADS_PROGRAM } from '../chain/programs.js';
+import type {
+  DatabaseAdmin,
+  DatabaseCopy,
+  DatabaseFinding,
+  DatabaseStatus,
+} from '../contract/database-admin.js';
+import { requireRegistration } from '../engine/admin/find-registration.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { copyStore, type ProjectPlace } from '../store/copy.js';
 import type { Inspection } from '../store/postgres/inspect.js';
-import type { TokenRecord } from '../store/records.js';
-import { lookIntoSqliteStore } from '../store/sqlite/open.js';
+import { lookIntoSqliteStore, openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
+import { projectNameOf } from '../values/project-name.js';
+import { isoTime } from '../values/time.js';
+import { processActor } from './actor.js';
 import type { Ambient } from './context.js';
-import { openDatabase } from './database.js';
-import { dataFiles } from './local-config.js';
+import { ownDataDirectory } from './data-lock.js';
+import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
 import { whileOpen } from './opened.js';
-import { databaseOf, requirePlace } from './place.js';
+import { databaseOf, openDatabase, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
-
-/** Burns of a project that are looked up, the newest. */
-const LOOKED_UP = 100;
 
 function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
   const { server, content, tables, version, needed } = found;
@@ -57,71 +60,14 @@ function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
   };
 }
 
-/** The newest burns that have landed are on the chain, the store knows all that is, and no supply is higher than what was burned leaves. */
-async function checkOnChain(store: Store, chain: Chain): Promise<readonly DatabaseFinding[]> {
-  const findings: DatabaseFinding[] = [];
-  for (const token of await store.read((tx) => tx.tokens.list()))
-    findings.push(
-      await checkLanded(store, chain, token),
-      await checkKnown(store, chain, token),
-      await checkSupply(chain, token, await store.read((tx) => tx.rules.burned(token.id))),
-    );
-  return findings;
-}
-
-async function checkLanded(store: Store, chain: Chain, token: TokenRecord): Promise<DatabaseFinding> {
-  const burns = await store.read(async (tx) => {
-    const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
-    return items;
-  });
-  const traces = await chain.trace(burns);
-  const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
-  const name = `landed ${token.symbol}`;
-  return missing.length === 0
-    ? { name, ok: true, detail: `${burns.length} burns are on chain` }
-    : {
-        name,
-        ok: false,
-        detail: `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`,
-      };
-}
-
-/** An older copy of the store is whole by itself; that it is older, only the chain tells. */
-async function checkKnown(store: Store, chain: Chain, token: TokenRecord): Promise<DatabaseFinding> {
-  const { lost } = await unknownOf({ store, chain }, token.id);
-  // What was found before is in the store: once as a gap that nobody has accepted.
-  const gap = await store.read((tx) => openGapIn(tx, token.id));
-  const missing = [...(gap?.lost ?? []), ...lost];
-  const name = `known ${token.symbol}`;
-  const [first] = missing;
-  if (first === undefined) return { name, ok: true, detail: 'every on-chain transaction is in the store' };
-  const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
-  return {
-    ...{ name, ok: false },
-    detail: `on-chain transactions that the store does not know: ${missing.length}, burned ${burned} base units, first ${first.signature}. The store is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
-  };
-}
-
-async function checkSupply(chain: Chain, token: TokenRecord, burned: bigint): Promise<DatabaseFinding> {
-  const [account] = await chain.getAccounts([token.mintAddress]);
-  const mint = decodeMint(account ?? null);
-  const supply = mint?.supply ?? 0n;
-  const name = `supply ${token.symbol}`;
-  const detail = `registered ${token.supply}, burned ${burned}, on chain ${supply} base units`;
-  // Who may mint makes up for what was burned.
-  const isFixed = mint?.mintAuthority === null;
-  const ok = !isFixed || token.supply - burned >= supply;
-  return { name, ok, detail: ok ? detail : `${detail}: less was burned than the store says` };
-}
-
 /** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
 async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
   const place = requirePlace(settings);
   const check = ({ rules }: StoreTransaction): ReturnType<typeof rules.check> => rules.check();
   const broken =
-    place.kind === 'directory'
-      ? await lookIntoSqliteStore(dataFiles(settings.dataDir.value).store, check)
-      : await checkDatabase(place.address, check);
+    place.kind === 'database'
+      ? await checkDatabase(place.address, check)
+      : await lookIntoSqliteStore(dataFiles(settings.dataDir.value).store, check);
   return broken.map(({ name, what, wrong }) => ({
     ...{ name, ok: wrong === 0 },
     detail: `${wrong === 0 ? 'no' : wrong} ${what}`,
@@ -135,6 +81,47 @@ async function checkDatabase<Found>(
 ): Promise<Found> {
   const terms = { schema: 'require', readers: 1, isPatient: true } as const;
   return whileOpen(async (opened) => opened.keep(await openDatabase(address, terms)).read(check));
+}
+
+/** The flywheel of a directory with a name, as a database keeps it. */
+async function placeOf(store: Store, name: string | null): Promise<ProjectPlace> {
+  const { token, flywheel } = await store.read((tx) => requireRegistration(tx, null));
+  const unsaid = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
+  return {
+    name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
+    place: flywheel.place ?? unsaid,
+  };
+}
+
+const noteCopy = (tx: StoreTransaction): Promise<void> =>
+  tx.audit.append({
+    ...{ tokenId: null, actor: processActor(), action: 'copy', subject: null, detail: {} },
+    dateCreated: isoTime(tx.nowMs),
+  });
+
+/**
+ * Nobody works in the directory meanwhile; what it holds stays as it is.
+ * @throws `ERR_USAGE` for a flywheel on a ledger of its own, which a database cannot hold; `ERR_INPUT_INVALID` where the database
+ *   holds something else; `ERR_STORE_UNAVAILABLE` while another process works in the directory.
+ */
+async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): Promise<DatabaseCopy> {
+  const dataDir = settings.dataDir.value;
+  const config = requireDataConfig(dataDir);
+  if (!isOnCluster(config))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `The project in ${dataDir} is on the embedded ledger, which cannot be copied to a database.`,
+    );
+  const { lock, store: path } = dataFiles(dataDir);
+  return whileOpen(async (opened) => {
+    opened.keep(await ownDataDirectory(lock));
+    const from = opened.keep(await openSqliteStore({ path, create: false }));
+    const to = opened.keep(await openDatabase(address));
+    const place = await placeOf(from, settings.project.value);
+    const { tables, wasThere } = await copyStore(from, to, { place, check: noteCopy });
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    return { database: address.shown, project: place.name, rows, tables, wasThere };
+  });
 }
 
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
@@ -155,7 +142,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
     },
     copy: async () => {
       const address = named();
-      return (await import('./copy-store.js')).copyIntoDatabase(settings, address);
+      return copyIntoDatabase(settings, address);
     },
     status: async () => {
       const address = named();
@@ -167,9 +154,8 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
       if (!onChain) return findings;
       const { openEngine } = await import('./open-engine.js');
       return whileOpen(async (opened) => {
-        const { store, chain, verify } = opened.keep(await openEngine(ambient, settings));
-        await verify();
-        return [...findings, ...(await checkOnChain(store, chain))];
+        const { engine } = opened.keep(await openEngine(ambient, settings));
+        return [...findings, ...(await engine.checkChain())];
       });
     },
   };

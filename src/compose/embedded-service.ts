@@ -1,82 +1,117 @@
-/** The embedded engine as a command sees it, on its own ledger or a cluster. */
-import { clusterName } from '../chain/node-address.js';
-import { createSender } from '../chain/send.js';
-import { LOCAL_CHAIN, walletChain } from '../chain/wallet-chain.js';
+/** The embedded engine as a command sees it, on its own ledger or a cluster, and how long it waits: for a cluster, and for whoever else works. */
+import { walletChain } from '../chain/wallet-chain.js';
+import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
-import { type EngineOptions, type OpenedEngine, openEngine } from './open-engine.js';
+import { type EngineOptions, openEngine } from './open-engine.js';
 import { opening } from './opened.js';
-import { findProject } from './project.js';
-import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
+import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
-import { waitingForOthers, withPatience } from './waiting.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
-export async function openEmbeddedService(
+export const openEmbeddedService = (
   ambient: Ambient,
   settings: Settings,
   options: Pick<EngineOptions, 'between'> = {},
-): Promise<OpenedService> {
-  return opening(async (opened) =>
-    serviceOver(ambient, settings, opened.keep(await openEngine(ambient, settings, options))),
-  );
-}
-
-/** The chain as it is read, sent to and called, on the ledger or a cluster. */
-async function chainOf({ chain, rpc, genesis }: OpenedEngine, ambient: Ambient) {
-  if (rpc === null)
+): Promise<OpenedService> =>
+  opening(async (opened) => {
+    const { engine, chain, sender, network, project } = opened.keep(
+      await openEngine(ambient, settings, options),
+    );
+    const { tokenId, symbol, credential, flywheel, ...registered } = await project();
+    const isLocal = network.kind === 'ledger';
+    const waitMs = settings.waitSeconds.value * 1_000;
+    const { source, value: given } = settings.pinned;
+    let pins = source === 'flag' && given !== null ? given : registered.pins;
     return {
-      ...{ reader: chain, sender: createSender(chain, ambient) },
-      ...{ walletChain: async () => LOCAL_CHAIN, explorer: null },
+      kind: 'embedded',
+      // A local ledger itself is never waited for.
+      service: waitingForOthers(ambient, isLocal ? engine : withPatience(engine, waitMs), waitMs),
+      ...{ credential, symbol, chain, history: chain, sender },
+      ...{ isOnThisMachine: isLocal, explorer: network.name },
+      walletChain: async () => walletChain(network.genesisHash),
+      trusted: async () => flywheel,
+      get pins() {
+        return pins;
+      },
+      confirm: (confirmed) => {
+        pins = confirmed;
+      },
+      simulator: openSimulator,
+      foresight: engine.foresight,
+      recovery: {
+        unfinished: () => engine.recovery.unfinished({ tokenId }),
+        finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
+      },
+      operations: {
+        directory: settings.dataDir.value,
+        // The same for a directory, and for the database that it was copied into.
+        address: isLocal
+          ? `embedded:${network.genesisHash}`
+          : `cluster:${network.genesisHash}:${flywheel?.mint ?? ''}`,
+        flywheel: flywheelText(pins),
+      },
+      locate: null,
+      takenBack: isLocal ? 0 : await engine.watch({ tokenId }),
+      close: () => opened.close(),
     };
-  const { withSecondDecoder } = await import('../chain/rpc/second-decoder.js');
-  return {
-    ...{ reader: withSecondDecoder(chain), sender: rpc.sender },
-    ...{ walletChain: async () => walletChain(genesis), explorer: clusterName(genesis) },
+  });
+
+/**
+ * The service, each of whose operations stops waiting after so long. What was sent by then is stored, and the same call carries
+ * it on.
+ * @throws `ERR_TIMEOUT` where the time is over before the end is known.
+ */
+export function withPatience(service: Service, waitMs: number): Service {
+  const patient: Perform = async (id, input, call) => {
+    const late = AbortSignal.timeout(waitMs);
+    const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
+    try {
+      return await callOperation(service, id, input, { ...call, signal });
+    } catch (error) {
+      const isLate =
+        late.aborted && call.signal?.aborted !== true && isFlywheelError(error, 'ERR_INTERRUPTED');
+      throw isLate ? stillOpen(waitMs, error) : error;
+    }
   };
+  return { ...eachOperation(patient), close: () => service.close() };
 }
 
-async function serviceOver(
-  ambient: Ambient,
-  settings: Settings,
-  opened: OpenedEngine,
-): Promise<OpenedService> {
-  const { engine, store, rpc, genesis } = opened;
-  const { reader, ...chain } = await chainOf(opened, ambient);
-  const project = await store.read((tx) => findProject(tx, settings));
-  const { tokenId, flywheel } = project;
-  const waitMs = settings.waitSeconds.value * 1_000;
-  const { source, value: given } = settings.pinned;
-  let pins = source === 'flag' && given !== null ? pinsOf(given) : project.pins;
-  return {
-    kind: 'embedded',
-    ...chain,
-    // A local ledger itself is never waited for.
-    service: waitingForOthers(ambient, rpc === null ? engine : withPatience(engine, waitMs), waitMs),
-    credential: project.credential,
-    ...{ chain: reader, history: reader },
-    isOnThisMachine: rpc === null,
-    trusted: async () => flywheel,
-    get pins() {
-      return pins;
-    },
-    confirm: (confirmed) => {
-      pins = confirmed;
-    },
-    symbol: project.symbol,
-    simulator: openSimulator,
-    foresight: engine.foresight,
-    recovery: {
-      unfinished: () => engine.recovery.unfinished({ tokenId }),
-      finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
-    },
-    operations: {
-      directory: settings.dataDir.value,
-      // The same for a directory, and for the database that it was copied into.
-      address: rpc === null ? `embedded:${genesis}` : `cluster:${genesis}:${flywheel?.mint ?? ''}`,
-      flywheel: flywheelText(pins),
-    },
-    locate: null,
-    takenBack: rpc === null ? 0 : await engine.watch({ tokenId }),
-    close: () => opened.close(),
+/**
+ * The service, asked again for so long where another process is at the same request or batch, or was when it died: then its lease
+ * runs out.
+ */
+function waitingForOthers(
+  { clock, sleep }: Pick<Ambient, 'clock' | 'sleep'>,
+  service: Service,
+  waitMs: number,
+): Service {
+  const waiting: Perform = async (id, input, call) => {
+    const endMs = clock.nowMs() + waitMs;
+    for (;;) {
+      try {
+        return await callOperation(service, id, input, call);
+      } catch (error) {
+        const pauseMs = pauseOf(error);
+        if (pauseMs === undefined || clock.nowMs() + pauseMs > endMs) throw error;
+        await sleep(pauseMs);
+      }
+    }
   };
+  return { ...eachOperation(waiting), close: () => service.close() };
 }
+
+function pauseOf(error: unknown): number | undefined {
+  const isHeld =
+    isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY') ||
+    isFlywheelError(error, 'ERR_BATCH_IN_PROGRESS');
+  const { retryAfterSeconds } = isHeld ? error.options : {};
+  return retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
+}
+
+const stillOpen = (waitMs: number, cause: FlywheelError): FlywheelError =>
+  new FlywheelError(
+    'ERR_TIMEOUT',
+    `No outcome within ${waitMs / 1_000} s. The transaction is stored and may still land.`,
+    { cause, hint: 'Run the same command again to keep waiting, or allow more time with --wait.' },
+  );

@@ -1,4 +1,5 @@
 /** The part of a server that nobody asks: every few seconds it brings to its end what any process has left unfinished. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.js';
 import type { ReconcileTerms } from '../engine/reconcile.js';
 
@@ -24,33 +25,23 @@ export async function keepReconciling(
   { onProblem, inBackground = false, intervalMs = INTERVAL_MS }: ReconcilingOptions,
 ): Promise<Reconciling> {
   const stop = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<unknown> = Promise.resolve();
-  const look = async (): Promise<void> => {
-    await engine.reconcile({
-      signal: stop.signal,
-      onProblem: (what, error) => {
-        if (!stop.signal.aborted) onProblem(what, error);
-      },
-    });
+  const { signal } = stop;
+  const tell: typeof onProblem = (what, error) => {
+    if (!signal.aborted) onProblem(what, error);
   };
-  const later = (): void => {
-    if (!stop.signal.aborted) timer = setTimeout(again, intervalMs).unref();
+  const look = () => engine.reconcile({ signal, onProblem: tell });
+  const lookAgain = async (first: Promise<unknown>): Promise<void> => {
+    for (let one = first; ; one = look()) {
+      await one.catch((error: unknown) => tell('what is unfinished', error));
+      await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+    }
   };
-  const again = (): void => {
-    running = look().then(later, (error: unknown) => {
-      onProblem('what is unfinished', error);
-      later();
-    });
-  };
-  if (inBackground) again();
-  else {
-    await look();
-    later();
-  }
+  const first = look();
+  if (!inBackground) await first;
+  const running = lookAgain(first);
   return {
     close: async () => {
-      clearTimeout(timer);
       stop.abort();
       await running;
     },

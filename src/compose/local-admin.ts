@@ -1,6 +1,5 @@
 /** What can be done with the flywheel of the settings beside calling its service; the engine is opened when it is first needed. */
 import { resolve } from 'node:path';
-import { clusterName } from '../chain/node-address.js';
 import type { FetchedProgram, GapReport, LocalAdmin } from '../contract/local-admin.js';
 import type { ProjectGap } from '../engine/gaps/accept-gap.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -10,7 +9,6 @@ import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
-import { fetchSquads } from './fetch-squads.js';
 import {
   dataFiles,
   exists,
@@ -25,9 +23,9 @@ import {
 import { initLocal } from './local-init.js';
 import { type OpenedEngine, openEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
-import { findProject } from './project.js';
 import { openOwnRpc } from './rpc.js';
 import type { Settings } from './settings.js';
+import { fetchSquads } from './squads-program.js';
 
 export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdmin {
   const { value: dataDir } = settings.dataDir;
@@ -40,7 +38,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
   const engine = async () => (await open()).engine;
   const gaps = async () => (await open(true)).engine.gaps;
   const ownKey = async (): Promise<Secret | null> =>
-    settings.apiKey.value ?? (await (await open()).store.read((tx) => findProject(tx, settings))).credential;
+    settings.apiKey.value ?? (await (await open()).project()).credential;
   const close = async (): Promise<void> => {
     const closing = opened;
     opened = undefined;
@@ -55,9 +53,9 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
       return { ...status, owner: { address, keypair } };
     },
     vault: async () => {
-      const it = await open();
-      const cluster = it.rpc === null ? null : { name: clusterName(it.genesis), genesisHash: it.genesis };
-      return { cluster, ...(await it.engine.vault()) };
+      const { engine, network } = await open();
+      const { kind, ...cluster } = network;
+      return { cluster: kind === 'ledger' ? null : cluster, ...(await engine.vault()) };
     },
     fund: async (input) => {
       requireLocalConfig(dataDir);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner } from '../chain/transaction/signer.js';
-import type { DataChain } from '../contract/admin.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
@@ -190,13 +189,4 @@ function read(path: string): string | undefined {
       cause,
     });
   }
-}
-
-/** The chain that the flywheel of a data directory is on; `null` until there is one. */
-export function chainOfData(dataDir: string): DataChain | null {
-  const config = readDataConfig(dataDir);
-  if (config === undefined) return null;
-  if (!isOnCluster(config)) return { kind: 'ledger', name: null, genesisHash: config.genesis };
-  const { genesisHash } = config.cluster;
-  return { kind: 'cluster', name: clusterName(genesisHash), genesisHash };
 }

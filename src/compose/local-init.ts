@@ -14,7 +14,7 @@ import { loadSqlite } from '../files/sqlite-connection.js';
 import { makePrivateDirectory, moveFile } from '../files/write-file.js';
 import type { Clock } from '../values/time.js';
 import { setUpDataDirectory } from './data-lock.js';
-import { createFileKeyring } from './file-keyring.js';
+import { createFileKeyring } from './keyring.js';
 import {
   dataFiles,
   exists,
@@ -25,8 +25,9 @@ import {
   writeLocalConfig,
   writePrivate,
 } from './local-config.js';
-import { openLedgerEngine, readSquadsProgram } from './open-engine.js';
+import { openLedgerEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
+import { readSquadsProgram } from './squads-program.js';
 
 /**
  * Sets up a data directory, as the only one: another that does is waited for.
@@ -47,7 +48,8 @@ export async function initLocal(
     await moveInto(dataDir);
     writeLocalConfig(dataDir, config);
     rmSync(dataFiles(dataDir).unfinished, { recursive: true });
-    return resultOf(registration, apiKey, config.ownerKeypair);
+    const { name: _name, symbol: _symbol, tokenGeneration: _generation, owner, ...shown } = registration;
+    return { ...shown, owner: { address: owner, keypair: config.ownerKeypair }, apiKey };
   });
 }
 
@@ -109,12 +111,13 @@ async function setUp(
   const squadsProgram = input.squadsProgram !== null;
   const terms = { treasury, squadsProgram, genesis: null };
   return whileOpen(async (opened) => {
-    const { engine, genesis } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
+    const { engine, network } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
     const { minOperatorSol = null, maxBatchRent = null } = input;
     const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
     writePrivate(files.apiKey, `${apiKey.key}\n`);
     const ownerKeypair = input.owner?.keypair ?? ownOwner;
-    return { config: { treasury, ownerKeypair, squadsProgram, genesis }, registration, apiKey };
+    const config = { treasury, ownerKeypair, squadsProgram, genesis: network.genesisHash };
+    return { config, registration, apiKey };
   });
 }
 
@@ -141,16 +144,4 @@ async function moveInto(dataDir: string): Promise<void> {
   for (const name of readdirSync(newKeys)) moveFile(join(newKeys, name), join(files.keys, name));
   rmSync(newKeys, { recursive: true });
   for (const name of readdirSync(unfinished)) moveFile(join(unfinished, name), join(dataDir, name));
-}
-
-function resultOf(registration: Registration, apiKey: ApiKeyCreated, keypair: string): LocalInitResult {
-  const { tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress } =
-    registration;
-  const { burnWallet, operator, proofTypes, dailyLimits } = registration;
-  return {
-    ...{ tokenId, mintAddress, decimals, tokenProgram, flywheelId, multisig, vaultIndex, vaultAddress },
-    burnWallet,
-    owner: { address: registration.owner, keypair },
-    ...{ operator, apiKey, proofTypes, dailyLimits },
-  };
 }

@@ -1,8 +1,11 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
-import { readFileSync } from 'node:fs';
-import type { Chain } from '../chain/chain.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChainReader, ChainSender, History } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/genesis.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
+import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
+import { createSender } from '../chain/send.js';
+import type { DataChain } from '../contract/admin.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_OPEN_RENT_LAMPORTS,
@@ -11,56 +14,55 @@ import {
 } from '../contract/limits.js';
 import { MAX_PIPELINES } from '../contract/schemas/batch.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
+import type { Measured } from '../contract/served-engine.js';
 import type { EngineLimits, EngineParts } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/read-file.js';
-import type { Measured } from '../http/options.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { Store } from '../store/store.js';
-import { type Sha256, sha256 } from '../values/digest.js';
+import type { DatabaseAddress } from '../values/database-address.js';
 import { randomIds } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { processActor, processName } from './actor.js';
-import {
-  checkedChain,
-  requireSameCluster,
-  verifyDirectory,
-  verifyEachProject,
-  verifyProgram,
-} from './cluster-check.js';
+import { requireSameCluster, verifyDirectory, verifyEachProject, verifyProgram } from './cluster-check.js';
 import type { Ambient } from './context.js';
-import { type OpenedKeyring, openKeyring } from './custody.js';
 import { shareDataDirectory } from './data-lock.js';
-import { connectionsOf, openDatabase, requireGenesis } from './database.js';
-import { createFileKeyring } from './file-keyring.js';
-import { type ClusterConfig, dataFiles, isOnCluster, type LocalConfig } from './local-config.js';
-import { measured } from './measure.js';
+import { checkedChain, measured } from './intercept.js';
+import { createFileKeyring, type OpenedKeyring, openKeyring } from './keyring.js';
+import { type ClusterConfig, dataFiles, type LocalConfig } from './local-config.js';
 import { type Opened, opening } from './opened.js';
-import { type DataPlace, requirePlace } from './place.js';
-import { type OwnRpc, openDataRpc } from './rpc.js';
+import { connectionsOf, onCluster, openDatabase, requirePlace } from './place.js';
+import { findProject, type Project } from './project.js';
+import { openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';
+import { readSquadsProgram } from './squads-program.js';
 import { findLedgerGap, requireTogether } from './two-files.js';
 
-/** An engine with what it works on. */
-export interface OpenedEngine<OwnChain extends Chain = Chain> {
+/** An engine, and what of its chain a command needs beside it. */
+export interface LedgerEngine {
   /** The service and its administration. */
   readonly engine: Engine;
-  readonly store: Store;
-  readonly chain: OwnChain;
-  /** The nodes of its cluster; `null` for the ledger of a data directory. */
-  readonly rpc: OwnRpc | null;
-  /** Identity of its chain, base58. */
-  readonly genesis: string;
-  /** Asks a cluster now whether it is the one of the flywheel. @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
-  verify(): Promise<void>;
+  /** Its chain, read as carefully as it has to be. */
+  readonly chain: ChainReader & History;
+  readonly sender: ChainSender;
+  /** Which chain it is. */
+  readonly network: DataChain;
   close(): Promise<void>;
 }
 
-/** What an engine works on. */
-export type EngineFiles = Pick<OpenedEngine<LocalChain>, 'store' | 'chain'>;
+/** That of the settings. */
+export interface OpenedEngine extends LedgerEngine {
+  /** The project that they are about. @throws as {@link findProject} */
+  project(): Promise<Project>;
+}
+
+/** Store and ledger of a data directory. */
+export interface EngineFiles {
+  readonly store: Store;
+  readonly chain: LocalChain;
+}
 
 /** How an engine works, wherever. */
 export interface EngineOptions {
@@ -92,38 +94,24 @@ export const SHARED_LIMITS = {
   bundlesPerCommit: 4,
 } as const satisfies Partial<EngineLimits>;
 
-/** SHA-256 of the Squads v4 program as it runs on mainnet. */
-export const SQUADS_PROGRAM_SHA256 =
-  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c' as Sha256;
-/** Length of that file. */
-export const SQUADS_PROGRAM_BYTES = 1_470_416;
-
-/** What of an engine is not the same everywhere. */
-interface Parts<OwnChain extends Chain>
-  extends Pick<EngineParts, 'treasury' | 'project' | 'verifyToken' | 'clock'>,
-    Pick<OpenedEngine<OwnChain>, 'store' | 'chain' | 'rpc' | 'genesis' | 'verify'> {
-  readonly keyring: OpenedKeyring;
-}
-
-/** The engine over what was opened, which is closed with it. */
-function engineOver<OwnChain extends Chain>(
+/** The engine over its parts, which is closed with what was opened. */
+function engineOver(
   opened: Opened,
-  { rpc, genesis, verify, ...parts }: Parts<OwnChain>,
+  parts: Pick<EngineParts, 'treasury' | 'project' | 'verifyToken' | 'clock' | 'store' | 'chain'>,
+  keyring: OpenedKeyring,
   { limits, onMeasured, onEvent }: EngineOptions,
-): OpenedEngine<OwnChain> {
-  const { store, chain, keyring } = parts;
+): Engine {
   const leases = new Leases(processName());
   opened.keep(keyring);
   // The store, which is closed next, waits for what is written for that.
   opened.keep({ close: () => void leases.giveUp() });
-  const engine = createEngine({
+  return createEngine({
     ...parts,
-    ...(onMeasured === undefined ? {} : measured({ store, chain }, onMeasured)),
-    ...{ ids: randomIds, leases, actor: processActor() },
+    ...(onMeasured === undefined ? {} : measured(parts, onMeasured)),
+    ...{ keyring, ids: randomIds, leases, actor: processActor() },
     limits: { ...DEFAULT_LIMITS, ...limits },
     ...(onEvent === undefined ? {} : { onEvent }),
   });
-  return { engine, store, chain, rpc, genesis, verify, close: () => opened.close() };
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done, `ERR_STORE_UNAVAILABLE`, `ERR_CONFIG_INVALID` */
@@ -139,42 +127,54 @@ export function openEngine(
 ): Promise<OpenedEngine> {
   const place = requirePlace(settings);
   const { clock } = ambient;
-  const { value: dataDir } = settings.dataDir;
-  const isLedger = place.kind === 'directory' && !isOnCluster(place.config);
-  const stored = place.kind === 'directory' && isOnCluster(place.config) ? place.config.signers : {};
+  const stored = place.kind === 'cluster' ? place.config.signers : {};
   const keyring = openKeyring(ambient, settings, stored, options.outlivesSignal);
-  if (isLedger) return openLedgerEngine(dataDir, place.config as LocalConfig, { ...options, clock, keyring });
+  const projectIn = (store: Store) => () => store.read((tx) => findProject(tx, settings));
   return opening(async (opened) => {
+    if (place.kind === 'ledger') {
+      const local = await openLedger(opened, settings.dataDir.value, place.config, {
+        ...{ ...options, clock, sleep: ambient.sleep, keyring },
+      });
+      return { ...local, project: projectIn(local.store) };
+    }
     const { store, genesis } =
       place.kind === 'database'
-        ? await storeInDatabase(opened, settings, place, options.upgrades === true)
-        : await storeOnCluster(opened, dataDir, place.config as ClusterConfig, clock);
+        ? await storeInDatabase(opened, settings, place.address, options.upgrades === true)
+        : await storeOnCluster(opened, settings.dataDir.value, place.config, clock);
     const rpc = opened.keep(openDataRpc(ambient, settings, { ...options, genesis }));
-    const { chain, verify } = checkedChain(rpc.chain, () =>
-      place.kind === 'database'
-        ? verifyProgram(rpc.chain, genesis)
-        : verifyDirectory(rpc.chain, store, genesis),
+    const isShared = place.kind === 'database';
+    const chain = checkedChain(rpc.chain, () =>
+      isShared ? verifyProgram(rpc.chain, genesis) : verifyDirectory(rpc.chain, store, genesis),
     );
     const ofDatabase = {
       project: settings.project.value,
       verifyToken: verifyEachProject(rpc.chain, store, genesis),
     };
-    const parts = { ...(place.kind === 'database' ? ofDatabase : {}), treasury: null, clock, keyring };
-    return engineOver(opened, { ...parts, store, chain, rpc, genesis, verify }, options);
+    const parts = { treasury: null, clock, store, chain, ...(isShared ? ofDatabase : {}) };
+    return {
+      engine: engineOver(opened, parts, keyring, options),
+      ...{ chain: withSecondDecoder(chain), sender: rpc.sender, network: onCluster(genesis) },
+      project: projectIn(store),
+      close: () => opened.close(),
+    };
   });
 }
 
 async function storeInDatabase(
   opened: Opened,
   { databasePool }: Settings,
-  { address }: Extract<DataPlace, { kind: 'database' }>,
+  address: DatabaseAddress,
   upgrades: boolean,
-) {
-  const terms = connectionsOf(databasePool.value);
-  const store = opened.keep(
-    await openDatabase(address, { ...terms, schema: upgrades ? 'update' : 'require' }),
+): Promise<{ readonly store: Store; readonly genesis: string }> {
+  const schema = upgrades ? 'update' : 'require';
+  const store = opened.keep(await openDatabase(address, { ...connectionsOf(databasePool.value), schema }));
+  const { genesis } = await store.progress();
+  if (genesis !== null) return { store, genesis };
+  throw new FlywheelError(
+    'ERR_LOCAL_NOT_FOUND',
+    `No project in the database ${address.shown} (${address.name}).`,
+    { hint: 'Create one with `flywheel register`, or unset the database address.' },
   );
-  return { store, genesis: await requireGenesis(store, address) };
 }
 
 async function storeOnCluster(opened: Opened, dataDir: string, { cluster }: ClusterConfig, clock: Clock) {
@@ -190,6 +190,14 @@ type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
   readonly genesis: string | null;
 };
 
+type LedgerOptions = EngineOptions & {
+  readonly clock: Clock;
+  /** @default waits as long as it is told to */
+  readonly sleep?: Ambient['sleep'];
+  /** @default that of the directory */
+  readonly keyring?: OpenedKeyring;
+};
+
 /**
  * Opens store and ledger of a data directory, and makes them where there is no genesis yet.
  * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used.
@@ -197,20 +205,32 @@ type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
 export const openLedgerEngine = (
   dataDir: string,
   config: LedgerConfig,
-  options: EngineOptions & { readonly clock: Clock; readonly keyring?: OpenedKeyring },
-): Promise<OpenedEngine<LocalChain>> =>
+  options: LedgerOptions,
+): Promise<LedgerEngine> =>
   opening(async (opened) => {
-    const { clock, between = (files) => files, findsGap = false } = options;
-    const { treasury } = config;
-    const files = between(await openLedgerFiles(opened, dataDir, config, clock));
-    await (findsGap ? findLedgerGap : requireTogether)(files.store, files.chain, config.genesis);
-    const keyring =
-      options.keyring ??
-      ({ ...createFileKeyring(dataFiles(dataDir).keys), close: async () => {} } satisfies OpenedKeyring);
-    const { genesis } = files.chain;
-    const parts = { treasury, clock, keyring, rpc: null, genesis, verify: async () => {} };
-    return engineOver(opened, { ...files, ...parts }, options);
+    const { store: _store, ...engine } = await openLedger(opened, dataDir, config, options);
+    return engine;
   });
+
+async function openLedger(
+  opened: Opened,
+  dataDir: string,
+  config: LedgerConfig,
+  options: LedgerOptions,
+): Promise<LedgerEngine & Pick<EngineFiles, 'store'>> {
+  const { clock, sleep = delay, between = (files) => files, findsGap = false } = options;
+  const { store, chain } = between(await openLedgerFiles(opened, dataDir, config, clock));
+  await (findsGap ? findLedgerGap : requireTogether)(store, chain, config.genesis);
+  const keyring = options.keyring ?? {
+    ...{ ...createFileKeyring(dataFiles(dataDir).keys), close: async () => {} },
+  };
+  const engine = engineOver(opened, { treasury: config.treasury, clock, store, chain }, keyring, options);
+  return {
+    ...{ engine, store, chain, sender: createSender(chain, { clock, sleep }) },
+    network: { kind: 'ledger', name: null, genesisHash: chain.genesis },
+    close: () => opened.close(),
+  };
+}
 
 /** Store and ledger, with the lock that keeps others from wiping them; whether they belong together is not looked at. */
 async function openLedgerFiles(
@@ -235,25 +255,4 @@ async function openLedgerFiles(
     }),
   );
   return { store, chain };
-}
-
-/**
- * The bytes of the real Squads program.
- * @throws `ERR_CONFIG_INVALID` when the file is not the program that runs on mainnet.
- */
-export function readSquadsProgram(path: string): Uint8Array {
-  let bytes: Uint8Array;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be read: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
-  const hash = sha256(bytes);
-  if (hash === SQUADS_PROGRAM_SHA256) return bytes;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    `${path}: this is not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
-  );
 }

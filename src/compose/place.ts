@@ -1,22 +1,24 @@
-/** Where the flywheel of the settings is kept: in the data directory that they name, or in a database; never in both. */
+/** Where the project of the settings is kept: in the data directory that they name, or in a database; never in both. */
 import { clusterName } from '../chain/node-address.js';
 import type { DataChain } from '../contract/admin.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { PostgresStoreOptions } from '../store/postgres/open.js';
+import type { Store } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
-import { lookIntoDatabase } from './database.js';
 import {
   type ClusterConfig,
-  chainOfData,
   isOnCluster,
   type LocalConfig,
   readDataConfig,
   requireDataConfig,
 } from './local-config.js';
+import { whileOpen } from './opened.js';
 import type { Settings } from './settings.js';
 
-/** A flywheel of its own in the data directory, or those of a database. */
-export type DataPlace =
-  | { readonly kind: 'directory'; readonly config: LocalConfig | ClusterConfig }
+/** A project of its own in the data directory, or those of a database. */
+type DataPlace =
+  | { readonly kind: 'ledger'; readonly config: LocalConfig }
+  | { readonly kind: 'cluster'; readonly config: ClusterConfig }
   | { readonly kind: 'database'; readonly address: DatabaseAddress };
 
 export type PlaceSettings = Pick<Settings, 'database' | 'dataDir'>;
@@ -42,15 +44,62 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link databaseOf}. */
 export function requirePlace(settings: PlaceSettings): DataPlace {
-  const found = databaseOf(settings);
-  if (found !== null) return { kind: 'database', address: found };
-  return { kind: 'directory', config: requireDataConfig(settings.dataDir.value) };
+  const address = databaseOf(settings);
+  if (address !== null) return { kind: 'database', address };
+  const config = requireDataConfig(settings.dataDir.value);
+  return isOnCluster(config) ? { kind: 'cluster', config } : { kind: 'ledger', config };
 }
+
+/** A cluster as commands show it. */
+export const onCluster = (genesisHash: string): DataChain => ({
+  ...{ kind: 'cluster', name: clusterName(genesisHash), genesisHash },
+});
 
 /** The chain of the flywheels of the settings, without asking it; `null` before there is one. */
 export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain | null> {
   const database = databaseOf(settings);
-  if (database === null) return chainOfData(settings.dataDir.value);
-  const genesisHash = await lookIntoDatabase(database, async (store) => (await store.progress()).genesis);
-  return genesisHash === null ? null : { kind: 'cluster', name: clusterName(genesisHash), genesisHash };
+  if (database !== null) {
+    const genesis = await lookIntoDatabase(database, async (store) => (await store.progress()).genesis);
+    return genesis === null ? null : onCluster(genesis);
+  }
+  const config = readDataConfig(settings.dataDir.value);
+  if (config === undefined) return null;
+  if (isOnCluster(config)) return onCluster(config.cluster.genesisHash);
+  return { kind: 'ledger', name: null, genesisHash: config.genesis };
+}
+
+/** Connections that neither read nor write projects: one gives out numbers, one counts requests. */
+const OTHERS = 2;
+
+/** How the connections that a process takes at most are shared out. */
+export function connectionsOf(pool: number): { readonly readers: number; readonly writers: number } {
+  const readers = Math.floor((pool - OTHERS) / 2);
+  return { readers, writers: pool - OTHERS - readers };
+}
+
+/**
+ * The store in a database, whatever it holds.
+ * @throws `ERR_CONFIG_INVALID` for an address that is none, `ERR_LOCAL_NOT_FOUND` where nothing was made there yet,
+ *   `ERR_STORE_UNAVAILABLE`
+ */
+export async function openDatabase(
+  address: DatabaseAddress,
+  terms: Omit<PostgresStoreOptions, 'url'> = {},
+): Promise<Store> {
+  const { openPostgresStore } = await import('../store/postgres/open.js');
+  return openPostgresStore({ url: address.reveal(), ...terms });
+}
+
+/** What a look into a database finds; `null` where nothing was made there yet. */
+export async function lookIntoDatabase<Found>(
+  address: DatabaseAddress,
+  look: (store: Store) => Promise<Found | null>,
+): Promise<Found | null> {
+  return whileOpen(async (opened) => {
+    const store = await openDatabase(address, { schema: 'require', readers: 1 }).catch((error: unknown) => {
+      if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
+      throw error;
+    });
+    return store === null ? null : look(opened.keep(store));
+  });
 }

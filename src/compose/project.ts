@@ -5,16 +5,15 @@ import type { Flywheel } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
 import { TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
 import { type FoundRegistration, findRegistration } from '../engine/admin/find-registration.js';
-import { registeredMultisig } from '../engine/admin/register.js';
+import { registeredMultisig } from '../engine/admin/project-records.js';
 import { apiKeyHash } from '../engine/authenticate.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { lookIntoSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { lookIntoDatabase } from './database.js';
 import { apiKeyFile, dataFiles, readDataConfig, readSecret } from './local-config.js';
-import { databaseOf, type PlaceSettings } from './place.js';
+import { databaseOf, lookIntoDatabase, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 
 /** The project that a command is about, and the key to it that was given or is kept on this machine. */

@@ -7,11 +7,11 @@ import { createRemoteService } from '../client/remote-service.js';
 import type { RemoteServiceDeps } from '../client/request-writer.js';
 import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { systemUuid } from '../files/system-uuid.js';
+import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import type { OwnRpc } from './rpc.js';
-import { flywheelText, type OpenedService, openSimulator, pinsOf } from './service.js';
+import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 
 /** How warnings are said, and how the outside is reached, where not over the sockets of this machine. */
@@ -32,8 +32,7 @@ export async function openRemoteService(
   const chain = ownChain ?? (rpc === null ? null : await readTwice(rpc));
   const service = createRemoteService(clientDeps(ambient, settings, { baseUrl, onWarning: warn, ...ways }));
   const credential = settings.apiKey.value;
-  const { value: pinned } = settings.pinned;
-  let pins = pinned === null ? null : pinsOf(pinned);
+  let pins = settings.pinned.value;
   let flywheel = flywheelText(pins);
   return {
     kind: 'remote',
@@ -98,7 +97,7 @@ function clientDeps(
     apiKeyHeader: settings.apiKeyHeader.value,
     clock: ambient.clock,
     random: Math.random,
-    ids: { uuid: systemUuid },
+    ids: randomIds,
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
     requestTimeoutMs: requestTimeoutMs(settings),
     totalTimeoutMs: settings.waitSeconds.value * 1_000,

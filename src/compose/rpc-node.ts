@@ -10,12 +10,12 @@ import { type ListenAddress, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
 import { shareDataDirectory } from './data-lock.js';
-import { createFileKeyring } from './file-keyring.js';
+import { createFileKeyring } from './keyring.js';
 import { dataFiles, requireLocalConfig } from './local-config.js';
-import { readSquadsProgram } from './open-engine.js';
 import { opening } from './opened.js';
 import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
+import { readSquadsProgram } from './squads-program.js';
 
 /** A node that listens. */
 export interface RunningRpc extends RunningServer {

@@ -10,7 +10,7 @@ import { createTransport } from '../client/transport.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
-import { dataFiles, exists, isOnCluster } from './local-config.js';
+import { dataFiles, exists } from './local-config.js';
 import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
 import type { Setting, Settings } from './settings.js';
@@ -133,7 +133,7 @@ export function effectiveSettings(settings: Settings): Settings {
   const place = requirePlace(settings);
   // A database that is named for other programs is none of its.
   const own: Settings = { ...settings, database: { value: null, source: 'default' } };
-  if (place.kind === 'database' || !isOnCluster(place.config)) return own;
+  if (place.kind !== 'cluster') return own;
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const { rpcUrls, rpcQuorum, maxPriorityFee, commitment } = place.config.cluster;
   const stored = <Value>(name: Setting<Value>, value: Value | undefined): Setting<Value> =>

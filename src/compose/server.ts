@@ -1,38 +1,31 @@
 /** `flywheel serve`: the engine of a data directory or a database on HTTP. */
-import { OPERATION_LIST, type OperationId, type Rate, type RateLimit } from '../contract/operations.js';
+import type { Measured } from '../contract/served-engine.js';
+import type { Engine } from '../engine/engine.js';
+import type { EngineEvent } from '../engine/events.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
-import type { LogLevel, Measured } from '../http/options.js';
-import { createMemoryCounts, withRate } from '../http/rate-limit.js';
-import type { Store } from '../store/store.js';
-import type { Secret } from '../values/secret.js';
+import { createLog, type LogLevel } from '../http/log.js';
+import type { HttpServerDeps, HttpServerOptions } from '../http/options.js';
+import { createMemoryCounts } from '../http/rate-limit.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
 import { keepReconciling } from './keep-reconciling.js';
 import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
 import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
-import { logEvent, logUnfinished, type ServerLog, serverLog } from './server-log.js';
 import type { Settings } from './settings.js';
 
 /** Options of `serve` beyond the global ones. */
-export interface ServeOptions {
+export interface ServeOptions
+  extends Required<
+    Pick<HttpServerOptions, 'metricsToken' | 'rates' | 'keyRates' | 'corsOrigins' | 'bearer'>
+  > {
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
-  /** Opens `/metrics`; `null`: loopback only. */
-  readonly metricsToken: Secret | null;
   /** For how long running requests may go on after a stop was asked for. */
   readonly shutdownGraceMs: number;
-  /** Rate limits in place of the contract's. */
-  readonly rates: Partial<Record<OperationId, Rate>>;
-  /** Those that single keys have of their own, by the id of the key. */
-  readonly keyRates: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
-  /** Origins whose pages may read the answers in a browser. */
-  readonly corsOrigins: readonly string[];
-  /** Is the API key taken from `authorization: Bearer …` as well? */
-  readonly bearer: boolean;
 }
 
 /** A server that listens. */
@@ -41,6 +34,9 @@ export interface RunningServer {
   /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
 }
+
+/** What happens to every operation is for who looks closely; that another took one over is for everybody. */
+const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', 'settled']);
 
 /** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
 export const startServer = (
@@ -91,51 +87,43 @@ async function createServer(
   settings: Settings,
   options: OpenServerOptions,
 ): Promise<HttpServer> {
-  const { logLevel, keyRates, between } = options;
-  const lines = { level: logLevel, stream: ambient.io.stderr, server: processName() };
-  const log = serverLog(lines);
+  const { logLevel, maxBodyBytes, between, nowUs, ...served } = options;
+  const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
   /** Takes what was measured, once the server counts. */
   let observe: ((measured: Measured) => void) | undefined;
   const data = opened.keep(
     await openEngine(ambient, settings, {
       ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
       onMeasured: (measured) => observe?.(measured),
-      onEvent: (event) => logEvent(log, event),
+      onEvent: ({ event, ...detail }) => log[DETAILS.has(event) ? 'debug' : 'info'](detail, event),
       ...(between === undefined ? {} : { between }),
     }),
   );
-  const { engine, store } = data;
+  const { engine } = data;
   await verifyAtStart(data, log);
-  await requireKeys(store, Object.keys(keyRates));
+  await requireKeys(engine, Object.keys(served.keyRates));
   opened.keep(
     await keepReconciling(engine, {
       // What a chain takes its time with is not waited for.
-      inBackground: data.rpc !== null,
-      onProblem: (what, error) => logUnfinished(log, what, error),
+      inBackground: data.network.kind === 'cluster',
+      onProblem: (what, error) => {
+        const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
+        log.warn(`Not finished yet: ${what}. ${reason}`);
+      },
     }),
   );
   return createHttpServer(
     {
-      authenticate: async (operation, call) => {
-        const principal = await engine.authenticate(operation, call);
-        return { ...principal, rates: keyRates[principal.keyId] ?? {} };
+      engine,
+      onMeasured: (hear) => {
+        observe = hear;
       },
-      health: { ready: () => engine.ready() },
-      metrics: {
-        attach: (take) => {
-          observe = take;
-        },
-        state: () => engine.state(),
-      },
-      rateCounts: await rateCountsOf(opened, settings, options.nowUs),
-      log: lines,
+      rateCounts: await rateCountsOf(opened, settings, nowUs),
+      log,
     },
     {
-      ...{ version: ambient.version, corsOrigins: options.corsOrigins, bearer: options.bearer },
-      apiKeyHeader: settings.apiKeyHeader.value,
-      limits: { maxBodyBytes: options.maxBodyBytes },
-      rateLimits: namedRates(options.rates),
-      ...(options.metricsToken === null ? {} : { metricsToken: options.metricsToken }),
+      ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
+      limits: { maxBodyBytes },
     },
   );
 }
@@ -149,30 +137,21 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
 }
 
 /** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
-async function verifyAtStart({ verify }: OpenedEngine, log: ServerLog): Promise<void> {
+async function verifyAtStart({ chain }: OpenedEngine, log: HttpServerDeps['log']): Promise<void> {
   try {
-    await verify();
+    await chain.latestBlockhash();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    log('warn', `${error.message} The server starts, but is not ready until a node answers.`);
+    log.warn(`${error.message} The server starts, but is not ready until a node answers.`);
   }
 }
 
 /** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
-async function requireKeys(store: Store, ids: readonly string[]): Promise<void> {
+async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    if ((await store.read((tx) => tx.apiKeys.get(id))) !== undefined) continue;
+    if (await engine.hasKey(id)) continue;
     throw new FlywheelError('ERR_CONFIG_INVALID', `--rate: no API key ${id}.`, {
       hint: 'List the keys: `flywheel keys list`',
     });
   }
 }
-
-/** Rates under the names that the operations' limits have. */
-const namedRates = (rates: ServeOptions['rates']): Partial<Record<OperationId, RateLimit>> =>
-  Object.fromEntries(
-    OPERATION_LIST.filter(({ id }) => rates[id] !== undefined).map(({ id, rateLimit }) => [
-      id,
-      withRate(rateLimit, rates[id]),
-    ]),
-  );

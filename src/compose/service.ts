@@ -6,9 +6,7 @@ import type { Simulator } from '../chain/simulator.js';
 import type { Foresight } from '../contract/dry-run.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { Service } from '../contract/service.js';
-import { address } from '../values/address.js';
 import type { Secret } from '../values/secret.js';
-import type { PinnedFlywheel } from './settings.js';
 
 export interface OpenedService {
   readonly kind: 'embedded' | 'remote';
@@ -57,16 +55,6 @@ export interface OpenedService {
   readonly takenBack: number;
   close(): Promise<void>;
 }
-
-/** Pins as a profile or a file has them. */
-export const pinsOf = ({ multisig, owner, operator, vaultIndex, mint, facts }: PinnedFlywheel): Pins => ({
-  multisig: address(multisig),
-  owner: address(owner),
-  operator: address(operator),
-  vaultIndex,
-  mint: address(mint),
-  facts: facts ?? null,
-});
 
 /** The machine is loaded when it is first asked for. */
 export async function openSimulator(): Promise<Simulator> {

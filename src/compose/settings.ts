@@ -1,5 +1,6 @@
 /** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
 import type { Limits } from '../approval/limits.js';
+import type { Pins } from '../approval/pins.js';
 import type { Commitment } from '../chain/chain.js';
 import type { NodeAddress } from '../chain/node-address.js';
 import type { KeypairSigner } from '../chain/transaction/signer.js';
@@ -19,17 +20,6 @@ export type OutputMode = 'human' | 'json' | 'ndjson' | 'csv';
 
 /** How errors, warnings and notices are written: as sentences, or a JSON object a line. */
 export type MessageForm = 'text' | 'json';
-
-/** What a profile pins about its flywheel, so that `batch approve` need not believe the service. */
-export interface PinnedFlywheel {
-  readonly multisig: string;
-  readonly owner: string;
-  readonly operator: string;
-  readonly vaultIndex: number;
-  readonly mint: string;
-  /** Who may act for it, and what its token allows; without them only the addresses are known. */
-  readonly facts?: Readonly<Record<string, string>>;
-}
 
 /** Who keeps a key that the embedded engine signs with, and where that is said: a program, or a keypair that the environment gives. */
 export type KeyKeeper = { readonly where: string } & (
@@ -91,7 +81,8 @@ export interface Settings {
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<string | Secret | null>;
   readonly signers: SignerSettings;
-  readonly pinned: Setting<PinnedFlywheel | null>;
+  /** What a profile or a file of pins says of the project, so that `batch approve` need not believe the service. */
+  readonly pinned: Setting<Pins | null>;
   /** Each of them holds. */
   readonly limits: readonly LimitSetting[];
 }

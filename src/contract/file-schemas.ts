@@ -4,13 +4,8 @@ import { FILE_SCHEMAS } from './schemas/files.js';
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** A file that has a schema. */
-type FileKind = keyof typeof FILE_SCHEMAS;
-
-export const FILE_KINDS = Object.keys(FILE_SCHEMAS) as readonly FileKind[];
-
 /** The schema of a file, whole in itself. */
-export function fileSchema(kind: FileKind): Json {
+export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
   const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
   const hasDefinitions = Object.keys(definitions).length > 0;
   return { $schema: DIALECT, ...schema, ...(hasDefinitions ? { $defs: definitions } : {}) };

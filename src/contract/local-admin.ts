@@ -1,17 +1,12 @@
 /** What the commands that look after a flywheel ask of it, and what they are told. */
 
 import type {
+  Admin,
   ApiKeyCreated,
   ApiKeyInfo,
-  AuditAct,
-  AuditQuery,
   BatchFunds,
-  CapChanges,
-  Caps,
-  FundInput,
-  FundResult,
-  KeyTerms,
   RegisterInput,
+  Registration,
   RegistrationStatus,
   VaultReport,
 } from './admin.js';
@@ -25,21 +20,9 @@ export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof Batc
 }
 
 /** What `local init` prints (contract, section 2.7). */
-export interface LocalInitResult {
-  readonly tokenId: string;
-  readonly mintAddress: string;
-  readonly decimals: number;
-  readonly tokenProgram: string;
-  readonly flywheelId: string;
-  readonly multisig: string;
-  readonly vaultIndex: number;
-  readonly vaultAddress: string;
-  readonly burnWallet: string;
+export interface LocalInitResult extends Omit<Registration, 'name' | 'symbol' | 'tokenGeneration' | 'owner'> {
   readonly owner: { readonly address: string; readonly keypair: string };
-  readonly operator: string;
   readonly apiKey: ApiKeyCreated;
-  readonly proofTypes: readonly string[];
-  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
 }
 
 type Balances = RegistrationStatus['balances'];
@@ -94,20 +77,15 @@ export interface GapReport {
   }[];
 }
 
-/** What can be done with the flywheel of a data directory beside calling its service. */
-export interface LocalAdmin {
+/** What can be done with the project of the settings beside calling its service. */
+export interface LocalAdmin extends Pick<Admin, 'fund' | 'caps' | 'setCaps' | 'createKey' | 'audit'> {
   init(input: LocalInitInput): Promise<LocalInitResult>;
   status(): Promise<LocalStatusResult>;
   vault(): Promise<LocalVaultResult>;
-  fund(input: FundInput): Promise<FundResult>;
   /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
   fetchSquads(): Promise<FetchedProgram>;
   /** Wipes the data directory. */
   reset(): Promise<void>;
-  caps(): Promise<Caps>;
-  /** What was accepted before keeps its room. */
-  setCaps(changes: CapChanges): Promise<Caps>;
-  createKey(terms: KeyTerms): Promise<ApiKeyCreated>;
   listKeys(): Promise<readonly ApiKeyInfo[]>;
   /** @param afterMs - for how long it stays valid. */
   revokeKey(id: string, afterMs: number): Promise<ApiKeyInfo>;
@@ -115,8 +93,6 @@ export interface LocalAdmin {
   gap(): Promise<GapReport | null>;
   /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
   acceptGap(transactions: number): Promise<void>;
-  /** What was administered, newest first. */
-  audit(query: AuditQuery): Promise<readonly AuditAct[]>;
   /** Writes the owner's keypair file (0600); never over an existing file. */
   exportOwner(outFile: string): Promise<{ readonly address: string; readonly keypair: string }>;
   close(): Promise<void>;

@@ -49,7 +49,7 @@ const toIssue = (issue: z.core.$ZodIssue): ShapeIssue => ({
 });
 
 /** `path: reason`. */
-export function issueText({ path, reason }: ShapeIssue): string {
+function issueText({ path, reason }: ShapeIssue): string {
   const place = pathText(path);
   return place === '' ? reason : `${place}: ${reason}`;
 }

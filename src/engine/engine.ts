@@ -1,19 +1,20 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
-import type { Call, Reply } from '../contract/call.js';
+import type { DatabaseFinding } from '../contract/database-admin.js';
 import type { Foresight } from '../contract/dry-run.js';
 import type { OperationId } from '../contract/operations.js';
 import type { Recovery, RecoveryScope } from '../contract/recovery.js';
-import { type AnswerOf, eachOperation, type Service } from '../contract/service.js';
+import type { ServedEngine } from '../contract/served-engine.js';
+import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
-import type { GapRecord } from '../store/records.js';
 import { auditFilter, listActs } from './admin/audit.js';
 import { readCaps, setCaps } from './admin/caps.js';
+import { checkChain } from './admin/check-chain.js';
 import { requireRegistration } from './admin/find-registration.js';
 import { fund } from './admin/fund.js';
 import { createKey, keyInfo, revokeKey } from './admin/keys.js';
+import { registrationView } from './admin/project-records.js';
 import { refuseSecond, registerProject } from './admin/register.js';
-import { registrationView } from './admin/registration-view.js';
 import { registrationStatus } from './admin/status.js';
 import { vaultReport } from './admin/vault.js';
 import { findCaller, requireScope } from './authenticate.js';
@@ -35,29 +36,10 @@ import { history } from './history.js';
 import type { EngineOperation } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
-import { type EngineState, engineState } from './state.js';
+import { engineState } from './state.js';
 import { listUnfinished } from './unfinished.js';
 
-/** A call of which it is known who makes it. */
-interface AuthenticatedCall<Id extends OperationId> {
-  readonly keyId: string;
-  /** Id of the token that the key is for. */
-  readonly project: string;
-  /** @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key is for such calls. */
-  requireScope(): void;
-  /** Carries it out for this caller. @param input - unchecked */
-  perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
-}
-
-export interface Engine extends Service, Admin {
-  /**
-   * Says who calls before anything else of a call has arrived; that is found out once.
-   * @throws `ERR_UNAUTHORIZED`; how long it takes tells nothing about the key.
-   */
-  authenticate<Id extends OperationId>(
-    operation: Id,
-    call: Pick<Call, 'credential' | 'idempotencyKey'>,
-  ): Promise<AuthenticatedCall<Id>>;
+export interface Engine extends Service, Admin, ServedEngine {
   /** A further project in the same store, as a service for many has them. */
   registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
   readonly foresight: Foresight;
@@ -66,14 +48,12 @@ export interface Engine extends Service, Admin {
   watch(scope?: RecoveryScope): Promise<number>;
   /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
-  /** Do store and chain answer, and may a project be written? @throws `ERR_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE` or `ERR_STORE_BEHIND` */
-  ready(): Promise<void>;
-  /** How it stands, for those who watch it. */
-  state(): Promise<EngineState>;
   /** What the chain knows of the project that is administered and the store does not. */
   readonly gaps: GapAdmin;
-  /** Those of all projects that nobody has accepted, as far as they were found. */
-  openGaps(): Promise<readonly GapRecord[]>;
+  /** Holds the whole store to the chain. */
+  checkChain(): Promise<readonly DatabaseFinding[]>;
+  /** Is there an API key with this id, of whatever project? */
+  hasKey(id: string): Promise<boolean>;
 }
 
 /** Builds the engine; nothing is opened or read before the first call. */
@@ -124,7 +104,8 @@ export function createEngine(parts: EngineParts): Engine {
     },
     state: () => engineState(deps),
     gaps: createGapAdmin(deps),
-    openGaps: () => deps.store.read((tx) => tx.gaps.allOpen()),
+    checkChain: () => checkChain(deps),
+    hasKey: async (id) => (await deps.store.read((tx) => tx.apiKeys.get(id))) !== undefined,
   };
 }
 

@@ -1,27 +1,9 @@
 /** How an engine stands, for those who watch it: what it holds, what is unfinished, what its projects have to pay with. */
 import type { Chain } from '../chain/chain.js';
-import type { BatchStatus } from '../contract/schemas/batch.js';
+import type { EngineState, WalletState } from '../contract/served-engine.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { EngineDeps } from './deps.js';
-
-interface WalletState {
-  /** Name of the project, or the symbol of its token. */
-  readonly project: string;
-  readonly wallet: 'operator' | 'burn wallet';
-  readonly lamports: bigint;
-}
-
-export interface EngineState {
-  readonly batches: Readonly<Record<BatchStatus, number>>;
-  readonly unfinished: Readonly<Record<'burns' | 'set-up' | 'execution' | 'closing', number>>;
-  /** Of what is unfinished, how long ago the oldest was begun; 0 where nothing is. */
-  readonly oldestSeconds: number;
-  /** Projects with burns on chain of which nobody has a record. */
-  readonly gaps: number;
-  /** `null` where the chain does not answer. */
-  readonly wallets: readonly WalletState[] | null;
-}
 
 /** Of more projects than these the wallets are not looked at: each would be a series of its own. */
 const MAX_PROJECTS = 100;

@@ -27,8 +27,6 @@ export interface Statement {
 interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
-  /** Once it is set up, is it used by {@link SqliteFile.write} alone? Each is a little quicker then. */
-  readonly writesOnly?: boolean;
   /** Make the file when it is missing. */
   readonly create: boolean;
   /** Looks at the file before anything is written into it. @throws when it must not be touched. */
@@ -46,27 +44,17 @@ export class SqliteFile {
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
   readonly #busyTimeoutMs: number;
-  readonly #writesOnly: boolean;
-  #waitsMs: number;
   readonly #statements = new Map<string, Statement>();
   #open = true;
 
   constructor(
-    {
-      path,
-      noun,
-      readOnly,
-      busyTimeoutMs = BUSY_TIMEOUT_MS,
-      writesOnly = false,
-    }: FileName & Pick<SqliteFileOptions, 'busyTimeoutMs' | 'writesOnly'> & { readonly readOnly: boolean },
+    { path, noun, use, busyTimeoutMs = BUSY_TIMEOUT_MS }: Omit<SqliteFileOptions, 'create' | 'inspect'>,
     connection: SqliteConnection,
   ) {
     this.#busyTimeoutMs = busyTimeoutMs;
-    this.#writesOnly = writesOnly;
-    this.#waitsMs = busyTimeoutMs;
     this.path = path;
     this.noun = noun;
-    this.readOnly = readOnly;
+    this.readOnly = use === 'reader';
     this.#connection = connection;
     this.#isSameFile = watchFile(path);
   }
@@ -121,19 +109,13 @@ export class SqliteFile {
   }
 
   #lock(): void {
-    this.#letWait(0);
+    // SQLite itself would wait for too long between two tries.
+    this.#connection.exec('PRAGMA busy_timeout = 0');
     try {
       untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), this.#busyTimeoutMs);
     } finally {
-      if (!this.#writesOnly) this.#letWait(this.#busyTimeoutMs);
+      this.#connection.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
     }
-  }
-
-  /** For how long SQLite itself is to wait for a lock. */
-  #letWait(ms: number): void {
-    if (this.#waitsMs === ms) return;
-    this.#connection.exec(`PRAGMA busy_timeout = ${ms}`);
-    this.#waitsMs = ms;
   }
 
   #transaction<Result>(begin: () => void, work: () => Result): Result {
@@ -182,7 +164,7 @@ export async function openSqliteFile(options: SqliteFileOptions): Promise<Sqlite
   try {
     prepareSqliteFile(name, options.create);
     const open = (connection: SqliteConnection): SqliteFile =>
-      new SqliteFile({ ...options, ...name, readOnly: use === 'reader' }, connection);
+      new SqliteFile({ ...options, ...name }, connection);
     return open(connect({ ...options, use, inspect: (connection) => inspect?.(open(connection)) }));
   } catch (error) {
     throw translateSqliteError(name, error);

@@ -9,7 +9,7 @@ import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { readBytes } from './body.js';
 import { checkRequestHeaders, corsOptions, MAX_HEADER_LINES } from './headers.js';
-import { logEnd, loggerOptions } from './log.js';
+import { logEnd } from './log.js';
 import { createMetrics } from './metrics.js';
 import { type HttpServerDeps, type HttpServerOptions, httpSettings } from './options.js';
 import { brokenRequest, isOwnFault, servedError, toProblem } from './problem.js';
@@ -72,7 +72,7 @@ export async function createHttpServer(
       server.getConnections(done),
     ),
   };
-  const metrics = await createMetrics(deps.metrics ?? {}, numbers, settings.version);
+  const metrics = await createMetrics(deps, numbers, settings.version);
   /** The answer to the latest request of each connection. */
   const latest = new WeakMap<Socket, FastifyReply>();
   /** Why nothing more can be read of a connection. */
@@ -111,7 +111,7 @@ export async function createHttpServer(
   };
 
   const app = fastify({
-    logger: loggerOptions(deps.log),
+    loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     return503OnClosing: false,

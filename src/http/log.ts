@@ -1,8 +1,7 @@
 /** The shape of the log: one JSON line a request, with its id, and never a key, a proof or a body. */
-import type { FastifyBaseLogger, FastifyServerOptions } from 'fastify';
+import { type Logger, pino } from 'pino';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
-import type { HttpServerDeps } from './options.js';
 import type { Notes } from './requests.js';
 
 /** Signatures that one line names; the log of the engine has them all. */
@@ -53,19 +52,32 @@ const MASKED = [
   ...['err.headers', 'err.body', 'err.request'],
 ];
 
-/** Options for the framework's logger. */
-export const loggerOptions = (log: HttpServerDeps['log']): NonNullable<FastifyServerOptions['logger']> => ({
-  level: log.level,
-  stream: { write: (line: string) => void log.stream.write(line) },
-  base: log.server === undefined ? null : { server: log.server },
-  timestamp: () => `,"time":"${isoTime(Date.now())}"`,
-  formatters: { level: (level: string) => ({ level }) },
-  serializers: { err: (error: unknown) => loggedError(error) },
-  redact: { paths: MASKED, censor: '***' },
-});
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+interface LogTerms {
+  readonly level: LogLevel;
+  readonly stream: { write(line: string): unknown };
+  /** Named in each line. */
+  readonly server?: string;
+}
+
+/** The log of a server and of the engine in it. */
+export const createLog = ({ level, stream, server }: LogTerms): Logger =>
+  pino(
+    {
+      level,
+      base: server === undefined ? null : { server },
+      timestamp: () => `,"time":"${isoTime(Date.now())}"`,
+      formatters: { level: (level: string) => ({ level }) },
+      serializers: { err: (error: unknown) => loggedError(error) },
+      redact: { paths: MASKED, censor: '***' },
+    },
+    { write: (line: string) => void stream.write(line) },
+  );
 
 /** The one line of a request; of its path only the route's pattern. Fields without a value are left out. */
-export function logEnd(log: FastifyBaseLogger, notes: Notes): void {
+export function logEnd(log: Pick<Logger, 'info'>, notes: Notes): void {
   const { requestId, request, route, response, startedMs, keyId, project, operationId, outcome } = notes;
   const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000;
   const line = {

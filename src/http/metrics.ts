@@ -1,7 +1,8 @@
 /** What the server counts, in Prometheus' text form; each server has its own registry. Labels have few values, and no key. */
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
-import type { MetricsSource, ServiceState } from './options.js';
+import type { EngineState } from '../contract/served-engine.js';
+import type { HttpServerDeps } from './options.js';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -22,7 +23,7 @@ export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
 /** @param server - numbers of the server itself, asked for when somebody reads the metrics */
 export async function createMetrics(
-  source: MetricsSource,
+  { engine, onMeasured }: Pick<HttpServerDeps, 'engine' | 'onMeasured'>,
   server: { running(): number; connections(): Promise<number> },
   version: string,
 ) {
@@ -58,18 +59,18 @@ export async function createMetrics(
   const chain = histogram('chain_request_seconds', 'Response time of the chain.', ['method']);
   gauge('build_info', 'Always 1; the version of this build.', ['version']).set({ version }, 1);
   for (const kind of ['read', 'write']) transaction.zero({ kind });
-  source.attach?.((measured) => {
+  onMeasured?.((measured) => {
     if (measured.what === 'chain') chain.observe({ method: measured.method }, measured.seconds);
     else transaction.observe({ kind: measured.kind }, measured.seconds);
   });
 
   /** `null` where the look failed, which readiness tells: what is not known has no value. */
-  let state: Promise<ServiceState | null> = Promise.resolve(null);
+  let state: Promise<EngineState | null> = Promise.resolve(null);
   let lookedMs = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<void> => {
-    if (source.state !== undefined && performance.now() - lookedMs > STATE_MS) {
+    if (performance.now() - lookedMs > STATE_MS) {
       lookedMs = performance.now();
-      state = source.state().catch(() => null);
+      state = engine.state().catch(() => null);
     }
     const now = await state;
     running.set(server.running());

@@ -1,68 +1,20 @@
 /** What the HTTP server needs and what may be set; every number has its unit. */
 
-import type { Call, Reply } from '../contract/call.js';
+import type { FastifyBaseLogger } from 'fastify';
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
-import type { OperationId, Rate, RateLimit } from '../contract/operations.js';
+import type { OperationId, Rate } from '../contract/operations.js';
 import type { RateCounts } from '../contract/rate-counts.js';
-import type { BatchStatus } from '../contract/schemas/batch.js';
-import type { AnswerOf } from '../contract/service.js';
+import type { Measured, ServedEngine } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 
-/** Who calls an operation, and the operation for them. */
-export interface Principal<Id extends OperationId = OperationId> {
-  readonly keyId: string;
-  /** Id of the token, for the log. */
-  readonly project?: string;
-  /** Rates of its own, by operation, in place of the server's. */
-  readonly rates?: Partial<Record<OperationId, Rate>>;
-  /** Before the body is read. @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key is for such calls. */
-  requireScope(): void;
-  /** Carries the call out. @param input - unchecked */
-  perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
-}
-
-/** How long something took. */
-export type Measured =
-  | { readonly what: 'transaction'; readonly kind: 'read' | 'write'; readonly seconds: number }
-  | { readonly what: 'chain'; readonly method: string; readonly seconds: number };
-
-/** State of the service, for its metrics. */
-export interface ServiceState {
-  readonly batches: Readonly<Record<BatchStatus, number>>;
-  readonly unfinished: Readonly<Record<string, number>>;
-  readonly oldestSeconds: number;
-  readonly gaps: number;
-  /** `null` where balances are not known. */
-  readonly wallets: readonly { readonly project: string; wallet: string; lamports: bigint }[] | null;
-}
-
-export interface MetricsSource {
-  /** Passes on the function that takes measurements. */
-  attach?(observe: (measured: Measured) => void): void;
-  state?(): Promise<ServiceState>;
-}
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 export interface HttpServerDeps {
-  /** In constant time for every key that is not good. @throws `ERR_UNAUTHORIZED` */
-  authenticate<Id extends OperationId>(
-    operation: Id,
-    call: Pick<Call, 'credential' | 'idempotencyKey'>,
-  ): Promise<Principal<Id>>;
-  /** `ready` resolves when store and chain answer and can be written. @throws `ERR_STORE_BEHIND` when nothing may be written */
-  readonly health: { ready(): Promise<void> };
-  readonly metrics?: MetricsSource;
+  readonly engine: ServedEngine;
+  /** Takes what is to hear how long the engine waits. */
+  onMeasured?(hear: (measured: Measured) => void): void;
   readonly rateCounts: RateCounts;
-  readonly log: {
-    readonly level: LogLevel;
-    readonly stream: { write(line: string): unknown };
-    /** Named in each line. */
-    readonly server?: string;
-  };
+  readonly log: FastifyBaseLogger;
 }
 
 const HTTP_LIMITS = {
@@ -94,10 +46,12 @@ export interface HttpServerOptions {
   /** Path before all others, such as `/burns`. @default none */
   readonly basePath?: string;
   /** Needed for `/metrics`; without one only loopback may read them. */
-  readonly metricsToken?: Secret;
+  readonly metricsToken?: Secret | null;
   readonly limits?: Partial<HttpLimits>;
-  /** In place of the contract's, by operation. */
-  readonly rateLimits?: Partial<Record<OperationId, RateLimit>>;
+  /** In place of the contract's. */
+  readonly rates?: Partial<Record<OperationId, Rate>>;
+  /** Rates that single keys have of their own, by the id of the key. */
+  readonly keyRates?: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
   /** Origins whose pages may read the answers in a browser. @default none */
   readonly corsOrigins?: readonly string[];
   /** Is the API key taken from `authorization: Bearer …` as well? @default false */
@@ -107,8 +61,7 @@ export interface HttpServerOptions {
 }
 
 /** {@link HttpServerOptions} with its defaults, checked. */
-export type HttpSettings = Required<Omit<HttpServerOptions, 'limits' | 'metricsToken'>> &
-  Pick<HttpServerOptions, 'metricsToken'> & { readonly limits: HttpLimits };
+export type HttpSettings = Required<HttpServerOptions> & { readonly limits: HttpLimits };
 
 /** An origin as a browser sends it: scheme, host and port; `*` is none. */
 const isOrigin = (text: string): boolean =>
@@ -122,11 +75,12 @@ export function httpSettings(options: HttpServerOptions): HttpSettings {
   };
   const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
   const basePath = (options.basePath ?? '').replace(/\/+$/, '');
-  const { corsOrigins = [], rateLimits = {}, bearer = false, version = '0.0.0' } = options;
+  const { corsOrigins = [] } = options;
   check(/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader), 'a header name', apiKeyHeader);
   check(/^(\/[A-Za-z0-9._~-]+)*$/.test(basePath), 'a base path', basePath);
   for (const origin of corsOrigins)
     check(isOrigin(origin), 'an origin such as https://app.example.com', origin);
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  return { ...options, ...{ apiKeyHeader, basePath, corsOrigins, rateLimits, bearer, version, limits } };
+  const defaults = { ...{ rates: {}, keyRates: {}, bearer: false, version: '0.0.0' }, metricsToken: null };
+  return { ...defaults, ...options, apiKeyHeader, basePath, corsOrigins, limits };
 }

@@ -104,7 +104,7 @@ interface Admitted {
 
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
   const { deps, settings, metrics, requests, shutdown } = context;
-  const usual = settings.rateLimits[operation.id] ?? operation.rateLimit;
+  const usual = withRate(operation.rateLimit, settings.rates[operation.id]);
   // What is left is not known before the key is; every answer says something of it.
   const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
   const admitted = new WeakMap<FastifyRequest, Admitted>();
@@ -116,10 +116,10 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     requests.refuseWhenFull();
     const credential = readCredential(request.raw, settings);
     const asked = { credential, ...givenIdempotencyKey(request.raw) };
-    const caller = await deps.authenticate(operation.id, asked);
-    const { keyId, project, rates } = caller;
+    const caller = await deps.engine.authenticate(operation.id, asked);
+    const { keyId, project } = caller;
     Object.assign(notes, { keyId, project });
-    const limit = withRate(usual, rates?.[operation.id]);
+    const limit = withRate(usual, settings.keyRates[keyId]?.[operation.id]);
     const refusal = await admit(deps.rateCounts, operation, limit, keyId, reply);
     caller.requireScope();
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
@@ -165,12 +165,12 @@ const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] 
 const isToken = (token: Secret, authorization = ''): boolean =>
   timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization)));
 
-function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret | undefined): void {
+function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret | null): void {
   const isLocal = LOOPBACK.test(socket.remoteAddress ?? '') && LOOPBACK_HOST.test(headers.host ?? '');
   const isDirect = FORWARDING_HEADERS.every((name) => headers[name] === undefined);
-  if (token === undefined ? isLocal && isDirect : isToken(token, headers.authorization)) return;
+  if (token === null ? isLocal && isDirect : isToken(token, headers.authorization)) return;
   const message =
-    token === undefined
+    token === null
       ? 'Metrics are available from this machine only.'
       : 'The metrics token is missing or wrong.';
   throw new FlywheelError('ERR_UNAUTHORIZED', message);
@@ -188,18 +188,18 @@ function notReady(cause: unknown): FlywheelError {
 /** Adds the operations, health, readiness, metrics, OpenAPI and its page. */
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, metrics } = context;
-  const { apiKeyHeader, basePath, bearer, limits, metricsToken, rateLimits, version } = settings;
+  const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
   const document = openApiDocument({
-    ...{ apiKeyHeader, version, rateLimits, bearer, maxBodyBytes: limits.maxBodyBytes },
+    ...{ apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes },
     serverUrl: basePath === '' ? '/' : basePath,
   });
   const json = JSON.stringify(document, null, 2);
   const page = docsPage(document);
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
-    await deps.health.ready().catch((cause: unknown) => {
+    await deps.engine.ready().catch((cause: unknown) => {
       throw notReady(cause);
     });
     return { status: 'ready' };

@@ -58,6 +58,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ora: ['cli'],
   pg: ['store/postgres'],
   '@sqds/multisig': ['chain/rpc'],
+  pino: ['http'],
   'prom-client': ['http'],
   bs58: ['values'],
   chalk: ['cli'],

@@ -87,7 +87,7 @@ const MULTISIG: readonly Attack[] = [
   silent('owner', 5, 'initiate, execute'),
   silent('operator', 5, 'initiate, execute'),
   attack('pins: without facts', 'pinned', (world) => {
-    world.pins.facts = null;
+    delete world.pins.facts;
   }),
 ];
 

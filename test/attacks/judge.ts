@@ -9,6 +9,7 @@ import { checkVote as checkOneVote } from '../../src/approval/check-vote.js';
 import { checkWalletVote } from '../../src/approval/check-wallet-vote.js';
 import { type Limits, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import { outflowOf } from '../../src/approval/outflow.js';
+import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { isAsDescribed, readBatch } from '../../src/approval/read-batch.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import type { ChainReader } from '../../src/chain/chain.js';
@@ -20,7 +21,6 @@ import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/b
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import { plainStyle } from '../../src/cli/output/color.js';
 import { viewLook } from '../../src/cli/views/batch-content.js';
-import { pinsOf } from '../../src/compose/service.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import { type Address, address } from '../../src/values/address.js';
 import { type Account, type Accounts, INDEX, type Pipeline, type World } from './world.js';
@@ -120,7 +120,7 @@ export const judge = (
   file: readonly Pipeline[] | null = null,
 ): Promise<Shown | Refused> =>
   judged(async () => {
-    const known = pinsOf({ ...pins, facts: pins.facts ?? undefined } as Parameters<typeof pinsOf>[0]);
+    const known = pins as ApprovalPins;
     const issued = {
       wire,
       batch: batchName(batch as Parameters<typeof batchName>[0]),
@@ -175,7 +175,7 @@ export const judgeMember = (chain: Accounts, { pins }: Pick<World, 'pins'>, memb
 /** The vote alone, without the batch that it is for. */
 export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 'pins'>) =>
   judged(() => {
-    const { multisig, owner, operator } = pinsOf(pins as never);
+    const { multisig, owner, operator } = pins as ApprovalPins;
     const expected = {
       kind: 'approve',
       multisig,

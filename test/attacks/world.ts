@@ -118,7 +118,7 @@ export interface Pins {
   readonly operator: string;
   readonly vaultIndex: number;
   readonly mint: string;
-  facts: Record<string, string> | null;
+  facts?: Record<string, string>;
 }
 
 /** Everything that an attacker may have changed, and what the owner knows of it beforehand. */

@@ -6,7 +6,6 @@ import { build } from 'esbuild';
 import { readMultisig } from '../../src/chain/squads/read-accounts.js';
 import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
 import { dataFiles, requireLocalConfig } from '../../src/compose/local-config.js';
-import { openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import { flywheelOf } from '../../src/engine/batches/batch-context.js';
 import { planPipeline } from '../../src/engine/batches/plan-batch.js';
@@ -14,7 +13,7 @@ import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { systemClock } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
-import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { openTestEngine, openWithFiles, signApproval, type TestEngine } from '../support/engine.js';
 import { type BareBatch, openBareBatch } from './floor/bare-batch.js';
 import { runNode } from './processes.js';
 import { type BenchRatio, median } from './ratio.js';
@@ -129,7 +128,7 @@ async function runBesideFloor(
   const sources = pipelines(RUN_PIPELINES, createKeypairSigner(keypair).address, 'run');
   const [file, bareFile] = [join(dataDir, 'pipelines.json'), join(dataDir, 'bare.json')];
   writeFileSync(file, JSON.stringify({ pipelines: sources }));
-  const opened = await openLedgerEngine(dataDir, requireLocalConfig(dataDir), { clock: systemClock });
+  const opened = await openWithFiles(dataDir, requireLocalConfig(dataDir), { clock: systemClock });
   try {
     writeFileSync(bareFile, JSON.stringify(await planBare({ ...opened, dataDir }, keypair, sources)));
   } finally {

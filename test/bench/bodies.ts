@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SHARED_LIMITS } from '../../src/compose/open-engine.js';
+import { createLog } from '../../src/http/log.js';
 import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';
@@ -17,7 +18,7 @@ const ELEMENTS = 1_000;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const silent = { level: 'info', stream: { write: () => undefined } } as const;
+const silent = createLog({ level: 'info', stream: { write: () => undefined } });
 
 /** Milliseconds that 99 of 100 others wait at most. */
 async function p99Beside(server: RunningServer, body: string): Promise<number> {
@@ -134,8 +135,7 @@ async function besideEngine<Result>(
 ): Promise<Result> {
   const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
   const server = await startServer({
-    service: opened.engine,
-    authenticate: opened.engine.authenticate,
+    engine: opened.engine,
     log: silent,
   });
   try {

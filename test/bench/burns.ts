@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import type { AccountState } from '../../src/chain/account.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
-import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
 import { signBurns } from '../../src/engine/burns/burn-transaction.js';
 import type { Address } from '../../src/values/address.js';

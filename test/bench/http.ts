@@ -1,6 +1,7 @@
 /** The service over a socket of loopback beside the same framework with an empty handler, and beside the engine itself. */
 import { createRequire } from 'node:module';
 import fastify from 'fastify';
+import { createLog } from '../../src/http/log.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { type BenchRatio, median } from './ratio.js';
@@ -110,9 +111,8 @@ async function memoryRatio(opened: TestEngine, server: RunningServer): Promise<n
 export async function benchHttp(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const server = await startServer({
-    service: opened.engine,
-    authenticate: opened.engine.authenticate,
-    log: { level: 'info', stream: { write: () => undefined } },
+    engine: opened.engine,
+    log: createLog({ level: 'info', stream: { write: () => undefined } }),
   });
   const empty = await openEmpty();
   try {

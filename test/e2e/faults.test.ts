@@ -31,7 +31,7 @@ describe('a connection that is cut', () => {
   beforeAll(async () => {
     under = { test: await openTestEngine() };
     const { engine } = under.test;
-    server = await startServer({ service: engine, authenticate: engine.authenticate });
+    server = await startServer({ engine });
   });
   afterAll(async () => {
     await server.closeGracefully(5_000);

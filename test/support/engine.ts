@@ -14,12 +14,12 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { createFileKeyring, type FileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring, type FileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
   type EngineFiles,
-  type OpenedEngine,
+  type LedgerEngine,
   openLedgerEngine,
   SHARED_LIMITS,
 } from '../../src/compose/open-engine.js';
@@ -55,14 +55,17 @@ export interface TestDeps extends EngineParts {
   readonly keyring: FileKeyring;
 }
 
-export interface TestEngine extends OpenedEngine<LocalChain> {
+/** An engine with the store and the ledger that it works on. */
+export type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
+
+export interface TestEngine extends EngineWithFiles {
   readonly dataDir: string;
   readonly project: TestProject;
   /** What a second engine on the same store and chain is made of; parts may be replaced by doubles. */
   readonly deps: TestDeps;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
   /** A second engine on the same directory, as another process would open it. */
-  reopen(): Promise<OpenedEngine<LocalChain>>;
+  reopen(): Promise<EngineWithFiles>;
   /** Lets so much time pass that what a dead engine held is anybody's. */
   passLease(): void;
   destroy(): Promise<void>;
@@ -101,21 +104,37 @@ interface Home {
 
 type Settings = Parameters<typeof openLedgerEngine>[2];
 
+/** Opens the engine of a directory as the program does, and tells what it works on. */
+export async function openWithFiles(
+  dataDir: string,
+  config: Parameters<typeof openLedgerEngine>[1],
+  settings: Settings,
+): Promise<EngineWithFiles> {
+  let used: EngineFiles | undefined;
+  const between = (files: EngineFiles): EngineFiles => {
+    used = settings.between?.(files) ?? files;
+    return used;
+  };
+  const opened = await openLedgerEngine(dataDir, config, { ...settings, between });
+  if (used === undefined) throw new Error('The engine works on no files.');
+  return { ...opened, ...used };
+}
+
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-'));
 
 /** Registers one project in a fresh directory, and leaves the engine open that did it. */
 async function setUp(
   input: Partial<RegisterInput>,
   settings: Settings,
-): Promise<Home & { readonly opened: OpenedEngine<LocalChain> }> {
+): Promise<Home & { readonly opened: EngineWithFiles }> {
   const dataDir = newDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   const real = process.env['SQUADS_PROGRAM'];
   if (real !== undefined) copyFileSync(real, dataFiles(dataDir).squadsProgram);
   const unregistered = { treasury, ownerKeypair: '', squadsProgram: real !== undefined, genesis: null };
-  const opened = await openLedgerEngine(dataDir, unregistered, settings);
+  const opened = await openWithFiles(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
-  const config = { ...unregistered, genesis: opened.genesis };
+  const config = { ...unregistered, genesis: opened.network.genesisHash };
   writeLocalConfig(dataDir, config);
   return { dataDir, config, project, opened };
 }
@@ -152,7 +171,7 @@ export async function openTestEngine(
   const isPlain = store === undefined && options.clock === undefined;
   const made = isPlain ? { ...(await copyOfHome(input)), opened: undefined } : await setUp(input, settings);
   const { dataDir, config, project } = made;
-  const opened = made.opened ?? (await openLedgerEngine(dataDir, config, settings));
+  const opened = made.opened ?? (await openWithFiles(dataDir, config, settings));
   return {
     ...opened,
     dataDir,
@@ -174,7 +193,7 @@ export async function openTestEngine(
       else if (clock instanceof HandClock) clock.timeMs += LEASE_MS + 1;
       else throw new Error('The clock of the test cannot be moved.');
     },
-    reopen: () => openLedgerEngine(dataDir, config, settings),
+    reopen: () => openWithFiles(dataDir, config, settings),
     destroy: async () => {
       await opened.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -183,7 +202,7 @@ export async function openTestEngine(
 }
 
 async function registerProject(
-  { engine }: OpenedEngine,
+  { engine }: Pick<LedgerEngine, 'engine'>,
   input: Partial<RegisterInput>,
 ): Promise<TestProject> {
   const owner = createKeypairSigner(generateKeypair());

@@ -2,9 +2,11 @@
 import { createRemoteService } from '../../src/client/remote-service.js';
 import type { RemoteServiceDeps } from '../../src/client/request-writer.js';
 import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
+import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
-import type { HttpServerDeps, HttpServerOptions, Principal } from '../../src/http/options.js';
+import { createLog } from '../../src/http/log.js';
+import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
 import type { Secret } from '../../src/values/secret.js';
@@ -20,42 +22,38 @@ export interface RunningServer extends HttpServer {
 }
 
 /** Limits that no test reaches by accident. */
-export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rateLimits']> = Object.fromEntries(
-  Object.values(OPERATIONS).map(({ id, rateLimit }) => [
-    id,
-    { name: rateLimit.name, points: 1_000_000, windowSeconds: 1 },
-  ]),
+export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
+  Object.values(OPERATIONS).map(({ id }) => [id, { points: 1_000_000, windowSeconds: 1 }]),
 );
 
 /** Any call of a service whose key is known to a function; what there is of a key is up to that one. */
-export const authenticateFor =
-  (
-    service: Service,
-    known: (
-      credential: Secret | null,
-    ) => Promise<Omit<Principal, 'requireScope' | 'perform'>> = fakeAuthenticate,
-  ): HttpServerDeps['authenticate'] =>
-  async (operation, { credential }) => ({
+export const engineOf = (
+  service: Service,
+  known: (credential: Secret | null) => Promise<{ readonly keyId: string }> = fakeAuthenticate,
+): ServedEngine => ({
+  authenticate: async (operation, { credential }) => ({
     ...(await known(credential)),
     requireScope: () => undefined,
     perform: (input, call) => callOperation(service, operation, input, call),
-  });
+  }),
+  ready: async () => undefined,
+  state: () => Promise.reject(new Error('There is no state.')),
+});
 
 /** Starts a server over a service; rate limits are wide, and idle connections close at once with it, unless given. */
 export async function startServer(
-  { service, ...deps }: { readonly service: Service } & Partial<HttpServerDeps>,
+  { service, ...deps }: Partial<HttpServerDeps & { readonly service: Service }>,
   options: HttpServerOptions = {},
 ): Promise<RunningServer> {
   const logLines: string[] = [];
   const server = await createHttpServer(
     {
-      authenticate: authenticateFor(service),
-      health: { ready: async () => undefined },
+      engine: engineOf(service as Service),
       rateCounts: createMemoryCounts(),
-      log: { level: 'trace', stream: { write: (line) => logLines.push(line) } },
+      log: createLog({ level: 'trace', stream: { write: (line) => logLines.push(line) } }),
       ...deps,
     },
-    { rateLimits: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
+    { rates: WIDE_RATE_LIMITS, ...options, limits: { drainIdleMs: 0, ...options.limits } },
   );
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
   return { ...server, url, port: Number(new URL(url).port), logLines };

@@ -255,7 +255,7 @@ async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
   const options = {
     basePath,
     ...(apiKeyHeader === undefined ? {} : { apiKeyHeader }),
-    ...(rateLimits === undefined ? {} : { rateLimits }),
+    ...(rateLimits === undefined ? {} : { rates: rateLimits }),
     ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),
   };
   return serveEngine(engine, options);

@@ -13,7 +13,7 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
-import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
 import { openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
@@ -92,7 +92,7 @@ async function registerProjects(
       });
       projects.push({ name: input.name, registration, owner, apiKey: apiKey.key });
     }
-    writeLocalConfig(dataDir, { ...config, genesis: opened.genesis });
+    writeLocalConfig(dataDir, { ...config, genesis: opened.network.genesisHash });
   } finally {
     await opened.close();
     await store.close();

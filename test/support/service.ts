@@ -23,7 +23,7 @@ export async function serveEngine(
   engine: Engine,
   options: HttpServerOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = await startServer({ service: engine, authenticate: engine.authenticate }, options);
+  const server = await startServer({ engine }, options);
   return {
     url: server.url,
     async close() {

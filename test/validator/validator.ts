@@ -25,13 +25,13 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
-import { createFileKeyring } from '../../src/compose/file-keyring.js';
+import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
 import { readProgramConfig } from '../../src/compose/registration/state.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { insertKey } from '../../src/engine/admin/keys.js';
-import { registrationView } from '../../src/engine/admin/registration-view.js';
+import { registrationView } from '../../src/engine/admin/project-records.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { Leases } from '../../src/engine/lease.js';
 import { settle } from '../../src/engine/settle/settle.js';

@@ -173,7 +173,7 @@ async function tokenWithDoubts(
   try {
     const token = await readTokenOnChain(chain, pins);
     const facts = { ...multisigFacts(multisigAccount), ...token.facts };
-    for (const { fact, before, now } of pins.facts === null ? [] : driftOf(pins.facts, facts))
+    for (const { fact, before, now } of pins.facts === undefined ? [] : driftOf(pins.facts, facts))
       output.warn(`The project differs from its pins: ${fact} was ${before} and is ${now}.`);
     return token;
   } catch (error) {

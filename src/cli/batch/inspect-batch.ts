@@ -105,7 +105,7 @@ async function inspectPast(
   if (past === null) throw forgotten(ref);
   const refusal = await refusalOf(() => {
     if (trusted === null) throw unpinned(null);
-    requireOwnMultisig({ ...trusted, facts: null }, batch);
+    requireOwnMultisig(trusted, batch);
     checkBatchContent(past, trusted);
   });
   const problem = refusal?.message ?? `Batch ${ref.batchIndex} is finished. There is nothing to approve.`;

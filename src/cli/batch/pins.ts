@@ -4,7 +4,6 @@ import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
-import type { PinnedFlywheel } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
@@ -69,7 +68,7 @@ export async function pinsForApproval(
   approval: IssuedApproval,
 ): Promise<Pins> {
   const { pins } = opened;
-  if (pins !== null && pins.facts !== null) return pins;
+  if (pins?.facts !== undefined) return pins;
   const chain = requireChain(opened);
   if (session.settings.yes || !canAsk(session)) throw unpinned(pins);
   const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
@@ -81,7 +80,7 @@ export async function pinsForApproval(
 /** Shows what is to be pinned, asks, and keeps it in the profile in use. */
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
-  output.show(viewPins(pinnedText(pins), output.noticeStyle).join('\n'));
+  output.show(viewPins(pins, output.noticeStyle).join('\n'));
   await requireConsent(session, 'Is this your project, and is everything correct?', {
     declined: 'Declined. Nothing was pinned or signed.',
   });
@@ -96,15 +95,9 @@ export async function confirmPins(session: Session, pins: Pins): Promise<void> {
 /** Writes pins into a profile. */
 export async function keepPins({ settings }: Session, profile: string, pins: Pins): Promise<void> {
   const { saveProfile } = await import('../config/profile-store.js');
-  const changes = () => ({ pinned: pinnedText(pins) });
+  const changes = () => ({ pinned: pins });
   await saveProfile(settings.configDir.value, profile, { changes, key: null, isNew: false });
 }
-
-/** Pins as a profile keeps them. */
-export const pinnedText = ({ facts, ...addresses }: Pins): PinnedFlywheel => ({
-  ...addresses,
-  ...(facts === null ? {} : { facts }),
-});
 
 /** What an approval says of a flywheel that nobody has named yet; it is believed only once it has been confirmed. */
 async function proposedAddresses(

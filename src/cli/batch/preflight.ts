@@ -30,7 +30,7 @@ export async function requireApprovable(
   const multisig = await readMultisigAccount(chain, pins.multisig);
   checkVoters(multisig, pins);
   const token = await readTokenOnChain(chain, pins);
-  if (pins.facts !== null) requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
+  if (pins.facts !== undefined) requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
   else if (!canBePinned) throw unpinned(pins);
   return token;
 }

@@ -105,7 +105,7 @@ export async function lookAtBatch(
   if (token === null)
     return { description, token, changes: null, isApproved: false, refusal: judgement.refusal };
   await judgement.step(() => {
-    if (pins.facts === null) throw unpinned(pins);
+    if (pins.facts === undefined) throw unpinned(pins);
     requireUnchanged(pins.facts, { ...multisigFacts(description.multisigAccount), ...token.facts });
     checkVoters(description.multisigAccount, pins);
     checkBatchContent(description, token.flywheel);

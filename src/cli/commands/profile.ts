@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { isLimitNumber, type Limits, NUMBER_LIMITS } from '../../approval/limits.js';
+import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
-import type { PinnedFlywheel, Setting, Settings } from '../../compose/settings.js';
+import type { Setting, Settings } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, isAddress } from '../../values/address.js';
 import { DatabaseAddress } from '../../values/database-address.js';
@@ -254,23 +255,19 @@ function checkQuorum({ settings }: Session, name: string, changes: Profile): voi
   requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
 }
 
-function parsePinned({
-  multisig,
-  owner,
-  operator,
-  mint,
-  vaultIndex,
-}: AddOptions): PinnedFlywheel | undefined {
+function parsePinned({ multisig, owner, operator, mint, vaultIndex }: AddOptions): Pins | undefined {
   if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
   if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
     throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
-  const pins = { multisig, owner, operator, mint };
-  for (const [pin, address] of Object.entries(pins)) {
-    if (!isAddress(address))
-      throw new FlywheelError('ERR_INPUT_INVALID', `--${pin}: expected a base58 address of 32 bytes.`);
-  }
+  const pin = (flag: string, text: string): Address => {
+    if (isAddress(text)) return text;
+    throw new FlywheelError('ERR_INPUT_INVALID', `--${flag}: expected a base58 address of 32 bytes.`);
+  };
   return {
-    ...pins,
+    multisig: pin('multisig', multisig),
+    owner: pin('owner', owner),
+    operator: pin('operator', operator),
+    mint: pin('mint', mint),
     vaultIndex: integerOption('--vault-index', vaultIndex, { least: 0, most: 255, fallback: 0 }),
   };
 }
@@ -305,8 +302,10 @@ async function pin(
   options: OptionsOf<typeof pinOptions>,
 ): Promise<void> {
   const { settings } = session;
-  const [{ confirmPins, keepPins, pinnedText, readPins, requireChain, requirePins }, { driftOf }] =
-    await Promise.all([import('../batch/pins.js'), import('../../approval/pins.js')]);
+  const [{ confirmPins, keepPins, readPins, requireChain, requirePins }, { driftOf }] = await Promise.all([
+    import('../batch/pins.js'),
+    import('../../approval/pins.js'),
+  ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
     throw new FlywheelError('ERR_USAGE', `Another profile is in use. Add --profile ${name}.`);
@@ -315,7 +314,7 @@ async function pin(
   const opened = await session.service();
   const before = opened.pins;
   const pins = await readPins(requireChain(opened), requirePins(before));
-  for (const { fact, before: was, now } of before?.facts == null
+  for (const { fact, before: was, now } of before?.facts === undefined
     ? []
     : driftOf(before.facts, pins.facts ?? {}))
     session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
@@ -323,9 +322,8 @@ async function pin(
   else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
   else if (outFile === null)
     session.output.warn('No profile is in use, so nothing was pinned. Add --profile NAME or --out FILE.');
-  const value = pinnedText(pins);
-  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(value, null, 2)}\n`, { isPublic: true });
-  session.output.result(value, (style) => viewPins(value, style));
+  if (outFile !== null) writeOutput(outFile, `${JSON.stringify(pins, null, 2)}\n`, { isPublic: true });
+  session.output.result(pins, (style) => viewPins(pins, style));
 }
 
 export const commands = {

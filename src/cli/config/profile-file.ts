@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
-import type { PinnedFlywheel } from '../../compose/settings.js';
+import type { Pins } from '../../approval/pins.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress } from '../../values/address.js';
@@ -31,13 +31,13 @@ export interface Profile {
   /** Commands of programs that sign for the embedded engine. */
   readonly operatorSigner?: string;
   readonly burnSigner?: string;
-  readonly pinned?: PinnedFlywheel;
+  readonly pinned?: Pins;
   readonly limits?: Limits;
 }
 
 /** What a file of pins holds. */
 interface PinsFile {
-  readonly pinned: PinnedFlywheel;
+  readonly pinned: Pins;
   readonly limits: Limits | null;
 }
 
@@ -86,7 +86,7 @@ function readObject(file: string): Record<string, unknown> | undefined {
   }
 }
 
-function readPinned(value: unknown, where: string, file: string): PinnedFlywheel {
+function readPinned(value: unknown, where: string, file: string): Pins {
   if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
     return refuse(file, `${where} is not a set of pins`);
   for (const field of PINNED_FIELDS)
@@ -94,7 +94,7 @@ function readPinned(value: unknown, where: string, file: string): PinnedFlywheel
   const { facts = {} } = value;
   if (!isRecord(facts) || !Object.values(facts).every((fact) => typeof fact === 'string'))
     refuse(file, `${where}.facts must be an object of texts`);
-  return value as unknown as PinnedFlywheel;
+  return value as unknown as Pins;
 }
 
 function readLimits(value: unknown, where: string, file: string): Limits | null {

@@ -1,7 +1,6 @@
 /** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
 import type { Limits } from '../../approval/limits.js';
-import type { Facts } from '../../approval/pins.js';
-import type { PinnedFlywheel } from '../../compose/settings.js';
+import type { Facts, Pins } from '../../approval/pins.js';
 import { base58Encode } from '../../values/base58.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
@@ -25,7 +24,7 @@ function factText(name: string, value: string): string {
 const isOfToken = (name: string): boolean => name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT);
 
 /** A flywheel as it is pinned: its addresses and, where they are known, its facts. */
-export const pinnedFields = ({ facts = {}, ...pins }: PinnedFlywheel): readonly Field[] => [
+export const pinnedFields = ({ facts = {}, ...pins }: Pins): readonly Field[] => [
   ['multisig', pins.multisig],
   ['owner', pins.owner],
   ['operator', pins.operator],
@@ -73,7 +72,7 @@ export const limitFields = (limits: Limits): readonly Field[] => [
 ];
 
 /** A flywheel as its owner confirms it. */
-export const viewPins = (pinned: PinnedFlywheel, style: Style): readonly string[] => [
+export const viewPins = (pinned: Pins, style: Style): readonly string[] => [
   style.bold('The project as it is on chain'),
   ...fieldLines(pinnedFields(pinned), style),
 ];

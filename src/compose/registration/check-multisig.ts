@@ -1,10 +1,8 @@
 /** Which multisig that somebody else has made may serve a flywheel: two who agree, nobody who could do without them. */
 import { ALL_PERMISSIONS, type Multisig, NO_AUTHORITY, PERMISSION } from '../../chain/squads/accounts.js';
+import { THRESHOLD } from '../../engine/admin/project-records.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-
-/** Both have to approve. */
-export const THRESHOLD = 2;
 
 /** The two members. */
 export interface Members {

@@ -10,7 +10,7 @@ import type { Instruction } from '../../chain/transaction/instruction.js';
 import { sign } from '../../chain/transaction/sign.js';
 import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import { registeredMultisig } from '../../engine/admin/register.js';
+import { registeredMultisig } from '../../engine/admin/project-records.js';
 import {
   type Failed,
   findFates,

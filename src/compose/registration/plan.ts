@@ -14,11 +14,11 @@ import {
   TOKEN_EXTENSION,
 } from '../../chain/tokens/accounts.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
-import { registeredMultisig } from '../../engine/admin/register.js';
+import { registeredMultisig, THRESHOLD } from '../../engine/admin/project-records.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
-import { multisigWarnings, requireUsableMultisig, THRESHOLD } from './check-multisig.js';
+import { multisigWarnings, requireUsableMultisig } from './check-multisig.js';
 import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './state.js';
 
 /** The cluster, as far as a plan needs it. */

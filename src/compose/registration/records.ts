@@ -1,17 +1,18 @@
 /** What a registration leaves in the store: token, flywheel and the first API key, in one transaction. */
-import { SQUADS_PROGRAM, TOKEN_2022_PROGRAM } from '../../chain/programs.js';
-import { associatedTokenAddress } from '../../chain/squads/addresses.js';
+import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import type { ApiKeyCreated, Registration } from '../../contract/admin.js';
 import type { ClusterRegistration, RegistrationPlan } from '../../contract/registration.js';
-import { recordRegistration } from '../../engine/admin/audit.js';
 import type { FoundRegistration } from '../../engine/admin/find-registration.js';
-import { FIRST_KEY_NAME, insertKey } from '../../engine/admin/keys.js';
-import { registrationView } from '../../engine/admin/registration-view.js';
+import {
+  insertFirstKey,
+  insertProject,
+  projectRecords,
+  registrationView,
+} from '../../engine/admin/project-records.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelPlace, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { FlywheelPlace } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { randomIds } from '../../values/ids.js';
-import { isoTime } from '../../values/time.js';
 import { processActor } from '../actor.js';
 import { checkCaps } from './plan.js';
 import type { Places, StateOnChain } from './state.js';
@@ -19,48 +20,13 @@ import type { Places, StateOnChain } from './state.js';
 /** What is stored. */
 interface ToStore {
   readonly wanted: ClusterRegistration;
-  readonly plan: Pick<RegistrationPlan, 'name' | 'symbol' | 'cluster'>;
+  readonly plan: Pick<RegistrationPlan, 'name' | 'symbol' | 'tokenProgram'>;
   readonly places: Places;
   readonly state: StateOnChain;
   /** Who may act for it and what its token allows. */
   readonly facts: FlywheelPlace['facts'];
   /** In a database; a data directory has one project, without a name. */
   readonly name: string | null;
-}
-
-function recordsOf(
-  tx: StoreTransaction,
-  { wanted, plan, places, state, name }: ToStore,
-  place: FlywheelPlace,
-) {
-  const { mint, flywheel: onChain } = state.token;
-  const token: TokenRecord = {
-    id: randomIds.uuid(),
-    name: plan.name,
-    symbol: plan.symbol,
-    mintAddress: places.mint,
-    decimals: mint.decimals,
-    tokenProgram: onChain.tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token',
-    generation: wanted.tokenGeneration,
-    supply: mint.supply,
-    burnWallet: places.burnWallet,
-    burnTokenAccount: associatedTokenAddress(places.burnWallet, places.mint, onChain.tokenProgram),
-    dateCreated: isoTime(tx.nowMs),
-  };
-  const flywheel: FlywheelRecord = {
-    id: randomIds.uuid(),
-    tokenId: token.id,
-    multisig: places.multisig,
-    vaultIndex: places.vaultIndex,
-    vault: onChain.vault,
-    vaultTokenAccount: onChain.vaultTokenAccount,
-    owner: places.owner,
-    operator: places.operator,
-    proofTypes: wanted.proofTypes,
-    ...checkCaps(wanted, mint.decimals),
-    ...{ name, place, dateCapsLowered: null },
-  };
-  return { token, flywheel };
 }
 
 /** How a refusal ends: before anything was done, and when accounts may have been made for it. */
@@ -130,7 +96,7 @@ export async function storeRegistration(
   known: FoundRegistration | undefined,
   keyIsKept: boolean,
 ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated | null }> {
-  const { places, wanted, facts, name } = what;
+  const { places, wanted, plan, state, facts, name } = what;
   const deps = { ids: randomIds, actor: processActor() };
   const before = known?.flywheel.place;
   const place: FlywheelPlace = {
@@ -138,20 +104,22 @@ export async function storeRegistration(
     minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol ?? null,
     maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
   };
-  const newKey = (tokenId: string) =>
-    insertKey(deps, tx, tokenId, { name: FIRST_KEY_NAME, scopes: wanted.scopes, proofTypes: null });
   if (known !== undefined) {
     const { token, flywheel } = known;
     requireSame(known, places, NOT_STORED);
     await tx.flywheels.setPlace(flywheel.id, place);
-    const registration = registrationView(token, flywheel);
-    return { registration, apiKey: keyIsKept ? null : await newKey(token.id) };
+    const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
+    return { registration: registrationView(token, flywheel), apiKey };
   }
   await requireFree(tx, places, name, NOT_STORED);
-  const { token, flywheel } = recordsOf(tx, what, place);
-  await tx.tokens.insert(token);
-  await tx.flywheels.insert(flywheel);
-  const apiKey = await newKey(token.id);
-  await recordRegistration(deps, tx, token, apiKey);
-  return { registration: registrationView(token, flywheel), apiKey };
+  const { decimals, supply } = state.token.mint;
+  const { mint, ...members } = places;
+  const project = projectRecords(deps, {
+    ...members,
+    ...{ name: plan.name, symbol: plan.symbol, mintAddress: mint, decimals, supply },
+    tokenProgram: plan.tokenProgram,
+    ...{ generation: wanted.tokenGeneration, proofTypes: wanted.proofTypes },
+    ...{ ...checkCaps(wanted, decimals), place, projectName: name, nowMs: tx.nowMs },
+  });
+  return insertProject(deps, tx, project, wanted.scopes);
 }

@@ -20,8 +20,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { type Address, address } from '../../values/address.js';
 import type { Ambient } from '../context.js';
-import { openKeyring } from '../custody.js';
-import { createFileKeyring } from '../file-keyring.js';
+import { createFileKeyring, openKeyring } from '../keyring.js';
 import {
   apiKeyFile,
   type ClusterConfig,

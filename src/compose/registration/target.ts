@@ -12,10 +12,9 @@ import type { DatabaseAddress } from '../../values/database-address.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../../values/project-name.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
-import { lookIntoDatabase, openDatabase } from '../database.js';
 import { dataFiles, isOnCluster, readDataConfig } from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
-import { databaseOf } from '../place.js';
+import { databaseOf, lookIntoDatabase, openDatabase } from '../place.js';
 import type { Settings } from '../settings.js';
 import { NOT_STORED, UNCHANGED } from './records.js';
 
@@ -130,7 +129,7 @@ export class RegistrationTarget {
   }
 
   #openStore(create: boolean): Promise<Store> {
-    if (this.#database !== null) return openDatabase(this.#database, {});
+    if (this.#database !== null) return openDatabase(this.#database);
     return openSqliteStore({ path: dataFiles(this.#dataDir).store, create });
   }
 

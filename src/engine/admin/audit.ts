@@ -1,6 +1,6 @@
 /** Writes down who administered what, in the transaction that does it. */
-import type { ApiKeyCreated, AuditAct, AuditQuery } from '../../contract/admin.js';
-import type { AuditAction, AuditEntry, TokenRecord } from '../../store/records.js';
+import type { AuditAct, AuditQuery } from '../../contract/admin.js';
+import type { AuditAction, AuditEntry } from '../../store/records.js';
 import type { AuditFilter } from '../../store/repositories/audit.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
@@ -25,15 +25,6 @@ export async function recordAct(
 ): Promise<void> {
   await tx.audit.append({ ...act, detail, actor, dateCreated: isoTime(tx.nowMs) });
 }
-
-/** A project was registered, with its first key. */
-export const recordRegistration = (
-  deps: Pick<EngineDeps, 'actor'>,
-  tx: StoreTransaction,
-  { id: tokenId, mintAddress }: TokenRecord,
-  { id: keyId }: ApiKeyCreated,
-): Promise<void> =>
-  recordAct(deps, tx, { tokenId, action: 'register', subject: tokenId, detail: { mintAddress, keyId } });
 
 const actOf = (
   { actor, action, subject, detail, dateCreated }: AuditEntry,

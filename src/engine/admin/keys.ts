@@ -9,9 +9,6 @@ import { apiKeyHash, createApiKey } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
 import { recordAct } from './audit.js';
 
-/** Of the key that comes with a registration. */
-export const FIRST_KEY_NAME = 'first key';
-
 /** Stores the hash of a new key; the key itself is in the answer only. */
 export async function insertKey(
   deps: Pick<EngineDeps, 'ids'>,

@@ -1,8 +1,8 @@
 /** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
-import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
-import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../chain/squads/addresses.js';
+import { NO_AUTHORITY } from '../../chain/squads/accounts.js';
+import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAccount, transfer } from '../../chain/system.js';
 import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
@@ -22,18 +22,13 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
-import { isoTime } from '../../values/time.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
-import { recordRegistration } from './audit.js';
-import { FIRST_KEY_NAME, insertKey } from './keys.js';
 import { landWhole } from './land-whole.js';
-import { registrationView } from './registration-view.js';
+import { insertProject, projectRecords, registeredMultisig } from './project-records.js';
 
 const VAULT_INDEX = 0;
-/** Owner and operator must both approve. */
-const THRESHOLD = 2;
 /** Rent and fees of some thousand pipelines; `local fund` gives more. */
 const OPERATOR_LAMPORTS = 20_000_000_000n;
 /** Lets the owner pay for an approval whose first blockhash has expired. */
@@ -73,19 +68,24 @@ export async function registerProject(
   admit: (tx: StoreTransaction) => Promise<void> = async () => {},
 ): Promise<Registered> {
   const amounts = checkAmounts(input);
-  const owner = address(input.owner);
   const treasury = requireTreasury(deps);
   const mint = createKeypairSigner(generateKeypair());
   const createKey = createKeypairSigner(generateKeypair());
   const burnWallet = deps.keyring.create();
   const operator = deps.keyring.create();
-  const { token, flywheel } = records(deps, input, amounts, {
-    mint: mint.address,
+  const { minOperatorSol = null, maxBatchRent = null } = input;
+  const isUsual = minOperatorSol === null && maxBatchRent === null;
+  const project = projectRecords(deps, {
+    ...{ name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals: input.decimals },
+    ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration, supply: amounts.supply },
     multisig: multisigAddress(createKey.address).address,
-    burnWallet: burnWallet.address,
-    operator: operator.address,
-    owner,
+    ...{ vaultIndex: VAULT_INDEX, owner: address(input.owner), proofTypes: input.proofTypes },
+    ...{ burnWallet: burnWallet.address, operator: operator.address },
+    ...{ dailyBurnCap: amounts.dailyBurnCap, dailyAirdropCap: amounts.dailyAirdropCap },
+    place: isUsual ? null : { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol, maxBatchRent },
+    ...{ projectName: null, nowMs: deps.store.latestMs() },
   });
+  const { token, flywheel } = project;
   const landed = await landWhole(deps.chain, ({ blockhash }) => {
     const signed = async (
       instructions: readonly Instruction[],
@@ -104,13 +104,7 @@ export async function registerProject(
     throw new FlywheelError('ERR_INTERNAL', `The registration failed on chain: ${landed.refusal}.`);
   return deps.store.transaction(async (tx) => {
     await admit(tx);
-    await tx.tokens.insert(token);
-    await tx.flywheels.insert(flywheel);
-    const apiKey = await insertKey(deps, tx, token.id, {
-      ...{ name: FIRST_KEY_NAME, scopes: input.scopes, proofTypes: null },
-    });
-    await recordRegistration(deps, tx, token, apiKey);
-    return { registration: registrationView(token, flywheel), apiKey };
+    return insertProject(deps, tx, project, input.scopes);
   });
 }
 
@@ -164,53 +158,6 @@ function checkAmounts(input: RegisterInput): Amounts {
 }
 
 const isZero = (text: string): boolean => /^0+(\.0+)?$/.test(text);
-
-function records(
-  deps: EngineDeps,
-  input: RegisterInput,
-  amounts: Amounts,
-  addresses: Record<'mint' | 'multisig' | 'burnWallet' | 'operator' | 'owner', Address>,
-): { token: TokenRecord; flywheel: FlywheelRecord } {
-  const program = tokenProgramAddress(input.tokenProgram);
-  const vault = vaultAddress(addresses.multisig, VAULT_INDEX).address;
-  const token: TokenRecord = {
-    id: deps.ids.uuid(),
-    name: input.name,
-    symbol: input.symbol,
-    mintAddress: addresses.mint,
-    decimals: input.decimals,
-    tokenProgram: input.tokenProgram,
-    generation: input.tokenGeneration,
-    supply: amounts.supply,
-    burnWallet: addresses.burnWallet,
-    burnTokenAccount: associatedTokenAddress(addresses.burnWallet, addresses.mint, program),
-    dateCreated: isoTime(deps.store.latestMs()),
-  };
-  const flywheel: FlywheelRecord = {
-    id: deps.ids.uuid(),
-    tokenId: token.id,
-    multisig: addresses.multisig,
-    vaultIndex: VAULT_INDEX,
-    vault,
-    vaultTokenAccount: associatedTokenAddress(vault, addresses.mint, program),
-    owner: addresses.owner,
-    operator: addresses.operator,
-    proofTypes: input.proofTypes,
-    dailyBurnCap: amounts.dailyBurnCap,
-    dailyAirdropCap: amounts.dailyAirdropCap,
-    dateCapsLowered: null,
-    name: null,
-    place:
-      input.minOperatorSol == null && input.maxBatchRent == null
-        ? null
-        : {
-            ...{ squadsProgram: SQUADS_PROGRAM, facts: {} },
-            minOperatorSol: input.minOperatorSol ?? null,
-            maxBatchRent: input.maxBatchRent ?? null,
-          },
-  };
-  return { token, flywheel };
-}
 
 function fundWallets(
   from: Address,
@@ -285,12 +232,3 @@ function createMultisig(treasury: Address, createKey: Address, flywheel: Flywhee
     configAuthority: rules.configAuthority === NO_AUTHORITY ? null : rules.configAuthority,
   });
 }
-
-/** Who may do what in a multisig that is made here. */
-export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'owner' | 'operator'>) => ({
-  configAuthority: NO_AUTHORITY,
-  threshold: THRESHOLD,
-  members: [owner, operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
-  timeLockSeconds: 0,
-  rentCollector: operator,
-});

@@ -5,7 +5,7 @@ import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { registrationView } from './registration-view.js';
+import { registrationView } from './project-records.js';
 
 export async function registrationStatus(
   deps: EngineDeps,

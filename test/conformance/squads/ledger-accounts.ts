@@ -22,7 +22,7 @@ function table(): AccountTable {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-accounts-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'ledger.db');
-  const database = new SqliteFile({ path, noun: 'ledger', readOnly: false }, new Database(path));
+  const database = new SqliteFile({ path, noun: 'ledger' }, new Database(path));
   // Nothing of it outlives the process, so nothing has to reach the disk.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
   prepareSchema(database, () => undefined);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   test = await openTestEngine({ dailyBurn: '1000' }, { store: database.store });
   rateCounts = openPostgresRateCounts({ url: database.url });
   const { engine } = test;
-  server = await startServer({ service: engine, authenticate: engine.authenticate, rateCounts });
+  server = await startServer({ engine, rateCounts });
 });
 afterAll(async () => {
   await server.closeGracefully(1_000);

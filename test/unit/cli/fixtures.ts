@@ -15,7 +15,7 @@ export const LATER = '2026-02-01T12:00:00.000Z';
 
 const LOCAL = {
   ...{ tokenId: 'a5f1f6c0-4e8f-4b57-9d3c-0d9a4b1f2c11', mintAddress: namedAddress('mint'), decimals: 6 },
-  ...{ tokenProgram: 'token', flywheelId: 'f0be3631-b34d-40ba-986e-76ed689069a9' },
+  ...{ tokenProgram: 'token' as const, flywheelId: 'f0be3631-b34d-40ba-986e-76ed689069a9' },
   ...{ multisig: namedAddress('multisig'), vaultIndex: 0, vaultAddress: namedAddress('vault') },
   ...{ burnWallet: namedAddress('burn wallet'), operator: namedAddress('operator') },
   owner: { address: namedAddress('owner'), keypair: '/keys/owner.json' },

@@ -24,7 +24,7 @@ const good = goodInstructions();
 /** A batch that is another from the first pipeline on. */
 const other = [...good].reverse();
 const trusted = async () => flywheel;
-const pins = { ...flywheel, facts: null };
+const pins = flywheel;
 
 /** A session that keeps what it warns of. */
 function listening(): { session: Session; warnings: string[] } {

@@ -85,7 +85,7 @@ function cliWith(past: Past, { balances, logs = [], failed = false, opened = {} 
         past.has(signatures[at] ?? '') && record ? { ...record, logs: [...record.logs, ...logs] } : null,
       ),
   };
-  const pins = { ...flywheel, facts: null };
+  const pins = flywheel;
   const cli = testCli({ opened: { chain: reader, history, pins, ...opened } });
   writeFileSync(join(cli.home, 'proof.json'), JSON.stringify(PROOF));
   return cli;

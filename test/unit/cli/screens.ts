@@ -153,7 +153,7 @@ const proofOnChain = (): Partial<OpenedService> => {
   const burn = burnChecked({ mint, decimals, tokenProgram, account, owner: payer, amount: 1_500_000n });
   const text = proofMemoText('WATCH_AD', proofHash({ a: 1 }));
   const past = nodeOf(new Map([['sig-1', [memo(text, [payer]), burn]]]));
-  return { ...past, pins: { ...flywheel, facts: null } };
+  return { ...past, pins: flywheel };
 };
 const NODE = {
   ...{ genesisHash: 'hash', cluster: 'devnet', slot: 400, slotsBehind: 2, version: '2.0.1' },
@@ -329,7 +329,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     const { facts, ...pins } = pinsOf(honestWorld('token'));
     const file = join(cli.home, 'pins.json');
     writeFileSync(file, JSON.stringify({ ...pins, facts }));
-    const opened = { pins: { ...pins, facts: null }, ...openedIn(honestWorld('token')) };
+    const opened = { pins, ...openedIn(honestWorld('token')) };
     await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
     await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000', '--recipients', '');
     return cli.run('profile', 'show');

@@ -125,7 +125,6 @@ describe('the owner', () => {
       operator,
       vaultIndex: 0,
       mint: namedAddress('mint'),
-      facts: null,
     } as never;
     const source = 'data directory';
     expect(await row(testCli({ openers: { dataPins: async () => pins } }))).toMatchObject({

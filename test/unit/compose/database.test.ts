@@ -1,6 +1,6 @@
 /** The connections that a process takes at most, shared out. */
 import { describe, expect, it } from 'vitest';
-import { connectionsOf } from '../../../src/compose/database.js';
+import { connectionsOf } from '../../../src/compose/place.js';
 import { testCli } from '../../support/in-process.js';
 
 const whoami = (pool: string) =>

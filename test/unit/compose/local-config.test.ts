@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
-import { createFileKeyring } from '../../../src/compose/file-keyring.js';
+import { createFileKeyring } from '../../../src/compose/keyring.js';
 import {
   dataFiles,
   readLocalConfig,
@@ -23,7 +23,7 @@ import {
   wipeDataDirectory,
   writeLocalConfig,
 } from '../../../src/compose/local-config.js';
-import { readSquadsProgram } from '../../../src/compose/open-engine.js';
+import { readSquadsProgram } from '../../../src/compose/squads-program.js';
 
 let directory: string;
 beforeEach(() => {

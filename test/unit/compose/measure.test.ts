@@ -1,7 +1,7 @@
 /** Transactions and answers of the chain are told, and store and chain stay as they are. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { measured } from '../../../src/compose/measure.js';
-import type { Measured } from '../../../src/http/options.js';
+import { measured } from '../../../src/compose/intercept.js';
+import type { Measured } from '../../../src/contract/served-engine.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
 
 let test: TestEngine;

@@ -1,6 +1,6 @@
 /** How long a command waits for a cluster. */
 import { describe, expect, it } from 'vitest';
-import { withPatience } from '../../../src/compose/waiting.js';
+import { withPatience } from '../../../src/compose/embedded-service.js';
 import { eachOperation, type Perform, type Service } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 

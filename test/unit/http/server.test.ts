@@ -4,7 +4,7 @@ import { OPERATION_LIST } from '../../../src/contract/operations.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../src/values/secret.js';
 import { fakeService, GOOD_KEY } from '../../support/fake-service.js';
-import { type RunningServer, startServer } from '../../support/http.js';
+import { engineOf, type RunningServer, startServer } from '../../support/http.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -24,18 +24,23 @@ describe('service routes', () => {
     }));
     const server = await startServer(
       {
-        service: fake.service,
-        health: { ready },
-        metrics: {
+        engine: {
+          ...engineOf(fake.service),
+          ready,
           state: async () => ({
             batches: { AVAILABLE_TO_QUEUE: 0, FINALIZED: 3, EXECUTED: 1, FAILED: 0 },
-            ...{ unfinished: {}, oldestSeconds: 0, gaps: 0, wallets: null },
+            ...{
+              unfinished: { burns: 0, 'set-up': 0, execution: 0, closing: 0 },
+              oldestSeconds: 0,
+              gaps: 0,
+              wallets: null,
+            },
           }),
         },
       },
       {
         ...(token === undefined ? {} : { metricsToken: new Secret(token) }),
-        rateLimits: { burn: { name: 'burn', points: 1, windowSeconds: 60 } },
+        rates: { burn: { points: 1, windowSeconds: 60 } },
       },
     );
     try {

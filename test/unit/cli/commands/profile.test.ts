@@ -153,7 +153,7 @@ describe('profile pin', () => {
   const world = honestWorld('token');
   const { facts, ...addresses } = pinsOf(world);
   const FOUND = { ...addresses, facts };
-  const bare: Pins = { ...addresses, facts: null };
+  const bare: Pins = addresses;
 
   /** A command line with a profile, before the chain of an honest flywheel. */
   async function atChain(options: TestCliOptions = {}, pins: Pins | null = bare): Promise<TestCli> {

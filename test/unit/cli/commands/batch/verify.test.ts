@@ -28,7 +28,7 @@ const digest = digestText(pipelinesDigest(pipelines));
 function cliWith(past: Past, opened: Partial<OpenedService> = {}): TestCli {
   const service = fakeService();
   service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
-  const pins = { ...flywheel, facts: null };
+  const pins = flywheel;
   const node = { kind: 'remote', ...nodeOf(past), pins, trusted: async () => flywheel } as const;
   return testCli({ service, opened: { ...node, ...opened } });
 }

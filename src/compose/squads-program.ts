@@ -1,15 +1,43 @@
-/** Takes the Squads program over from a cluster, once: the embedded engine runs it from then on in place of the native one. */
+/** The real Squads program, which the embedded engine runs in place of the native one once it has been downloaded from a cluster. */
+import { readFileSync } from 'node:fs';
 import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { readDeployedSquads } from '../chain/squads/deployed-program.js';
 import type { FetchedProgram } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/read-file.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { ownDataDirectory } from './data-lock.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
-import { readSquadsProgram, SQUADS_PROGRAM_BYTES, SQUADS_PROGRAM_SHA256 } from './open-engine.js';
 import { whileOpen } from './opened.js';
+
+/** SHA-256 of the Squads v4 program as it runs on mainnet. */
+export const SQUADS_PROGRAM_SHA256 =
+  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c' as Sha256;
+/** Length of that file. */
+const SQUADS_PROGRAM_BYTES = 1_470_416;
+
+/**
+ * The bytes of the real Squads program.
+ * @throws `ERR_CONFIG_INVALID` when the file is not the program that runs on mainnet.
+ */
+export function readSquadsProgram(path: string): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be read: ${fileProblem(cause)}.`, {
+      cause,
+    });
+  }
+  const hash = sha256(bytes);
+  if (hash === SQUADS_PROGRAM_SHA256) return bytes;
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `${path}: this is not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+  );
+}
 
 /** The file that is expected, without the zeros to which a cluster may have extended its account. */
 function programFile(deployed: ReadonlyBytes): Buffer {

@@ -1,0 +1,74 @@
+/** Holds the store to the chain: the newest burns are there, the store knows all that is, and no supply is higher than what was burned leaves. */
+import type { Chain } from '../../chain/chain.js';
+import { decodeMint } from '../../chain/tokens/accounts.js';
+import type { DatabaseFinding } from '../../contract/database-admin.js';
+import type { TokenRecord } from '../../store/records.js';
+import type { Store } from '../../store/store.js';
+import { openGapIn } from '../gaps/accept-gap.js';
+import { unknownOf } from '../gaps/unknown.js';
+
+interface Checked {
+  readonly store: Store;
+  readonly chain: Chain;
+}
+
+/** Burns of a project that are looked up, the newest. */
+const LOOKED_UP = 100;
+
+/** Of every project, each in three sentences. */
+export async function checkChain({ store, chain }: Checked): Promise<readonly DatabaseFinding[]> {
+  const findings: DatabaseFinding[] = [];
+  for (const token of await store.read((tx) => tx.tokens.list()))
+    findings.push(
+      await checkLanded({ store, chain }, token),
+      await checkKnown({ store, chain }, token),
+      await checkSupply({ store, chain }, token),
+    );
+  return findings;
+}
+
+async function checkLanded({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+  const burns = await store.read(async (tx) => {
+    const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
+    return items;
+  });
+  const traces = await chain.trace(burns);
+  const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
+  const name = `landed ${token.symbol}`;
+  return missing.length === 0
+    ? { name, ok: true, detail: `${burns.length} burns are on chain` }
+    : {
+        name,
+        ok: false,
+        detail: `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`,
+      };
+}
+
+/** An older copy of the store is whole by itself; that it is older, only the chain tells. */
+async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+  const { lost } = await unknownOf({ store, chain }, token.id);
+  // What was found before is in the store: once as a gap that nobody has accepted.
+  const gap = await store.read((tx) => openGapIn(tx, token.id));
+  const missing = [...(gap?.lost ?? []), ...lost];
+  const name = `known ${token.symbol}`;
+  const [first] = missing;
+  if (first === undefined) return { name, ok: true, detail: 'every on-chain transaction is in the store' };
+  const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
+  return {
+    ...{ name, ok: false },
+    detail: `on-chain transactions that the store does not know: ${missing.length}, burned ${burned} base units, first ${first.signature}. The store is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
+  };
+}
+
+async function checkSupply({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+  const burned = await store.read((tx) => tx.rules.burned(token.id));
+  const [account] = await chain.getAccounts([token.mintAddress]);
+  const mint = decodeMint(account ?? null);
+  const supply = mint?.supply ?? 0n;
+  const name = `supply ${token.symbol}`;
+  const detail = `registered ${token.supply}, burned ${burned}, on chain ${supply} base units`;
+  // Who may mint makes up for what was burned.
+  const isFixed = mint?.mintAuthority === null;
+  const ok = !isFixed || token.supply - burned >= supply;
+  return { name, ok, detail: ok ? detail : `${detail}: less was burned than the store says` };
+}
