@@ -831,12 +831,15 @@ it('a file of which a restored service has lost an answered part comes to an end
   expect((await operator.happened()).burned).toBe('1.002');
 });
 
-it('a batch that arrived late is not executed by its id where another has landed the same since', async () => {
+it.each([
+  ['the same', 1],
+  ['another amount for it', 2],
+])('a batch that arrived late is not executed by its id where %s has landed since', async (_, amount) => {
   operator = await anOperator('remote', template);
   const all = pipelines(0, 1);
   const file = operator.write('a.json', all);
   const late = await dropped(() => runFile(file));
-  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2, amount))));
   expect((await late(all)).status).toBe(200);
   const listed = await operator.run('pending', '--json');
   const { id, resume } = JSON.parse(listed.stdout).find(
@@ -847,10 +850,10 @@ it('a batch that arrived late is not executed by its id where another has landed
   const refused = await operator.run(...words);
   expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);
   expect(problemOf(refused).hint).toContain(`batch cancel ${id}`);
-  expect(await burned()).toBe(2);
+  expect(await burned()).toBe(2 * amount);
   // Who says so does it once more.
   expect((await operator.run(...words, '--again')).exit).toBe(0);
-  expect(await burned()).toBe(3);
+  expect(await burned()).toBe(2 * amount + 1);
 });
 
 it('a file goes on at another address of its service, which is not pinned', async () => {

@@ -202,5 +202,8 @@ describe('what members have done of a batch', () => {
       ['2031-05-01', 'string'],
       ['2031-05-01', 'string'],
     ]);
+    const asked = { txHash: value.items[0]?.txHash ?? '' };
+    const listed = (await test.engine.listBatches(asked, test.project.call())).value.items;
+    expect(listed.map((batch) => batch.id)).toEqual([id]);
   });
 });

@@ -63,19 +63,24 @@ export async function executeOutside(
   const { batch, context } = await recordOf(test, init);
   const found = await readBatchOnChain(test.chain, context.flywheel, batch);
   const from = found.batch?.executedTransactionIndex ?? 0;
-  const { owner } = test.project;
-  const all = [
-    ...executeTransactions(
-      { flywheel: { ...context.flywheel, operator: owner.address }, batchIndex: batch.batchIndex },
-      what ?? messages(batch),
-    ),
-  ];
+  const all = await executionsOutside(test, init, what);
   let landed = 0;
   for (const instructions of all.slice(from, from + count)) {
-    if ((await tryLand(test, owner, [...instructions, ...beside])) !== null) break;
+    if ((await tryLand(test, test.project.owner, [...instructions, ...beside])) !== null) break;
     landed += 1;
   }
   return landed > 0;
+}
+
+/** What executes each transaction of a batch as the owner. */
+export async function executionsOutside(
+  test: TestEngine,
+  init: InitBatchResult,
+  what?: readonly Uint8Array[],
+): Promise<readonly (readonly Instruction[])[]> {
+  const { batch, context } = await recordOf(test, init);
+  const flywheel = { ...context.flywheel, operator: test.project.owner.address };
+  return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, what ?? messages(batch))];
 }
 
 /** An instruction that names the account of a batch and does nothing to it. */

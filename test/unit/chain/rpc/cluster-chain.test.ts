@@ -273,7 +273,7 @@ describe('what has landed', () => {
     await chain.submit([one.bytes]);
     state.statuses.set(one.signature, 'finalized');
     const untold = [-32_001, -32_004, -32_601].map((code) => stated(code, 'Not available'));
-    for (const answer of [...untold, null, 'a text']) {
+    for (const answer of [...untold, null, 'a text', 9_000_000_000_000]) {
       state.methods.getBlockTime = () => answer as never;
       const [trace] = await chain.trace([one]);
       expect(trace).toMatchObject({ kind: 'landed', record: { slot: 995n, blockTimeMs: 0, error: null } });

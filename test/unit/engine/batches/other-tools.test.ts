@@ -1,6 +1,7 @@
 /** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/memo.js';
+import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { acceptGapIn } from '../../../../src/engine/gaps/accept-gap.js';
@@ -23,9 +24,11 @@ import {
   cancelOutside,
   closeOutside,
   executeOutside,
+  executionsOutside,
   memoMessage,
   naming,
 } from '../../../support/other-tools.js';
+import { land } from '../../../support/payments.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -99,6 +102,19 @@ describe('a batch that members have ended with other tools', () => {
     expect(value.result).toMatchObject({ total: 9, totalSuccessful: 5, totalFailed: 4 });
     expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
     expect(await books()).toEqual(['5', '5']);
+  });
+
+  it('counts each of two that one transaction has executed', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const both = [await init(1), await init(1)];
+    const executions: Instruction[] = [];
+    for (const one of both) {
+      await approveOutside(test, one);
+      executions.push(...(await executionsOutside(test, one)).flat());
+    }
+    await land(test, test.project.owner, executions);
+    for (const one of both) await execute(one);
+    expect(await books()).toEqual(['2', '2']);
   });
 
   it('counts once what was accepted as a gap before', async () => {
