@@ -153,7 +153,7 @@ function showRows(
   output.show(
     expectation === null
       ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
-      : 'The on-chain batch matches what --expect names.',
+      : 'The on-chain batch is what was expected.',
   );
 }
 
