@@ -15,7 +15,6 @@ import {
   makeTemplate,
   type Operator,
   problemOf,
-  resumeLineOf,
   type Template,
 } from '../support/operator.js';
 import { flywheel } from '../support/spawn.js';
@@ -63,6 +62,9 @@ function restore(directory: string, which: RegExp, aside: string | null): void {
 const burned = async (): Promise<number> => Number((await operator.happened()).burned);
 const burnFile = (name: string, ...more: readonly string[]) =>
   operator.run('burn-batch', name, '--yes', '--json', ...more);
+const once = (amount: number, proof = '{"order":0}') => [
+  ...['burn', '--once', '--type', 'WATCH_AD', '--proof', proof, '--amount', String(amount), '--json'],
+];
 const runFile = (name: string, ...more: readonly string[]) =>
   operator.run('batch', 'run', name, '--keypair', operator.owner, '--yes', '--json', ...more);
 
@@ -138,20 +140,20 @@ it('what a service of an earlier state does not know is not told as done', async
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
   keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"once":1}', '--amount', '1', '--json'];
+  const alone = once(1, '{"once":1}');
   expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
-  expect((await operator.run(...once)).exit).toBe(0);
+  expect((await operator.run(...alone)).exit).toBe(0);
   restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   for (const more of [[], ['--dry-run']]) {
     const told = await burnFile('b.json', ...more);
     expect([told.exit, told.stdout]).toEqual([7, '']);
   }
-  expect((await operator.run(...once)).exit).toBe(7);
+  expect((await operator.run(...alone)).exit).toBe(7);
   // Nor is it left out of another file without a word.
   expect((await burnFile(operator.write('c.json', burns(1, 5)), '--rest')).exit).toBe(7);
   expect(await burned()).toBe(1);
   expect((await burnFile('b.json', '--again')).exit).toBe(0);
-  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect((await operator.run(...alone, '--again')).exit).toBe(0);
   expect(await burned()).toBe(5);
 });
 
@@ -174,38 +176,29 @@ it('what was corrected in a file of its own is not burned in full by the rest of
 it('what has landed with another amount is not burned once more, and a dry run says so', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1, 8)))).exit).toBe(0);
-  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '2', '--json'];
   for (const journal of ['there', 'lost']) {
     if (journal === 'lost') restore(operator.dataDir, JOURNAL, null);
-    const [real, dry] = [await operator.run(...once), await operator.run(...once, '--dry-run')];
+    const [real, dry] = [await operator.run(...once(2)), await operator.run(...once(2), '--dry-run')];
     expect([real.exit, real.stderr]).toEqual([2, dry.stderr]);
     expect(problemOf(real).hint).toContain('--again');
   }
   expect(await burned()).toBe(8);
-  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect((await operator.run(...once(2), '--again')).exit).toBe(0);
   expect(await burned()).toBe(10);
 });
 
 it('a burn once that was never carried out is not burned when another has landed, and says what burns it', async () => {
   operator = await anOperator('remote', template);
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
-  const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"order":0}', '--amount', '1', '--json'];
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
-  expect((await operator.run(...once)).exit).toBe(7);
-  gate.fate = () => 'pass';
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
-  expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  await dropped(() => operator.run(...once(1)));
+  await elsewhere(() => burnFile(operator.write('a.json', burns(0, 1))));
   for (const _time of [1, 2]) {
-    const refused = await operator.run(...once);
+    const refused = await operator.run(...once(1));
     expect([refused.exit, problemOf(refused).hint]).toEqual([
       2,
       expect.stringMatching(/--again.*pending forget/),
     ]);
   }
-  expect((await operator.run(...once, '--again')).exit).toBe(0);
+  expect((await operator.run(...once(1), '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
 });
 
@@ -226,18 +219,9 @@ it('what others have burned since is no rest, with a journal or without', async 
 
 it('an operation that was never carried out does not burn what others have burned since', async () => {
   operator = await anOperator('remote', template);
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
-  const words = ['burn-batch', operator.write('a.json', burns(0, 2)), '--yes', '--json'];
-  const dropped = await operator.run(...words);
-  gate.fate = () => 'pass';
-  expect(dropped.exit).toBe(7);
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
-  expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  expect((await operator.paste(resumeLineOf(dropped))).exit).toBe(2);
+  await dropped(() => burnFile(operator.write('a.json', burns(0, 2))));
+  await elsewhere(() => burnFile(operator.write('b.json', burns(1, 4))));
+  expect((await operator.run('pending', 'resume')).exit).toBe(2);
   expect(await burned()).toBe(3);
 });
 
@@ -276,19 +260,12 @@ it('an operation that stopped half way does not burn what others have burned sin
 
 it('a rest that never arrived does not burn what others have burned since, and is begun anew', async () => {
   operator = await anOperator('remote', template);
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
   const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
   expect((await burnFile(file)).exit).toBe(3);
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
-  expect((await burnFile(file, '--rest')).exit).toBe(7);
-  gate.fate = () => 'pass';
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
+  await dropped(() => burnFile(file, '--rest'));
   const fund = ['--to', 'burn-wallet', '--tokens', String(2 * MUCH), '--data-dir', operator.dataDir];
   expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
-  expect((await burnFile(operator.write('b.json', burns(1, 2, MUCH)))).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  await elsewhere(() => burnFile(operator.write('b.json', burns(1, 2, MUCH))));
   expect((await operator.run('pending', 'resume', '--json')).exit).toBe(2);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(1 + 2 * MUCH);
@@ -297,19 +274,10 @@ it('a rest that never arrived does not burn what others have burned since, and i
 
 it('an init that arrived late gives no approval for what others have executed since', async () => {
   operator = await anOperator('remote', template);
-  const { gate, key } = operator;
-  if (gate === null) throw new TypeError('no gate');
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
   const file = operator.write('a.json', pipelines(0, 3));
-  expect((await operator.run('batch', 'init', file)).exit).toBe(7);
-  const sent = gate.requests.findLast(({ method }) => method === 'POST');
-  gate.fate = () => 'pass';
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
-  expect((await runFile(operator.write('b.json', pipelines(2, 4)))).exit).toBe(0);
-  const late = { body: pipelines(0, 3), idempotencyKey: sent?.key ?? '' };
-  expect((await ask(`${gate.url}${sent?.path}`, key, late)).status).toBe(200);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  const late = await dropped(() => operator.run('batch', 'init', file));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 4))));
+  expect((await late(pipelines(0, 3))).status).toBe(200);
   const out = join(operator.directory, 'approval.json');
   for (const words of [
     ['pending', 'resume'],
@@ -467,20 +435,14 @@ it.each([
   '%s that were held up on their way do nothing once their rest has gone out',
   async (_, all, send, others) => {
     operator = await anOperator('remote', template);
-    const { gate, key } = operator;
-    if (gate === null) throw new TypeError('no gate');
-    gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
     const file = operator.write('a.json', all);
-    expect((await send(file)).exit).toBe(7);
-    const held = gate.requests.findLast(({ method }) => method === 'POST');
-    gate.fate = () => 'pass';
+    const late = await dropped(() => send(file));
     await elsewhere(() => send(operator.write('b.json', others)));
     for (const more of [['--again'], ['--again', '--dry-run'], ['--dry-run'], []])
       expect((await send(file, ...more)).exit).toBe(2);
     expect((await send(file, '--rest')).exit).toBe(0);
     expect(await burned()).toBe(3);
-    const late = { body: all, idempotencyKey: held?.key ?? '' };
-    expect((await ask(`${gate.url}${held?.path}`, key, late)).status).toBe(422);
+    expect((await late(all)).status).toBe(422);
     expect(await burned()).toBe(3);
     expect(operator.open()).toEqual([]);
   },
@@ -526,20 +488,7 @@ async function dropped(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>
   return (body: unknown) =>
     ask(`${gate.url}${held?.path}`, operator.key, { body, idempotencyKey: held?.key ?? '' });
 }
-const onceOf = (amount: number) => () =>
-  operator.run(
-    ...[
-      'burn',
-      '--once',
-      '--type',
-      'WATCH_AD',
-      '--proof',
-      '{"order":0}',
-      '--amount',
-      String(amount),
-      '--json',
-    ],
-  );
+const onceOf = (amount: number) => () => operator.run(...once(amount));
 
 it('what was begun is not sent in full when it has landed with another amount since', async () => {
   operator = await anOperator('remote', template);
