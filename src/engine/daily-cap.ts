@@ -37,16 +37,13 @@ export async function usedToday(
   return { day, burn: await of('burn'), airdrop: await of('airdrop') };
 }
 
-/** How far a block may be ahead of the clock here: a node that says more is wrong about one of them. */
-const MAX_AHEAD_MS = 600_000;
-
-/** When something has landed: the time of its block, or now, where no node tells one that can be. */
+/** When something has landed: the time of its block; now, where no node tells that, or one that is yet to come. */
 export function landedMs(
   record: Pick<TransactionRecord, 'blockTimeMs'> | null | undefined,
   { latestMs }: Pick<Store, 'latestMs'>,
 ): number {
   const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, latestMs()];
-  return timeMs > 0 && timeMs <= nowMs + MAX_AHEAD_MS ? timeMs : nowMs;
+  return timeMs > 0 && timeMs < nowMs ? timeMs : nowMs;
 }
 
 /** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */

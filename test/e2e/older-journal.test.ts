@@ -852,3 +852,21 @@ it('a dry run beside a store of an earlier state is refused as the command is', 
   expect([dry.exit, problemOf(dry).error]).toEqual([real.exit, problemOf(real).error]);
   expect(real.exit).toBe(6);
 });
+
+it('actions in another order, with a memo or with one more of their kind are no other pipeline', async () => {
+  operator = await anOperator('embedded', template);
+  const { pipelines: plain } = pipelines(0, 1);
+  const [burn, airdrop] = plain[0]?.actions ?? [];
+  expect((await runFile(operator.write('a.json', plain))).exit).toBe(0);
+  const memo = { action: 'MEMO', message: 'once more' };
+  for (const actions of [
+    [airdrop, burn],
+    [burn, airdrop, memo],
+    [burn, airdrop, airdrop],
+  ])
+    for (const more of [['--dry-run'], [], ['--rest']]) {
+      const file = operator.write('b.json', [{ ...plain[0], actions }]);
+      expect([actions, (await runFile(file, ...more)).exit]).toEqual([actions, 2]);
+    }
+  expect(await burned()).toBe(1);
+});

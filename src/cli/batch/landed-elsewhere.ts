@@ -4,6 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver } from '../journal/journal.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
+import { kindsOf } from '../operation/elements.js';
 import { locate } from '../operation/locate.js';
 import { commandLine } from '../operation/resume-line.js';
 import { pipelinesWith } from '../operation/service-record.js';
@@ -71,5 +72,5 @@ const mayHaveLanded = (
 ): boolean => state === 'EXECUTED' || !isOverThere(batch);
 
 /** What it is about, whatever the amounts and recipients. */
-const subjectOf = ({ type, proofHash, actions }: PipelineState): string =>
-  [type, proofHash, ...actions.map(({ action }) => action)].join(' ');
+const subjectOf = (pipeline: PipelineState): string =>
+  [pipeline.type, pipeline.proofHash, ...kindsOf(pipeline)].join(' ');

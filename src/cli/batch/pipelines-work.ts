@@ -82,7 +82,8 @@ export class PipelinesWork implements Preparation {
     }
     // What a member has executed meanwhile has landed as well, and no more can.
     const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
-    await noteDone(session, entry, { ask: this.ask, elements: all, own: hasLanded });
+    // What a dry run has not ended is no other's.
+    await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
     const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
     const elements = stillToDo(session, entry, missing, this.noun);
     if (elements.length === 0) return false;

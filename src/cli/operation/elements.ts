@@ -28,13 +28,17 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
   numbered(
     pipelines.map((pipeline) => {
       const { type, payload } = pipeline;
-      const kinds = pipeline.actions.map(({ action }) => action);
+      const kinds = kindsOf(pipeline);
       return [
         `pipeline ${fingerprint(pipeline as unknown as JsonObject)}`,
         `pipeline ${fingerprint({ type, payload, kinds })}`,
       ];
     }),
   );
+
+/** The kinds of its actions, in whatever order they stand; a memo makes nothing another thing. */
+export const kindsOf = ({ actions }: Pick<Pipeline, 'actions'>): readonly string[] =>
+  [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
 
 /** Tells one file from another, by all that its elements say. */
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>

@@ -463,7 +463,9 @@ export class Advance {
       const transactions = signed.splice(0, (ends[at] ?? first) - first);
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     });
-    const again = fresh.findIndex(({ bundleId }) => this.#failed.some((one) => one.bundleId === bundleId));
+    // Cut into other bundles, a transaction that has failed is the same one still.
+    const known = new Set(this.#failed.flatMap((one) => one.transactions.map(({ signature }) => signature)));
+    const again = fresh.findIndex((one) => one.transactions.some(({ signature }) => known.has(signature)));
     const failed = this.#failed.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
     if (failed?.first === from && this.#doubted !== keyOf(failed))
       this.#failure = failureOf(failed, failed.failedTransaction ?? 0, failed.errorMessage ?? '');

@@ -113,10 +113,10 @@ const RULES: readonly Rule[] = [
   {
     name: 'landings',
     what: 'pipelines with a transaction of another batch',
-    rows: `select 1 from pipelines where signature is not null and not exists (
-      select 1 from bundle_transactions join bundles on bundles.id = bundle
-      where bundle_transactions.signature = pipelines.signature and bundles.batch_id = pipelines.batch_id
-        and phase = 'EXECUTE' and bundles.status = 'LANDED')`,
+    // What stands in no bundle is a transaction of members.
+    rows: `select 1 from pipelines join bundle_transactions on bundle_transactions.signature = pipelines.signature
+      join bundles on bundles.id = bundle
+      where bundles.batch_id <> pipelines.batch_id or phase <> 'EXECUTE' or bundles.status <> 'LANDED'`,
   },
   {
     name: 'kept requests',

@@ -29,7 +29,7 @@ const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: 
   'airdrop actions': { by: "delete from pipeline_actions where kind = 'AIRDROP'" },
   'one project': { by: "update requests set token_id = 'token-2', key_id = 'key-2'" },
   signatures: { by: "update gap_transactions set signature = 'signature 1'" },
-  landings: { by: "update pipelines set signature = 'unknown' where signature is not null" },
+  landings: { by: "update pipelines set signature = 'approval/0' where signature is not null" },
   'kept requests': { by: 'delete from requests' },
   answers: { by: "update requests set status = 'done', reply = '{}'" },
   executed: {
