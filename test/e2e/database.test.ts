@@ -197,7 +197,7 @@ describe('a flywheel in a database', () => {
       expect(await failed('b', 'history', '--database-url-file', file)).toMatchObject({
         exit: 2,
         error: 'ERR_CONFIG_INVALID',
-        message: expect.stringContaining('everybody can read it'),
+        message: expect.stringContaining('every user can read it'),
       });
     },
     60_000,

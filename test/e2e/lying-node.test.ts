@@ -140,7 +140,7 @@ describe('a node that has the agreement of no other', () => {
     const ended = await ask(inventing, ...verify);
     expect([ended.exit, problemOf(ended).message]).toEqual([
       REFUSED,
-      expect.stringContaining('do not agree'),
+      expect.stringContaining('disagree about'),
     ]);
   });
 
@@ -167,7 +167,7 @@ describe('a node that has the agreement of no other', () => {
     const ended = await ask(adding, ...verify);
     expect([ended.exit, problemOf(ended).message]).toEqual([
       REFUSED,
-      expect.stringContaining('do not agree'),
+      expect.stringContaining('disagree about'),
     ]);
   });
 });

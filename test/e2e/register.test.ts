@@ -337,10 +337,10 @@ describe('flywheel register', () => {
     const held = await lamports(project.operator.address);
     const wrong: readonly (readonly [string, string, readonly string[]])[] = [
       ['ERR_INPUT_INVALID', 'is not a mint', ['--mint', registration.vaultAddress]],
-      ['ERR_INPUT_INVALID', 'must be two keys', ['--owner', project.operator.address]],
-      ['ERR_INPUT_INVALID', 'nobody can hold a key', ['--owner', registration.vaultAddress]],
+      ['ERR_INPUT_INVALID', 'must be different keys', ['--owner', project.operator.address]],
+      ['ERR_INPUT_INVALID', 'which has no key', ['--owner', registration.vaultAddress]],
       ['ERR_INPUT_INVALID', 'decimal', ['--daily-burn-cap', '1.0000001']],
-      ['ERR_NOT_VERIFIED', 'no multisig at', ['--multisig', registration.vaultAddress]],
+      ['ERR_NOT_VERIFIED', 'No multisig at', ['--multisig', registration.vaultAddress]],
       [
         'ERR_NOT_VERIFIED',
         `${project.burnWallet.address} is not a member; ${project.owner.address} is a member, beside`,
@@ -414,7 +414,7 @@ describe('flywheel register', () => {
     const poor = ['--operator-keypair', project.files.burnWallet];
     expect(failure(await register(...poor))).toMatchObject({
       error: 'ERR_INSUFFICIENT_FUNDS',
-      message: expect.stringContaining(`The operator ${project.burnWallet.address} lacks`),
+      message: expect.stringContaining(`the operator ${project.burnWallet.address} needs`),
     });
     expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
   });
