@@ -18,8 +18,8 @@ interface GivenVote {
   readonly batchIndex: bigint;
   /** Pays, and votes; the only signer. */
   readonly owner: Address;
-  /** Base58 text. */
-  readonly blockhash: string;
+  /** Base58 text; one for each time that it was given. */
+  readonly blockhashes: ReadonlySet<string>;
 }
 
 /** A vote that is ready to be sent. */
@@ -27,6 +27,8 @@ export interface WalletVote {
   readonly wire: Uint8Array;
   /** Base58; the transaction's name on the chain. */
   readonly signature: string;
+  /** Base58; one of those that were given. */
+  readonly blockhash: string;
   /** Lamports paid beyond the signature at most. */
   readonly priorityFeeLamports: bigint;
   /** Names of the assertions that the wallet has added. */
@@ -38,7 +40,7 @@ export interface WalletVote {
  * @throws `ERR_APPROVAL_REFUSED` naming what was added or changed.
  */
 export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote {
-  const { multisig, batchIndex, owner, blockhash } = given;
+  const { multisig, batchIndex, owner, blockhashes } = given;
   const expected = { kind: 'approve', multisig, batchIndex, member: owner, feePayers: [owner] } as const;
   const assertions: string[] = [];
   const isAssertion = (instruction: Instruction): boolean => {
@@ -55,12 +57,12 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
     const checked = checkVote(wire, expected, isAssertion);
     ensure(checked.version === 0, () => 'The approval is no longer a version 0 transaction');
     ensure(
-      checked.blockhash === blockhash,
-      () => `The approval is for the blockhash ${checked.blockhash}, expected ${blockhash}`,
+      blockhashes.has(checked.blockhash),
+      () => `The approval is for the blockhash ${checked.blockhash}, which the wallet was not given`,
     );
     ensure(checked.missingSignatures.length === 0, () => `The approval is not signed by ${owner}`);
-    const { priorityFeeLamports } = checked;
-    return { wire, signature: nameOf(wire), priorityFeeLamports, assertions };
+    const { blockhash, priorityFeeLamports } = checked;
+    return { wire, signature: nameOf(wire), blockhash, priorityFeeLamports, assertions };
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
     return refuse(`The wallet changed the transaction: ${error.message.replace(/\.$/, '')}`, error);

@@ -13,11 +13,15 @@ main { max-width: 52rem; margin: 0 auto; }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
 dt { color: var(--quiet); }
-dd { margin: 0; overflow-wrap: anywhere; }
-dd, #content { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; unicode-bidi: isolate; }
-#digest { font-weight: 600; }
-#content { margin: 1rem 0; padding: 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--sheet); }
-#content div { white-space: pre-wrap; overflow-wrap: anywhere; min-height: 1.5em; }
+dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; font-variant-numeric: tabular-nums; }
+.code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; font-weight: 600; }
+h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
+#content { max-height: 18rem; overflow-y: auto; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
+  background: var(--sheet); }
+#content:focus-visible { outline: 3px solid var(--accent); }
+#content div { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; font-size: .875rem; padding-left: 1.25rem; }
+#content .pipeline { padding: .25rem 0 0; color: var(--quiet); }
+#content .marked { color: var(--bad); font-weight: 600; }
 #warnings p { margin: .25rem 0; color: var(--bad); font-weight: 600; }
 #wallets { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
 button { padding: .625rem 1.25rem; border: 1px solid var(--accent); border-radius: .5rem; background: var(--accent);
@@ -38,8 +42,9 @@ const BODY = `
 <p class="quiet">This page is served by flywheel on this computer. It closes after you sign or decline.</p>
 <div id="facts" hidden>
 <div id="warnings" role="alert"></div>
-<section id="content" aria-label="What the batch will do"></section>
-<dl><dt>digest</dt><dd id="digest"></dd><dt>signed and paid by</dt><dd id="owner"></dd><dt>chain</dt><dd id="chain"></dd></dl>
+<dl id="summary"></dl>
+<h2 id="what">Every pipeline and what it does</h2>
+<div id="content" role="region" aria-labelledby="what" tabindex="0"></div>
 <div id="wallets" role="group" aria-label="Wallets"></div>
 <p id="no-wallet" class="quiet">No wallet found. Unlock your wallet, or run the command again and open its link in the browser that has your wallet.</p>
 <button id="decline" type="button">Decline</button>

@@ -46,7 +46,6 @@ interface PageWindow {
     createElement(tag: string): PageElement;
   };
   readonly location: { readonly hash: string };
-  readonly history: { replaceState(state: null, unused: '', url: string): void };
   readonly CustomEvent: new (type: string, options: { readonly detail: unknown }) => object;
   addEventListener(type: string, listener: (event: { readonly detail: unknown }) => void): void;
   dispatchEvent(event: object): void;
@@ -62,8 +61,10 @@ interface PageWindow {
 export interface PageFacts {
   readonly title: string;
   readonly warnings: readonly string[];
-  /** As on the terminal; on one line each, without anything that is hidden. */
-  readonly lines: readonly string[];
+  /** What the batch comes to, as on the terminal: labels and values. */
+  readonly summary: readonly (readonly [label: string, value: string])[];
+  /** Each pipeline and below it its actions, all of them; what is marked is unusual. */
+  readonly rows: readonly { readonly text: string; readonly kind: 'pipeline' | 'action' | 'marked' }[];
   /** Of the content, or `null`. */
   readonly digest: string | null;
   /** The account that has to sign. */
@@ -79,7 +80,6 @@ export function runPage(page: PageWindow): void {
   const { document } = page;
   const element = (id: string): PageElement => document.getElementById(id);
   const wallets: Wallet[] = [];
-  let secret = page.location.hash.slice(1);
   let facts: PageFacts | undefined;
   let isBusy = false;
   let isOver = false;
@@ -91,7 +91,7 @@ export function runPage(page: PageWindow): void {
   };
 
   const post = async <Answer>(path: string, body: object): Promise<Answer> => {
-    const headers = { 'content-type': 'application/json', 'x-flywheel-token': secret };
+    const headers = { 'content-type': 'application/json', 'x-flywheel-token': page.location.hash.slice(1) };
     const options = {
       method: 'POST',
       headers,
@@ -100,16 +100,16 @@ export function runPage(page: PageWindow): void {
       cache: 'no-store',
     };
     const answer = await page.fetch(path, options);
-    if (!answer.ok) throw new PageProblem('The command no longer answers. Run it again.');
+    if (!answer.ok) throw new PageProblem('The command has ended, or this is not the link that it printed.');
     return (await answer.json()) as Answer;
   };
 
-  const listOf = (tag: string, lines: readonly string[]): readonly PageElement[] =>
-    lines.map((line) => {
-      const item = document.createElement(tag);
-      item.textContent = line;
-      return item;
-    });
+  const made = (tag: string, text: string, className = ''): PageElement => {
+    const item = document.createElement(tag);
+    item.textContent = text;
+    item.className = className;
+    return item;
+  };
 
   const problemOf = ({ chains, features }: Wallet, chain: string): string | undefined => {
     const signing = features['solana:signTransaction'];
@@ -119,9 +119,11 @@ export function runPage(page: PageWindow): void {
   };
 
   const buttonOf = (wallet: Wallet, { chain }: PageFacts): PageElement => {
-    const button = document.createElement('button');
     const problem = problemOf(wallet, chain);
-    button.textContent = problem === undefined ? `Sign with ${wallet.name}` : `${wallet.name} ${problem}`;
+    const button = made(
+      'button',
+      problem === undefined ? `Sign with ${wallet.name}` : `${wallet.name} ${problem}`,
+    );
     button.disabled = isBusy || isOver || problem !== undefined;
     button.addEventListener('click', () => void sign(wallet));
     return button;
@@ -206,16 +208,16 @@ export function runPage(page: PageWindow): void {
   };
 
   const open = async (): Promise<void> => {
-    // Neither the history nor a passer-by needs it.
-    page.history.replaceState(null, '', '/');
-    const opened = await post<{ facts: PageFacts; secret: string }>('/open', {});
-    ({ facts, secret } = opened);
+    facts = await post<PageFacts>('/open', {});
     element('title').textContent = facts.title;
-    element('warnings').replaceChildren(...listOf('p', facts.warnings));
-    element('content').replaceChildren(...listOf('div', facts.lines));
-    element('digest').textContent = facts.digest ?? 'none';
-    element('owner').textContent = facts.owner;
-    element('chain').textContent = facts.chain;
+    element('warnings').replaceChildren(...facts.warnings.map((text) => made('p', text)));
+    const summary = [...facts.summary, ['chain', facts.chain]] as const;
+    element('summary').replaceChildren(
+      ...summary.flatMap(([label, value]) => [made('dt', label), made('dd', value)]),
+      made('dt', 'digest'),
+      made('dd', facts.digest ?? 'none', 'code'),
+    );
+    element('content').replaceChildren(...facts.rows.map(({ text, kind }) => made('div', text, kind)));
     element('facts').hidden = false;
     say("Compare the digest with the one in the terminal, then sign with the owner's wallet.");
     show();

@@ -1,6 +1,7 @@
 /**
- * One page on loopback for one signature. Who opens it has the address with the token, which is good once; what the page asks for
- * afterwards carries a secret that only it was given. To everybody else, and afterwards to everybody, there is nothing here.
+ * One page on loopback for one signature. Who has the address with the token may open it, in any browser of this machine and as
+ * often as they like, until something was signed or declined. To everybody else, and afterwards to everybody, there is nothing
+ * here.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -14,8 +15,8 @@ const MAX_BODY_BYTES = 4_096;
 /** For what a browser sends. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const TOKEN_BYTES = 32;
-/** For who opens the page once more. */
-const GONE = 'This link works once. Run the command again for a new one.\n';
+/** For who has no token. */
+const NOTHING = 'There is nothing here. Open the link that the command printed.\n';
 const TOKEN_HEADER = 'x-flywheel-token';
 
 /** What came of a signed transaction: the end of the page, or another try. */
@@ -93,11 +94,9 @@ class PageServer<Result> {
   readonly #page: WalletPage<Result>;
   readonly #server: Server;
   readonly #token = newToken();
-  readonly #secret = newToken();
   readonly #ended: Promise<Result>;
   #resolve: (result: Result) => void = () => undefined;
   #reject: (error: FlywheelError) => void = () => undefined;
-  #isOpened = false;
   #isTaking = false;
   #timer: NodeJS.Timeout | undefined;
   #origin = '';
@@ -159,12 +158,11 @@ class PageServer<Result> {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
     if (request.headers.host !== this.#origin.slice('http://'.length)) return this.#nothing(response);
-    if (request.method === 'GET' && path === '/' && !this.#isOpened) return this.#sendPage(response);
+    if (request.method === 'GET' && path === '/') return this.#sendPage(response);
     if (request.method !== 'POST' || !this.#isFromPage(request)) return this.#nothing(response);
     const token = request.headers[TOKEN_HEADER];
-    const isKnown = (wanted: string): boolean => typeof token === 'string' && isSame(token, wanted);
-    if (path === '/open' && !this.#isOpened && isKnown(this.#token)) return this.#open(response);
-    if (!isKnown(this.#secret)) return this.#nothing(response);
+    if (typeof token !== 'string' || !isSame(token, this.#token)) return this.#nothing(response);
+    if (path === '/open') return this.#send(response, this.#page.facts);
     if (path === '/transaction') return this.#prepare(response);
     if (path === '/signed' && !this.#isTaking) return this.#take(request, response);
     if (path === '/decline' && !this.#isTaking) return this.#decline(response);
@@ -182,7 +180,9 @@ class PageServer<Result> {
   }
 
   #nothing(response: ServerResponse): void {
-    response.writeHead(404, { ...SECURITY_HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(GONE);
+    response
+      .writeHead(404, { ...SECURITY_HEADERS, 'content-type': 'text/plain; charset=utf-8' })
+      .end(NOTHING);
   }
 
   #sendPage(response: ServerResponse): void {
@@ -203,11 +203,6 @@ class PageServer<Result> {
         .writeHead(200, { ...SECURITY_HEADERS, 'content-type': 'application/json' })
         .end(JSON.stringify(value));
     });
-  }
-
-  async #open(response: ServerResponse): Promise<void> {
-    this.#isOpened = true;
-    await this.#send(response, { facts: this.#page.facts, secret: this.#secret });
   }
 
   async #prepare(response: ServerResponse): Promise<void> {

@@ -196,7 +196,7 @@ export const judgeWallet = (
   judged(() => {
     const [multisig, owner] = [address(given.multisig), address(given.owner)];
     const { signature, priorityFeeLamports, assertions } = checkWalletVote(wire, {
-      ...{ multisig, owner, batchIndex: INDEX, blockhash: given.blockhash },
+      ...{ multisig, owner, batchIndex: INDEX, blockhashes: new Set([given.blockhash]) },
     });
     return { signature, priorityFeeLamports, assertions };
   });

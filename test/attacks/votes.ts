@@ -247,7 +247,7 @@ export const WALLET_ATTACKS: readonly WalletAttack[] = [
   ['what Lighthouse does not know', ['unknown'], signed([vote, lighthouse(18, watched)])],
   ['an assertion with too many accounts', ['Lighthouse'], signed([vote, lighthouse(5, watched, multisig)])],
   ['an account that could be written to', ['write', watched], signed([vote, writing])],
-  ['another blockhash', ['blockhash', blockhash], signed([vote], key('other').toBase58())],
+  ['another blockhash', ['blockhash', key('other').toBase58()], signed([vote], key('other').toBase58())],
   ['another batch', ['proposal', proposalAt], signed([voteOf({ transactionIndex: 8n })])],
   ['a second vote', ['2 Squads'], signed([vote, vote])],
   ['no vote', ['0 Squads'], signed(budget)],

@@ -153,8 +153,6 @@ describe('batch approve --wallet', () => {
     const { page, requests, complaints } = await visiting(url, aWallet());
     await statusOf(page, 'Compare the digest');
     const [origin] = url.split('#');
-    // Nothing of the token stays in the address, and nothing is loaded from elsewhere.
-    expect(page.url()).toBe(origin);
     const text = await page.locator('main').innerText();
     const digest = /sha256:[0-9a-f]{64}/.exec(text)?.[0];
     for (const part of [batchId, owner.address, 'solana:localnet', '12.5']) expect(text).toContain(part);
@@ -289,17 +287,17 @@ describe('batch approve --wallet', () => {
     await bare.ended;
   });
 
-  it('opens once, and is gone afterwards', async () => {
-    const { url, ended, interrupt } = await approving();
+  it('can be opened again until it is signed or declined, and is gone afterwards', async () => {
+    const { url, ended } = await approving();
     const first = await visiting(url, aWallet());
     await statusOf(first.page, 'Compare the digest');
+    await first.page.reload();
+    await statusOf(first.page, 'Compare the digest');
+    const other = await visiting(url, aWallet());
+    await click(other.page, 'Sign with Testwallet');
+    await statusOf(other.page, `Batch ${batchId} is approved`);
+    expect(await ended).toMatchObject({ exit: 0 });
     const [origin = ''] = url.split('#');
-    expect((await fetch(origin)).status).toBe(404);
-    const second = await first.page.context().newPage();
-    expect((await second.goto(url))?.status()).toBe(404);
-    expect(await second.innerText('body')).toContain('Run the command again');
-    interrupt();
-    await ended;
     await expect(fetch(origin)).rejects.toThrow();
     await click(first.page, 'Sign with Testwallet');
     await statusOf(first.page, 'did not sign');
@@ -318,10 +316,13 @@ describe('batch approve --wallet', () => {
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
         /^(Burn|Airdrop) .* of the vault\)\?$/,
       );
-      await page.keyboard.press('Tab');
-      expect(await page.locator(':focus').innerText()).toBe('Sign with Testwallet');
+      // The pipelines scroll, so that they can be reached as well.
+      for (const focus of [/12\.5/, /^Sign with Testwallet$/]) {
+        await page.keyboard.press('Tab');
+        expect(await page.locator(':focus').innerText()).toMatch(focus);
+      }
       // WCAG AA: 4.5 to 1 for text of this size.
-      for (const place of ['h1', '.quiet', '#content', '#digest', '#wallets button', '#decline'])
+      for (const place of ['h1', '.quiet', '#content .action', '.code', '#wallets button', '#decline'])
         expect(await contrastOf(page, place), `${place} in ${colorScheme}`).toBeGreaterThan(4.5);
       interrupt();
       await ended;

@@ -4,13 +4,7 @@ import { buildApproval } from '../../approval/build-approval.js';
 import { checkWalletVote, type WalletVote } from '../../approval/check-wallet-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
-import type {
-  ChainReader,
-  ChainSender,
-  RecentBlockhash,
-  Rejection,
-  TransactionError,
-} from '../../chain/chain.js';
+import type { ChainReader, ChainSender, Rejection, TransactionError } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
@@ -21,7 +15,7 @@ import type { OpenedService } from '../context.js';
 import { repeatable } from '../operation/repeatable.js';
 import { commandLine } from '../operation/resume-line.js';
 import { plainStyle } from '../output/color.js';
-import { viewQuestion, viewRows, viewSummary } from '../views/approval.js';
+import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { batchName, readApproval } from './approval-source.js';
 import { requireExecutesFromChain } from './approved-on-chain.js';
@@ -41,8 +35,6 @@ interface Options {
 type WalletApproved =
   | { readonly batchId: Uuid; readonly approved: true; readonly signature: string }
   | { readonly batchId: Uuid; readonly alreadyApproved: true };
-
-const PAGE_COLUMNS = 100;
 
 /** @throws `ERR_USAGE` for options that mean another way of signing. */
 export async function approveWithWallet(session: Session, source: string, options: Options): Promise<void> {
@@ -84,7 +76,16 @@ async function approve(
   const held = await holdApproval(session, batchId, review, pins);
   try {
     const facts = factsOf(opened, batchId, review, pins, expectation, held);
-    session.output.show([...facts.lines, ...facts.warnings].join('\n'));
+    const { noticeStyle: style } = session.output;
+    const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
+    const known = { owner: pins.owner, strangers: held.strangers };
+    session.output.show(
+      [
+        ...viewRows(review, held.strangers ?? new Set(), unit, style),
+        ...facts.warnings,
+        ...viewSummary(review, known, unit, style),
+      ].join('\n'),
+    );
     await requireDigest(session, batchId, held, expectation);
     return await serve(session, { batchId, batchIndex, pins, facts, held });
   } finally {
@@ -103,7 +104,7 @@ async function requireFee(chain: ChainReader, owner: Address): Promise<void> {
   );
 }
 
-/** What the page shows; the terminal shows the same, to compare the page with. */
+/** What the page shows, as the terminal does. */
 const factsOf = (
   { symbol }: OpenedService,
   batchId: Uuid,
@@ -113,7 +114,7 @@ const factsOf = (
   { remarks, strangers }: HeldApproval,
 ) => {
   const unit = unitOf({ symbol, trusted: null }, review);
-  const style = plainStyle(PAGE_COLUMNS);
+  const rows = viewRows(review, strangers ?? new Set(), unit, plainStyle(Number.POSITIVE_INFINITY));
   return {
     title: viewQuestion(review, unit),
     warnings: [
@@ -123,12 +124,11 @@ const factsOf = (
         ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
         : []),
     ],
-    lines: [
-      `Batch ${batchId}`,
-      ...viewRows(review, strangers ?? new Set(), unit, style),
-      '',
-      ...viewSummary(review, { owner, strangers }, unit, style),
-    ],
+    summary: [...summaryOf(review, { owner, strangers }, unit), ['batch', batchId]] as const,
+    rows: rows.map((text) => {
+      const kind = !text.startsWith(' ') ? 'pipeline' : text.endsWith(']') ? 'marked' : 'action';
+      return { text: text.trim(), kind } as const;
+    }),
     digest: review.description.digest === null ? null : digestText(review.description.digest),
     owner,
   };
@@ -169,22 +169,24 @@ async function serve(
   if (sender === null) throw refuse('flywheel cannot send transactions to this chain. Nothing was signed.');
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
-  let recent: RecentBlockhash | undefined;
+  /** Last valid block height by blockhash, for each time that a page was given a transaction. */
+  const given = new Map<string, bigint>();
   return servePage<WalletApproved>({
     facts: { ...facts, chain: await walletChain() },
     prepare: async () => {
-      recent = await chain.latestBlockhash();
-      return buildApproval({ owner, multisig, batchIndex, blockhash: recent.blockhash });
+      const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+      given.set(blockhash, lastValidBlockHeight);
+      return buildApproval({ owner, multisig, batchIndex, blockhash });
     },
     take: async (wire) => {
-      const { blockhash = '', lastValidBlockHeight = 0n } = recent ?? {};
-      const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhash });
+      const blockhashes = new Set(given.keys());
+      const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
       // It is signed: from here on it counts, whatever becomes of it.
       held.signed();
-      return send(session, sender, batchId, vote, lastValidBlockHeight);
+      return send(session, sender, batchId, vote, given.get(vote.blockhash) ?? 0n);
     },
     onListening: (url) => {
-      output.show(`Open this link in the browser that has your wallet. The link works once:\n${url}`);
+      output.show(`Open this link in the browser that has your wallet:\n${url}`);
       output.progress.show('waiting for the wallet …');
     },
     signal: context.signal,

@@ -7,7 +7,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Review } from '../batch/review.js';
 import type { Style } from '../output/color.js';
-import { type Field, fieldLines } from '../output/table.js';
+import { fieldLines } from '../output/table.js';
 import { contentLines } from './batch-content.js';
 import { amountText, countText, grouped, SOL, type Unit } from './unit.js';
 
@@ -65,13 +65,12 @@ function percentOf(part: bigint, whole: bigint): string {
   return `${Number(perMille) / 10} %`;
 }
 
-/** Eight lines. @param strangers - recipients that are new; `null` where none is known */
-export function viewSummary(
+/** What the batch comes to in seven facts. @param strangers - recipients that are new; `null` where none is known */
+export function summaryOf(
   review: Review,
   { owner, strangers }: { readonly owner: Address; readonly strangers: ReadonlySet<Address> | null },
   unit: Unit,
-  style: Style,
-): readonly string[] {
+): readonly (readonly [label: string, value: string])[] {
   const { description, changes } = review;
   const pipelines = pipelinesOf(review);
   const { burned, airdropped, recipients } = outflowOf(pipelines);
@@ -88,7 +87,7 @@ export function viewSummary(
     `${amountText(before, of)} → ${amountText(after, of)}`;
   const tried = (text: (of: NonNullable<typeof changes>) => string): string =>
     changes === null ? 'not tried out' : text(changes);
-  const fields: readonly Field[] = [
+  return [
     ['burns', `${count('BURN')}, ${amountText(burned, unit)}`],
     [
       'airdrops',
@@ -105,11 +104,18 @@ export function viewSummary(
     ['fees', `at least ${amountText(executionFees, SOL)}, paid by who executes it`],
     ['signs as', owner],
   ];
-  return [
-    `${style.dim('digest')} ${description.digest === null ? 'none' : digestText(description.digest)}`,
-    ...fieldLines(fields, style),
-  ];
 }
+
+/** The digest and the summary, in eight lines. */
+export const viewSummary = (
+  review: Review,
+  known: Parameters<typeof summaryOf>[1],
+  unit: Unit,
+  style: Style,
+): readonly string[] => [
+  `${style.dim('digest')} ${review.description.digest === null ? 'none' : digestText(review.description.digest)}`,
+  ...fieldLines(summaryOf(review, known, unit), style),
+];
 
 /** `Burn 300 FLY and airdrop 2.5 FLY to 60 wallets (25 % of the vault)?` */
 export function viewQuestion(review: Review, unit: Unit): string {
