@@ -141,7 +141,7 @@ itLong('burns nothing twice on an older copy that takes the place of its databas
   await alone('alter database postgres rename to newer', 'alter database older rename to postgres');
   const failure = await failureOf(afterExpiry(() => burn(key)));
   expect(failure).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-  expect(failure.message).toContain('knows 1 burns');
+  expect(failure.message).toContain('has 1 burns');
   await acceptAll();
 });
 
@@ -237,6 +237,6 @@ itLong('finds all that is missing where what the copy has on its way lands last'
   await first;
   await alone('alter database postgres rename to lost', 'alter database "then" rename to postgres');
   const failure = await failureOf(afterExpiry(() => burn()));
-  expect(failure.message).toContain('knows 25 burns');
+  expect(failure.message).toContain('has 25 burns');
   await acceptAll();
 });
