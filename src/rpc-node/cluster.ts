@@ -33,7 +33,7 @@ interface Touched extends AccountMeta {
 }
 
 /** A transaction in the block of a slot. */
-export interface Landed extends Omit<KeptTransaction, 'slot' | 'place'> {
+export interface Landed extends Omit<KeptTransaction, 'slot' | 'place' | 'tableAddresses'> {
   readonly slot: number;
   /** Its accounts before and after; `null` where this node has not run it itself. */
   readonly run: Run | null;

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type AddressLookupTableAccount,
+  AddressLookupTableProgram,
   type Connection,
   Keypair,
   PublicKey,
@@ -20,6 +22,8 @@ export interface Members {
   readonly url: string;
   /** Executes the next transactions of a batch as the owner. @returns how many have landed. */
   execute(batchIndex: number, count: number): Promise<number>;
+  /** Executes all of a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
+  executeThroughTable(batchIndex: number): Promise<void>;
   /** Opens the vote on a batch that is not set up to its end. */
   activate(batchIndex: number): Promise<void>;
   /** Owner and operator vote; who has voted so already is passed over. */
@@ -45,12 +49,18 @@ export async function membersOf(
   const operator = keypairIn(join(dataDir, 'keys', `${made.operator}.json`));
 
   /** @returns whether it has landed and succeeded. */
-  const send = async (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> => {
+  const send = (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> =>
+    sendWith([], signer, instructions);
+  const sendWith = async (
+    tables: readonly AddressLookupTableAccount[],
+    signer: Keypair,
+    instructions: TransactionInstruction[],
+  ): Promise<boolean> => {
     const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash();
     const message = new TransactionMessage({
       ...{ payerKey: signer.publicKey, recentBlockhash: blockhash, instructions },
     });
-    const transaction = new VersionedTransaction(message.compileToV0Message());
+    const transaction = new VersionedTransaction(message.compileToV0Message([...tables]));
     transaction.sign([signer]);
     const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
     const { value } = await connection.confirmTransaction({ signature, blockhash, lastValidBlockHeight });
@@ -74,6 +84,36 @@ export async function membersOf(
         if (!(await send(owner, instruction))) return done;
       }
       return count;
+    },
+    async executeThroughTable(batchIndex) {
+      const { size } = await batchAt(batchIndex);
+      const executing: TransactionInstruction[] = [];
+      for (let transactionIndex = 1; transactionIndex <= size; transactionIndex += 1) {
+        const { instruction } = await squads.instructions.batchExecuteTransaction({
+          ...{
+            connection,
+            multisigPda,
+            member: owner.publicKey,
+            batchIndex: BigInt(batchIndex),
+            transactionIndex,
+          },
+        });
+        executing.push(instruction);
+      }
+      const named = executing.flatMap(({ keys }) => keys).filter(({ isSigner }) => !isSigner);
+      const addresses = [...new Set(named.map(({ pubkey }) => pubkey.toBase58()))].map(
+        (key) => new PublicKey(key),
+      );
+      const by = { authority: owner.publicKey, payer: owner.publicKey };
+      const recentSlot = await connection.getSlot('finalized');
+      const [create, lookupTable] = AddressLookupTableProgram.createLookupTable({ ...by, recentSlot });
+      const extend = AddressLookupTableProgram.extendLookupTable({ ...by, lookupTable, addresses });
+      await send(owner, create, extend);
+      const { value: table } = await connection.getAddressLookupTable(lookupTable);
+      if (table === null) throw new TypeError('The lookup table has not landed.');
+      // Its entries can be used from the next slot on.
+      while ((await connection.getSlot()) <= table.state.lastExtendedSlot);
+      if (!(await sendWith([table], owner, executing))) throw new TypeError('The execution has failed.');
     },
     async activate(batchIndex) {
       const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: operator.publicKey };

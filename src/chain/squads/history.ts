@@ -56,7 +56,7 @@ async function readActs(
     // Of a transaction that failed nothing has happened: a node that says both is not believed.
     if (record == null || record.error !== null || record.wire === null) return null;
     const own = instructionsOf(record.wire, record.tableAddresses ?? []);
-    if (hidesCalls(record, own)) return null;
+    if (own.some(isHidden) || hidesCalls(record, own)) return null;
     records.set(signature, record);
     const calls = [...own, ...(record.innerCalls ?? [])];
     acts.push(
@@ -91,6 +91,10 @@ function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): r
     data,
   }));
 }
+
+/** May it be an act whose accounts only a lookup table knows that the node does not tell? */
+const isHidden = ({ program, accounts }: Call): boolean =>
+  (program === undefined || program === SQUADS_PROGRAM) && accounts.includes(undefined);
 
 /**
  * What another program has called is not in the transaction itself. A node may have kept it, and then the logs must not tell of

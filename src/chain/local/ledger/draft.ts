@@ -1,12 +1,13 @@
 /** What one call adds to the ledger before it is committed: which transactions land, and together with which others. */
-import type { Address } from '../../../values/address.js';
-import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
+import { type Address, addressBytes } from '../../../values/address.js';
+import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Rejection, TokenChange } from '../../chain.js';
 import { decodeTokenAccount } from '../../tokens/accounts.js';
-import { decodeTransaction, MAX_TRANSACTION_BYTES } from '../../transaction/wire.js';
+import { decodeTransaction, MAX_TRANSACTION_BYTES, type WireMessage } from '../../transaction/wire.js';
 import { type ExecutionResult, refused } from '../runtime/execution.js';
 import { Overlay } from '../runtime/overlay.js';
+import { resolveAccounts } from '../runtime/resolve.js';
 import type { Runtime } from '../runtime/runtime.js';
 import type { AccountSource, RuntimeClock } from '../vm/vm.js';
 import type { AccountTable } from './account-table.js';
@@ -60,7 +61,7 @@ export class LedgerDraft implements AccountSource {
     const sent = readSent(wire);
     if (this.#hasLanded(sent)) return null;
     const result = this.#run(sent, this, runtime);
-    if (result.landed) this.append([{ ...sent, ...result }]);
+    if (result.landed) this.append([{ ...sent, ...result, tableAddresses: this.#tableAddresses(sent) }]);
     return result;
   }
 
@@ -76,7 +77,7 @@ export class LedgerDraft implements AccountSource {
         isRepeated || this.#hasLanded(sent) ? refused('AlreadyProcessed') : this.#run(sent, overlay, runtime);
       if (result.error !== null) return { index, error: result.error, logs: result.logs };
       for (const [address, state] of result.changes) overlay.set(address, state);
-      landings.push({ ...sent, ...result });
+      landings.push({ ...sent, ...result, tableAddresses: this.#tableAddresses(sent) });
     }
     this.append(landings);
     return null;
@@ -97,6 +98,13 @@ export class LedgerDraft implements AccountSource {
     this.#tables.clock.save();
   }
 
+  /** Entries of a table stay as they are, so that they may be read at any time. */
+  #tableAddresses({ message }: Sent): ReadonlyBytes {
+    if (message === null || message.lookups.length === 0) return new Uint8Array(0);
+    const added = resolveAccounts(message, this).slice(message.staticKeys.length);
+    return Buffer.concat(added.map(({ address }) => readBuffer(addressBytes(address))));
+  }
+
   #hasLanded({ signature }: Sent): boolean {
     return signature.length > 0 && this.#tables.transactions.hasLanded(signature);
   }
@@ -115,6 +123,8 @@ interface Sent {
   /** The first one; empty where the bytes are no transaction. Not checked here. */
   readonly signature: ReadonlyBytes;
   readonly blockhash: ReadonlyBytes;
+  /** `null` where the bytes are no transaction. */
+  readonly message: WireMessage | null;
   /** Why the bytes are no transaction, or `null` if they are one. */
   readonly flaw: string | null;
 }
@@ -123,7 +133,7 @@ interface Sent {
 function readSent(wire: Uint8Array): Sent {
   const flawed = (flaw: string): Sent => {
     const nothing = new Uint8Array(0);
-    return { wire, signature: nothing, blockhash: nothing, flaw };
+    return { wire, signature: nothing, blockhash: nothing, message: null, flaw };
   };
   const { length } = wire;
   if (length > MAX_TRANSACTION_BYTES)
@@ -132,7 +142,7 @@ function readSent(wire: Uint8Array): Sent {
     const { signatures, message } = decodeTransaction(wire);
     const [signature] = signatures;
     if (signature === undefined) return flawed('The transaction has no signature.');
-    return { wire, signature, blockhash: message.blockhash, flaw: null };
+    return { wire, signature, blockhash: message.blockhash, message, flaw: null };
   } catch (error) {
     return flawed(error instanceof Error ? error.message : String(error));
   }

@@ -19,7 +19,7 @@ CREATE TABLE accounts (
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
   mark BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
-  token_changes TEXT NOT NULL
+  token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 `;

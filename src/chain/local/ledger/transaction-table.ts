@@ -1,9 +1,9 @@
 /** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
 import { hash } from 'node:crypto';
 import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
-import type { Address } from '../../../values/address.js';
+import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult } from '../runtime/execution.js';
@@ -14,6 +14,8 @@ export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
   /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
+  /** The addresses that lookup tables add, 32 bytes each, in the order of the message. */
+  readonly tableAddresses: ReadonlyBytes;
 }
 
 /** A block that a transaction lands in. */
@@ -38,7 +40,8 @@ export const markText = ({ id, mark }: MarkedPlace): string =>
 const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
-const COLUMNS = 'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes';
+const COLUMNS =
+  'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes, table_addresses';
 
 /** The table `transactions`. */
 export class TransactionTable {
@@ -57,7 +60,7 @@ export class TransactionTable {
 
   append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
-      `INSERT INTO transactions (${COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO transactions (${COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
@@ -77,6 +80,7 @@ export class TransactionTable {
           `${after}`,
         ]),
       ),
+      landing.tableAddresses,
       this.#tip.mark,
     ]);
   }
@@ -115,13 +119,14 @@ export class TransactionTable {
     return row === undefined ? null : this.#database.decode(() => toKept(row));
   }
 
-  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
+  /** Transactions that hold these bytes somewhere, or name them through a lookup table, newest first, from before a place on. */
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(
-        `SELECT ${COLUMNS}, id FROM transactions WHERE id < ? AND instr(wire, ?) > 0 ORDER BY id DESC LIMIT ?`,
+        `SELECT ${COLUMNS}, id FROM transactions WHERE id < ? AND (instr(wire, ?) > 0 OR instr(table_addresses, ?) > 0)
+         ORDER BY id DESC LIMIT ?`,
       )
-      .all([before, bytes, limit]);
+      .all([before, bytes, bytes, limit]);
     return this.#database.decode(() => rows.map(toKept));
   }
 
@@ -137,11 +142,17 @@ export class TransactionTable {
 /** A landed transaction, and its place in the order of all. */
 export interface KeptTransaction extends TransactionRecord {
   readonly wire: Uint8Array;
+  readonly tableAddresses: readonly Address[];
   readonly place: number;
 }
 
+const addressesOf = (bytes: ReadonlyBytes): readonly Address[] =>
+  Array.from({ length: bytes.length / ADDRESS_LENGTH_BYTES }, (_, at) =>
+    addressFromBytes(partOf(bytes, at * ADDRESS_LENGTH_BYTES, (at + 1) * ADDRESS_LENGTH_BYTES)),
+  );
+
 function toKept(row: readonly SqlValue[]): KeptTransaction {
-  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, place] = row;
+  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, tableAddresses, place] = row;
   const changes = JSON.parse(moved as string) as readonly [Address, Address, string | null, string][];
   const wire = bytes as Uint8Array;
   return {
@@ -154,6 +165,7 @@ function toKept(row: readonly SqlValue[]): KeptTransaction {
     logs: JSON.parse(logs as string) as readonly string[],
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
+    tableAddresses: addressesOf(tableAddresses as ReadonlyBytes),
     // No program of this ledger calls the multisig program.
     innerCalls: [],
     tokenChanges: changes.map(([account, mint, before, after]) => ({

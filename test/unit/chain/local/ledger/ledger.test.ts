@@ -41,6 +41,7 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): NewTransaction 
   logs: [`log of ${name}`],
   feeLamports: 5_000n,
   computeUnits: 150n,
+  tableAddresses: new Uint8Array(0),
 });
 
 /** A ledger together with its connection, to bring about what the operating system otherwise would. */
