@@ -103,7 +103,10 @@ class LedgerChain implements LocalChain {
     const [last = null] =
       before === undefined ? [] : [this.#ledger.read((tables) => tables.transactions.kept(before))];
     const past: PastTransaction[] = [];
-    for (const { wire, tableAddresses, ...kept } of this.#ledger.holding(addressBytes(account), last?.place)) {
+    for (const { wire, tableAddresses, ...kept } of this.#ledger.holding(
+      addressBytes(account),
+      last?.place,
+    )) {
       if (kept.blockTimeMs < sinceMs || past.length >= limit) break;
       const { message } = decodeTransaction(wire);
       // The bytes of an address may stand in data as well.
