@@ -62,12 +62,12 @@ export async function openRemoteService(
         return flywheel;
       },
     },
-    locate:
-      flywheel !== null
-        ? null
-        : (found) => {
-            flywheel = flywheelText(found);
-          },
+    get locate() {
+      if (flywheel !== null) return null;
+      return (found: Parameters<typeof flywheelText>[0]) => {
+        flywheel = flywheelText(found);
+      };
+    },
     takenBack: 0,
     close: async () => {
       await service.close();

@@ -1,16 +1,20 @@
 /** The approval that was issued, from wherever the user has it: the response of init, its bare base64, or the service. */
+
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { Batch } from '../../contract/schemas/batch.js';
+import { dirname, join, resolve } from 'node:path';
+import type { Settings } from '../../compose/settings.js';
+import type { Batch, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { approvalDirectory } from '../../files/directories.js';
+import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import { isAddress } from '../../values/address.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
 import { inInput, inputError, readInputText } from '../input/read-input.js';
+import { type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isNotOffered } from '../send.js';
-import { approvalFile } from './approval-file.js';
 import { refuse } from './pins.js';
 
 /** Which batch, as the service calls it and as the chain does. */
@@ -36,12 +40,14 @@ export function decodeBase64(name: string, text: string): Uint8Array {
 }
 
 /** Numbers of batches are u64. */
-const MAX_BATCH_INDEX = 2n ** 64n - 1n;
+export const MAX_BATCH_INDEX = 2n ** 64n - 1n;
+
+export const isBatchIndex = (index: bigint): boolean => index >= 1n && index <= MAX_BATCH_INDEX;
 
 /** @throws `ERR_APPROVAL_REFUSED` for a number that no batch can have. */
 function indexOf(text: string): bigint {
   const index = BigInt(text);
-  if (index >= 1n && index <= MAX_BATCH_INDEX) return index;
+  if (isBatchIndex(index)) return index;
   throw refuse(`Expected a batch index from 1 to ${MAX_BATCH_INDEX}, got ${text}.`);
 }
 
@@ -120,4 +126,30 @@ async function currentBatchName(session: Session): Promise<BatchName> {
   throw new FlywheelError('ERR_INPUT_INVALID', 'No batch is waiting for approval.', {
     hint: 'Name the file from `batch init --out`; it contains the batch.',
   });
+}
+
+/** The file of a batch whose approval nobody named a file for. */
+const approvalFile = ({ apiUrl, dataDir, configDir }: Settings, batchId: string): string =>
+  join(approvalDirectory(apiUrl.value === null ? dataDir.value : configDir.value), `${batchId}.json`);
+
+/** @returns the path. @throws `ERR_INPUT_INVALID` naming it and why it cannot be written. */
+export function writeApproval(settings: Settings, answer: InitBatchResult, out: OutputFile | null): string {
+  const text = `${JSON.stringify(answer)}\n`;
+  if (out !== null) {
+    writeOutput(out, text, { isPublic: true, isAsGood: (found) => batchIdIn(found) === answer.batch.id });
+    return out.path;
+  }
+  const path = approvalFile(settings, answer.batch.id);
+  makePrivateDirectory(dirname(path), 'ERR_CONFIG_INVALID');
+  writeFileAtomic(path, text, 'ERR_INPUT_INVALID', { mode: 0o600 });
+  return path;
+}
+
+/** Whose approval a file holds, if it is one. */
+function batchIdIn(text: string): unknown {
+  try {
+    return (JSON.parse(text) as Partial<InitBatchResult>).batch?.id;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,6 @@
  * --approval` and `run` share it. Nothing is signed that has not been decoded and understood, and the key is not even read
  * before that.
  */
-
 import { addSignature, buildApproval } from '../../approval/build-approval.js';
 import type { CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
@@ -20,10 +19,9 @@ import { viewDetails } from '../views/batch-content.js';
 import type { Unit } from '../views/unit.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
-import { awaitSetUp } from './catch-up.js';
-import type { Expectation } from './expectation.js';
+import { awaitSetUp } from './chain-agrees.js';
 import { pinsForApproval, requireChain, requireOwner } from './pins.js';
-import { checkApproval, type Review, reviewBatch, unitOf } from './review.js';
+import { checkApproval, type Expectation, type Review, reviewBatch, unitOf } from './review.js';
 
 interface ApproveInput {
   readonly approval: IssuedApproval;
@@ -56,7 +54,7 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   requireExpectation(session, input.expectation);
   const pins = await pinsForApproval(session, opened, approval);
   const checked = checkApproval(approval, pins);
-  await awaitSetUp(session, opened, pins.multisig, approval.batch.batchIndex);
+  await awaitSetUp(session, opened, { multisig: pins.multisig, batchIndex: approval.batch.batchIndex });
   const { batchIndex } = approval.batch;
   const { expectation } = input;
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });

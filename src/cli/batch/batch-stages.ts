@@ -19,10 +19,11 @@ interface BatchStage {
   readonly digest?: Sha256;
 }
 
-/** How `batch run` ended. */
+/** How a batch ended, and what of its file has not landed. */
 export interface RunResult {
   readonly batch: Batch;
   readonly result: ExecuteResult;
+  readonly left: readonly number[];
 }
 
 export const batchStages = (notes: Notes): readonly BatchStage[] =>
@@ -33,7 +34,7 @@ export const stageKey = (key: string, at: number, before = 0): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
 
 /** The key of the first request of the stage that an operation is in. */
-export const currentKey = ({ key, notes }: Pick<Entry, 'key' | 'notes'>): string =>
+const currentKey = ({ key, notes }: Pick<Entry, 'key' | 'notes'>): string =>
   stageKey(key, batchStages(notes).length - 1, givenUp(notes));
 
 const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;

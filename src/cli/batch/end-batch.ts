@@ -15,18 +15,17 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { repeatable } from '../operation/repeatable.js';
+import { repeatable } from '../operation/resume-line.js';
+import { getBatch, isEnded } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { openRecord } from './approval-limits.js';
 import { decodeBase64 } from './approval-source.js';
-import { requireChainCatchesUp } from './catch-up.js';
-import { isSetUp } from './chain-agrees.js';
-import { getBatch, isOver } from './initiate.js';
+import { settleBatch } from './batch-entry.js';
+import { isSetUp, requireChainAgrees } from './chain-agrees.js';
 import { requireChain, requireOwner, requirePins } from './pins.js';
 import { unitOf } from './review.js';
-import { settleBatch } from './settle-batch.js';
 
 /** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
 const MAX_VOTES = 3;
@@ -43,7 +42,7 @@ export async function cancelBatch(
     const { totalSuccessful = 0, total = ended.initResult?.total ?? 0 } = ended.executeResult ?? {};
     const wasSetUp = before.status === 'FINALIZED' || isSetUp(ended);
     const opened = await session.service();
-    await requireChainCatchesUp(session, opened, ended, { totalSuccessful, total }, { wasSetUp });
+    await requireChainAgrees(session, opened, ended, { totalSuccessful, total }, { wasSetUp });
     await settleBatch(session, ended);
     return ended;
   });
@@ -65,7 +64,7 @@ export async function endBatch(
 ): Promise<Batch> {
   const { id: batchId, batchIndex } = batch;
   const opened = await session.service();
-  if (!isOver(batch)) await agree(session, opened, batch);
+  if (!isEnded(batch)) await agree(session, opened, batch);
   let request: CancelBatchRequest = { batchId };
   for (let votes = 0; votes <= MAX_VOTES; votes += 1) {
     session.output.progress.show('cancelling the batch …');
@@ -73,7 +72,7 @@ export async function endBatch(
     session.output.progress.clear();
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
-    if (!ownerVoteNeeded && ended !== undefined && isOver(ended)) {
+    if (!ownerVoteNeeded && ended !== undefined && isEnded(ended)) {
       await noteCancelled(session, opened.pins, ended);
       return ended;
     }

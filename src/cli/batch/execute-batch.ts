@@ -1,38 +1,45 @@
 /** Executes a batch: under the owner's approval that stands on chain, or one that is signed before or now. */
-import type { BatchDescription } from '../../approval/read-batch.js';
-import type { Batch, ExecuteBatchRequest, ExecuteResult, Pipeline } from '../../contract/schemas/batch.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
+import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
-import type { OpenedService } from '../context.js';
-import { repeatable } from '../operation/repeatable.js';
-import { type OutputFile, requireFree } from '../output/output-file.js';
-import { callWith, noteReply } from '../send.js';
+import { commandLine, repeatable } from '../operation/resume-line.js';
+import { getBatch, isFinal } from '../operation/service-record.js';
+import { requireFree } from '../output/output-file.js';
+import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewExecuteResult } from '../views/batch.js';
+import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
-import { needsNoApproval } from './approved-on-chain.js';
-import { batchFailure } from './batch-failure.js';
-import { requireChainCatchesUp } from './catch-up.js';
-import { requireRanAsApproved, requireWillRun } from './hold-digest.js';
-import { getBatch, isFinal, upToDate } from './initiate.js';
-import { requireNotLandedElsewhere } from './landed-elsewhere.js';
-import { landedPipelines, listedDigest } from './landed-pipelines.js';
+import { type FailedOut, requireNotLandedElsewhere, settleBatch } from './batch-entry.js';
+import type { RunResult } from './batch-stages.js';
+import {
+  landedPipelines,
+  listedDigest,
+  requireChainAgrees,
+  requireRanAsApproved,
+  requireWillRun,
+} from './chain-agrees.js';
+import { upToDate } from './initiate.js';
 import { refuse } from './pins.js';
-import { writeRest } from './rest-file.js';
-import { settleBatch } from './settle-batch.js';
+import { writeRest } from './pipelines-work.js';
 
-/** The approval that an execution goes by. */
-interface ApprovalTerms {
+/** How a batch is signed for: an approval that was signed before, or who signs one. */
+export interface SignTerms {
   /** Signed before, base64; `undefined`: none yet. */
   readonly signedTx: string | undefined;
   /** Checks, asks and signs; `null` where the command has no keypair. */
   readonly sign: (() => Promise<Signed>) | null;
-  /** Notes one before it is sent. */
-  readonly keep: (signed: Signed) => void;
   /** Digest of what the batch is to hold, as far as the user has said. */
   readonly digest: Sha256 | null;
+}
+
+/** The approval that an execution goes by. */
+interface ApprovalTerms extends SignTerms {
+  /** Notes one before it is sent. */
+  readonly keep: (signed: Signed) => void;
   /** An approval may have been sent before. */
   readonly wasSent: boolean;
   /** The idempotency key of an execute with an approval, or with none. */
@@ -47,6 +54,7 @@ const requestOf = ({ id }: Batch, signedTx: string | undefined): ExecuteBatchReq
   signedTx === undefined ? { batchId: id } : { batchId: id, signedTx };
 
 /**
+ * Who only brings a signed approval may have said nothing of the content: then it is held against what the service says it set up.
  * @returns how it ended, as the service says.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service says that nothing has landed, and the chain that something has.
  */
@@ -56,48 +64,30 @@ export async function executeUntilFinal(
   approval: ApprovalTerms,
 ): Promise<ExecuteResult> {
   const opened = await session.service();
+  const { progress } = session.output;
   let { signedTx } = approval;
   for (let count = 1; ; count += 1) {
     const signed = await signNow(session, approval, batch, signedTx);
     signedTx ??= signed?.signedTx;
     const reviewed = signed?.description ?? null;
-    const digest = approval.digest ?? (await approvedDigest(session, opened, batch, reviewed));
+    const digest = approval.digest ?? reviewed?.digest ?? (await listedDigest(session, opened, batch));
     await requireWillRun(opened, batch, digest, { wasSent: approval.wasSent || count > 1, reviewed });
     try {
-      return await executeWith(session, opened, requestOf(batch, signedTx), approval.key(signedTx));
+      progress.show('executing the batch …');
+      const call = callWith(session, opened, approval.key(signedTx));
+      const reply = await opened.service.executeBatch(requestOf(batch, signedTx), call);
+      noteReply(session, reply);
+      return reply.value.result;
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
       // Whether the last one has landed after all is asked before another is signed, or a hint says to.
       const total = batch.initResult?.total ?? 0;
-      await requireChainCatchesUp(session, opened, batch, { totalSuccessful: 0, total });
+      await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
       if (approval.sign === null || count >= MAX_APPROVALS) throw error;
       signedTx = undefined;
+    } finally {
+      progress.clear();
     }
-  }
-}
-
-/** Who only brings a signed approval may have said nothing of the content: then it is what the service says it set up. */
-const approvedDigest = async (
-  session: Session,
-  opened: OpenedService,
-  batch: Batch,
-  reviewed: BatchDescription | null,
-): Promise<Sha256 | null> => reviewed?.digest ?? listedDigest(session, opened, batch);
-
-async function executeWith(
-  session: Session,
-  opened: OpenedService,
-  request: ExecuteBatchRequest,
-  key: string,
-): Promise<ExecuteResult> {
-  const { progress } = session.output;
-  progress.show('executing the batch …');
-  try {
-    const reply = await opened.service.executeBatch(request, callWith(session, opened, key));
-    noteReply(session, reply);
-    return reply.value.result;
-  } finally {
-    progress.clear();
   }
 }
 
@@ -126,7 +116,7 @@ async function signNow(
 }
 
 /** How `batch execute` was asked for. */
-export interface ExecuteTerms extends Pick<ApprovalTerms, 'signedTx' | 'sign' | 'digest'> {
+interface ExecuteTerms extends SignTerms {
   /** The user's own idempotency key. */
   readonly key: string | undefined;
   /** Execute also what has landed by another batch. */
@@ -135,25 +125,16 @@ export interface ExecuteTerms extends Pick<ApprovalTerms, 'signedTx' | 'sign' | 
   readonly failedOut: FailedOut | null;
 }
 
-/** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
-export interface FailedOut {
-  readonly file: OutputFile;
-  readonly pipelines: readonly Pipeline[] | null;
-}
-
-/** How it ended, with the batch as it is then. */
-interface Executed {
-  readonly batch: Batch;
-  readonly result: ExecuteResult;
-  /** Indexes of what has not landed, where a file of it is asked for. */
-  readonly left: readonly number[];
-}
-
 /** Executes, and prints. @throws `ERR_BATCH_FAILED` where not all of it landed. */
 export async function executeBatch(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<void> {
   const { batch, result, left } = await repeatable(session, () => execute(session, batchId, terms));
   const { output } = session;
-  if (terms.failedOut !== null) writeLeft(session, terms.failedOut, left);
+  const { failedOut } = terms;
+  if (failedOut?.pipelines) writeRest(session, failedOut.file, failedOut.pipelines, left);
+  else if (failedOut !== null)
+    output.warn(
+      `${failedOut.file.path} was not written: this machine does not know the pipelines of the batch.`,
+    );
   const failure = batchFailure(session, batch, result);
   output.result({ batchId, result }, (style) => [
     failure === undefined
@@ -164,7 +145,7 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
   if (failure !== undefined) throw failure;
 }
 
-async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<Executed> {
+async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<RunResult> {
   const before = await upToDate(session, await getBatch(session, batchId));
   if (isFinal(before) && before.executeResult !== undefined) {
     session.output.tell(
@@ -175,11 +156,11 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
   if (!terms.again) await requireNotLandedElsewhere(session, before);
-  let approved = terms.digest;
+  let { digest } = terms;
   const result = await executeUntilFinal(session, before, {
     ...terms,
     keep: ({ description }) => {
-      approved ??= description.digest;
+      digest ??= description.digest;
     },
     wasSent: false,
     // The first goes out under the key that the user has given.
@@ -188,35 +169,99 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
         ? terms.key
         : derivedUuid(batchId, 'execute', signedTx ?? ''),
   });
-  const batch = await getBatch(session, batchId);
-  return conclude(session, batch, result, { ...terms, digest: approved }, true);
+  return conclude(session, await getBatch(session, batchId), result, { ...terms, digest }, true);
 }
 
+/** @returns indexes of what has not landed only where a file of it is asked for. */
 async function conclude(
   session: Session,
   batch: Batch,
   result: ExecuteResult,
   { digest, failedOut }: ExecuteTerms,
   wasSent: boolean,
-): Promise<Executed> {
+): Promise<RunResult> {
   const opened = await session.service();
-  await requireChainCatchesUp(session, opened, batch, result);
+  await requireChainAgrees(session, opened, batch, result);
   await requireRanAsApproved(session, opened, batch, result, digest, wasSent);
   await settleBatch(session, batch);
   // As service and chain both say: of what is not known nothing is written.
-  const pipelines = failedOut?.pipelines ?? [];
-  const landed =
-    pipelines.length === 0
-      ? new Set<number>()
-      : new Set(await landedPipelines(session, { wasSetUp: true }, batch, pipelines.length));
-  const left = pipelines.flatMap((_, index) => (landed.has(index) ? [] : [index]));
-  return { batch, result, left };
+  const all = [...(failedOut?.pipelines ?? []).keys()];
+  if (all.length === 0) return { batch, result, left: [] };
+  const landed = await landedPipelines(session, { wasSetUp: true }, batch, all.length);
+  return { batch, result, left: all.slice(landed.length) };
 }
 
-function writeLeft(session: Session, { file, pipelines }: FailedOut, left: readonly number[]): void {
-  if (pipelines !== null) writeRest(session, file, pipelines, left);
-  else
-    session.output.warn(
-      `${file.path} was not written: this machine does not know the pipelines of the batch.`,
+/**
+ * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read
+ * the answer is no.
+ * @param known - the batch, where it was asked for already.
+ */
+export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
+  const { chain, pins } = await session.service();
+  if (chain === null || pins === null) return false;
+  const batch = known ?? (await getBatch(session, batchId));
+  if (isFinal(batch)) return true;
+  if (batch.status !== 'FINALIZED') return false;
+  const { multisig } = pins;
+  const { batchIndex } = batchName(batch);
+  const found = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
+  const proposal = found.proposal.value;
+  // Closed, where the multisig has made it.
+  if (proposal === null) return (found.multisig.value?.transactionIndex ?? 0n) >= batchIndex;
+  const { kind } = proposal.status;
+  return (kind !== 'Draft' && kind !== 'Active') || proposal.approved.includes(pins.owner);
+}
+
+/**
+ * Makes sure that the service executes by an approval that stands on chain. Services that do so are those that hand out fresh
+ * approvals (contract, section 1.7); asking for one changes nothing.
+ * @throws `ERR_NOT_FOUND` naming what to do instead.
+ */
+export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<void> {
+  const opened = await session.service();
+  try {
+    await opened.service.issueApproval({ batchId }, callWith(session, opened));
+  } catch (error) {
+    if (!isNotOffered(error)) {
+      // It knows the operation, and says that this batch needs no approval.
+      if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return;
+      throw error;
+    }
+    throw new FlywheelError(
+      'ERR_NOT_FOUND',
+      'This service needs the signed approval in the request. It does not accept an approval that is already on chain.',
+      {
+        hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
+      },
     );
+  }
+}
+
+/** The error of a batch that ended FAILED, or `undefined` when everything landed. */
+export const batchFailure = (
+  session: Pick<Session, 'settings'>,
+  batch: Pick<Batch, 'id' | 'dateCancelled'>,
+  result: ExecuteResult,
+): FlywheelError | undefined =>
+  result.totalFailed === 0 && result.failedTxMsg === undefined
+    ? undefined
+    : failedBatch(session, batch, result);
+
+/** The error of a batch that is FAILED, with what its service says of it. */
+export function failedBatch(
+  { settings }: Pick<Session, 'settings'>,
+  { id, dateCancelled }: Pick<Batch, 'id' | 'dateCancelled'>,
+  result: ExecuteResult | undefined,
+): FlywheelError {
+  const reason = result?.failedTxMsg === undefined ? '' : `; ${result.failedTxMsg.replace(/\.$/, '')}`;
+  const executed =
+    result === undefined ? '' : `: ${result.totalSuccessful} of ${result.total} transactions were executed`;
+  const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
+  const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
+  return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED${executed}${reason}.`, {
+    hint:
+      dateCancelled === undefined
+        ? `Executed transactions stay executed. A member of the multisig can still execute the others. To cancel this batch and run the rest in a new one: ${rest}. To cancel only: ${cancel}.`
+        : `Executed transactions stay executed; no more will follow. To run the rest in a new batch: ${rest}`,
+  });
 }

@@ -2,16 +2,16 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { type Entry, isOver } from '../journal/journal.js';
 import { noteDone, requireAnswersKey } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { wasCancelled } from '../operation/run-operation.js';
-import { pipelinesDoneThere } from '../operation/service-record.js';
+import { findBatch, getBatch, isEnded, pipelinesDoneThere } from '../operation/service-record.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
-import { landedPipelines } from './landed-pipelines.js';
+import { landedInFile } from './chain-agrees.js';
 
 /** A batch that is set up. */
 export interface Initiated {
@@ -22,29 +22,16 @@ export interface Initiated {
   readonly isNew: boolean;
 }
 
-/** A batch by its id. */
-export async function getBatch(session: Session, batchId: string): Promise<Batch> {
-  const opened = await session.service();
-  return (await opened.service.getBatch({ batchId }, callWith(session, opened))).value;
-}
-
-/** The same; a dry run does without what its service does not answer. */
+/** A batch by its id; a dry run does without what its service does not answer. */
 export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
   getBatch(session, batchId).catch(async (error: unknown) => {
     if (!(await canBeDoneWithout(session, error))) throw error;
     return undefined;
   });
 
-export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
-  status === 'EXECUTED' || status === 'FAILED';
-
-/** Nothing more of it can be executed; of what only failed, a member can still execute the rest. */
-export const isOver = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
-  status === 'EXECUTED' || dateCancelled !== undefined;
-
 /** The batch as it is on chain by now, where it has failed: the service looks what members have executed since. */
 export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
-  if (batch.status !== 'FAILED' || isOver(batch)) return batch;
+  if (batch.status !== 'FAILED' || isEnded(batch)) return batch;
   const opened = await session.service();
   try {
     await opened.service.executeBatch({ batchId: batch.id }, callWith(session, opened));
@@ -83,7 +70,11 @@ export async function initiate(
     },
     { names: `batch ${answer.batch.id}`, isNamed },
   );
-  if (entry.hasBatchOfAnother(answer.batch.id)) throw ofAnother(answer.batch.id);
+  if (entry.hasBatchOfAnother(answer.batch.id))
+    throw new FlywheelError(
+      'ERR_OUTCOME_UNKNOWN',
+      `The service answered with batch ${answer.batch.id}, which belongs to another operation.`,
+    );
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
   addToStage(entry, { batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
@@ -94,36 +85,16 @@ export async function initiate(
 
 /** The batch of an operation; a service that was restored to an earlier state knows it no more. */
 async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
-  try {
-    return await getBatch(session, batchId);
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
-    throw new FlywheelError(
-      'ERR_OUTCOME_UNKNOWN',
-      `The service does not know batch ${batchId}, which was set up from this machine.`,
-      {
-        cause: error,
-        hint: `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
-      },
-    );
-  }
-}
-
-/** Does the service know the batch? */
-export const isThere = (session: Session, batchId: string): Promise<'there' | 'lost'> =>
-  getBatch(session, batchId).then(
-    () => 'there',
-    (error: unknown) => {
-      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return 'lost';
-      throw error;
+  const batch = await findBatch(session, batchId);
+  if (batch !== null) return batch;
+  throw new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The service does not know batch ${batchId}, which was set up from this machine.`,
+    {
+      hint: `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
     },
   );
-
-const ofAnother = (batchId: string): FlywheelError =>
-  new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
-    `The service answered with batch ${batchId}, which belongs to another operation.`,
-  );
+}
 
 /** The answer of init with an approval that has not expired; as it was, where the service does not give out another. */
 export async function withFreshApproval(
@@ -151,8 +122,8 @@ export async function requireNotCancelled(
   { pipelines }: InitBatchRequest,
 ): Promise<void> {
   const stage = new CurrentStage(entry);
-  if (batch.dateCancelled === undefined || stage.at !== 0 || isOverThere(entry.state)) return;
-  if ((await landedPipelines(session, stage, batch, stage.pipelines(pipelines).length)).length > 0) return;
+  if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
+  if ((await landedInFile(session, stage, batch, pipelines)).landed.size > 0) return;
   const elements = pipelineElements(pipelines);
   await noteDone(session, entry, { ask: pipelinesDoneThere(session, pipelines), elements });
   if (entry.lacking(elements).length < elements.length) return;

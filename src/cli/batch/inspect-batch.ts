@@ -2,21 +2,24 @@
  * What a batch will do, or has done, as far as it can be read from chain, and whether it may be approved. It is judged by what
  * judges an approval, and never signs, so that a judgement is a result here and not an error.
  */
-
 import { digestText } from '../../actions/pipelines.js';
-import { inText } from '../../actions/registry.js';
+import { type ActionInText, inText } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';
 import { costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
 import { checkBatchContent } from '../../approval/check-content.js';
+import { pipelinesDifferences } from '../../approval/compare-pipelines.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { readBatch } from '../../approval/read-batch.js';
-import { type ChainReader, dateLanded } from '../../chain/chain.js';
+import { type Balances, checkBalances } from '../../approval/verify-batch.js';
+import { type ChainReader, dateLanded, type History } from '../../chain/chain.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import { SYSTEM_PROGRAM } from '../../chain/programs.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
+import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { address } from '../../values/address.js';
+import { type Address, address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
@@ -24,12 +27,21 @@ import { contentTotals, viewLook, viewPastBatch } from '../views/batch-content.j
 import type { Unit } from '../views/unit.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
-import { checkApproval, type Look, lookAtBatch, refusalOf, requireOwnMultisig, unitOf } from './review.js';
+import {
+  checkApproval,
+  type Expectation,
+  expectedDigest,
+  type Look,
+  lookAtBatch,
+  refusalOf,
+  requireOwnMultisig,
+  unitOf,
+} from './review.js';
 
 /** A batch as a person and as a program reads it. */
-export interface Inspection {
+interface Inspection<Value = unknown> {
   /** What is printed as JSON. */
-  readonly value: unknown;
+  readonly value: Value;
   readonly view: (style: Style) => readonly string[];
 }
 
@@ -50,13 +62,12 @@ export async function inspectBatch(
   opened: Opened,
   inspected: Inspected,
 ): Promise<Inspection> {
-  const { batch } = inspected;
-  const ref: BatchRef = { multisig: address(batch.multisig), batchIndex: batch.batchIndex };
-  const [account] = await chain.getAccounts([transactionAddress(ref.multisig, ref.batchIndex).address]);
+  const { multisig, batchIndex } = inspected.batch;
+  const ref: BatchRef = { multisig: address(multisig), batchIndex };
+  const [account] = await chain.getAccounts([transactionAddress(ref.multisig, batchIndex).address]);
   // Anybody may send SOL to the address of one that is closed.
-  return (account?.owner ?? SYSTEM_PROGRAM) === SYSTEM_PROGRAM
-    ? inspectPast(chain, opened, batch, ref)
-    : inspectOpen(chain, opened, inspected, ref);
+  const isClosed = (account?.owner ?? SYSTEM_PROGRAM) === SYSTEM_PROGRAM;
+  return (isClosed ? inspectPast : inspectOpen)(chain, opened, inspected, ref);
 }
 
 async function inspectOpen(
@@ -73,9 +84,7 @@ async function inspectOpen(
   });
   const look: Look =
     pins !== null && pins.multisig === ref.multisig
-      ? await lookAtBatch(chain, opened, pins, {
-          ...{ batchIndex: ref.batchIndex, expectation: null },
-        })
+      ? await lookAtBatch(chain, opened, pins, { batchIndex: ref.batchIndex, expectation: null })
       : {
           ...{ description: await readBatch(chain, ref), token: null, changes: null },
           ...{ isApproved: false, refusal },
@@ -96,7 +105,7 @@ async function inspectOpen(
 async function inspectPast(
   chain: ChainReader,
   opened: Opened,
-  batch: BatchName,
+  { batch }: Inspected,
   ref: BatchRef,
 ): Promise<Inspection> {
   const { history, symbol } = opened;
@@ -122,7 +131,7 @@ async function inspectPast(
 }
 
 /** Neither the accounts of a batch nor its past can be read. */
-export const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
+const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_NOT_FOUND',
     `Batch ${batchIndex} of the multisig ${multisig} is closed, and the RPC node does not have its full history.`,
@@ -133,13 +142,9 @@ export const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
 const contentJson = (content: BatchContent, { decimals, symbol }: Unit) => ({
   pipelines:
     content.pipelines?.map(({ type, proofHash, actions }) => ({
-      type,
-      proofHash,
-      actions: actions.map((action) => inText(action, decimals)),
+      ...{ type, proofHash, actions: actions.map((action) => inText(action, decimals)) },
     })) ?? null,
-  decimals,
-  symbol,
-  totals: contentTotals(content, { decimals }),
+  ...{ decimals, symbol, totals: contentTotals(content, { decimals }) },
   digest: content.digest === null ? null : digestText(content.digest),
 });
 
@@ -149,64 +154,44 @@ const transactionJson = ({
   operations,
   problem,
 }: BatchContent['transactions'][number]) => ({
-  number,
-  address: at,
-  operations,
-  ...(problem === null ? {} : { problem }),
+  ...{ number, address: at, operations, ...(problem !== null && { problem }) },
 });
 
-function openJson(batch: BatchName, look: Look, unit: Unit, problem: string | null): unknown {
+function openJson({ id: batchId }: BatchName, look: Look, unit: Unit, problem: string | null): unknown {
   const { description, token, changes } = look;
-  const { proposal, multisigAccount } = description;
+  const { multisig, batchIndex, vault, batch, proposal, proposalAddress, multisigAccount } = description;
+  const { approved, rejected, cancelled } = proposal;
   return plain({
-    batchId: batch.id,
-    multisig: description.multisig,
-    batchIndex: description.batchIndex,
-    state: stateOf(description),
-    closed: false,
-    vault: description.vault,
-    creator: description.batch.creator,
-    proposal: {
-      address: description.proposalAddress,
-      status: proposal.status.kind,
-      approved: proposal.approved,
-      rejected: proposal.rejected,
-      cancelled: proposal.cancelled,
-    },
+    ...{ batchId, multisig, batchIndex, state: stateOf(description), closed: false, vault },
+    creator: batch.creator,
+    proposal: { address: proposalAddress, status: proposal.status.kind, approved, rejected, cancelled },
     facts: { ...multisigFacts(multisigAccount), ...token?.facts },
-    executed: description.batch.executedTransactionIndex,
+    executed: batch.executedTransactionIndex,
     transactions: description.transactions.map(transactionJson),
     ...contentJson(description, unit),
-    costs: costsOf(description, changes),
-    changes,
-    problem,
+    ...{ costs: costsOf(description, changes), changes, problem },
   });
 }
 
-function pastJson(batch: BatchName, past: PastDescription, unit: Unit, problem: string): unknown {
-  const ran = past.transactions.filter((_, at) => past.executions[at] !== null);
+function pastJson({ id: batchId }: BatchName, past: PastDescription, unit: Unit, problem: string): unknown {
+  const { multisig, batchIndex, vault, batch, votes, executions } = past;
+  const executed = ran(past);
   return plain({
-    batchId: batch.id,
-    multisig: past.multisig,
-    batchIndex: past.batchIndex,
-    state: pastStateOf(past),
-    closed: true,
-    vault: past.vault,
-    creator: past.batch.creator,
-    proposal: { address: proposalAddress(past.multisig, past.batchIndex).address, ...past.votes },
-    executed: ran.length,
+    ...{ batchId, multisig, batchIndex, state: pastStateOf(past), closed: true, vault },
+    creator: batch.creator,
+    proposal: { address: proposalAddress(multisig, batchIndex).address, ...votes },
+    executed: executed.length,
     transactions: past.transactions.map((transaction, at) => ({
       ...transactionJson(transaction),
-      ...executionJson(past.executions[at] ?? null),
+      ...executionJson(executions[at] ?? null),
     })),
     ...contentJson(past, unit),
-    executedTotals: contentTotals({ transactions: ran }, unit),
-    problem,
+    ...{ executedTotals: contentTotals({ transactions: executed }, unit), problem },
   });
 }
 
 /** The transaction on chain that executed one of a batch. */
-export function executionJson(execution: PastDescription['executions'][number]) {
+function executionJson(execution: PastDescription['executions'][number]) {
   if (execution === null) return { txHash: null };
   const dateExecuted = dateLanded(execution);
   return { txHash: execution.signature, ...(dateExecuted === undefined ? {} : { dateExecuted }) };
@@ -217,3 +202,129 @@ const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? field.toString() : field)),
   );
+
+/** What is printed as JSON. */
+export interface Verified {
+  readonly verified: boolean;
+  readonly batchId: string | null;
+  readonly multisig: string;
+  readonly batchIndex: string;
+  /** Of what the batch held; `null`: it held no pipelines. */
+  readonly digest: string | null;
+  readonly expected: string;
+  readonly transactions: readonly {
+    readonly index: number;
+    readonly type: string | null;
+    readonly proofHash: string | null;
+    readonly actions: readonly ActionInText[];
+    readonly txHash: string | null;
+    readonly dateExecuted?: string;
+  }[];
+  /** Of what was executed. */
+  readonly totals: { readonly burn: string; readonly airdrop: string };
+  readonly balances: Balances;
+  /** Indexes of pipelines of the file that were not executed. */
+  readonly missing: readonly number[];
+  readonly differences: readonly string[];
+}
+
+interface VerifyInput {
+  readonly batchId: string | null;
+  readonly batchIndex: bigint;
+  readonly flywheel: Flywheel;
+  readonly expectation: Expectation;
+  readonly unit: Unit;
+}
+
+/** @returns what was found, with why it is not verified, if it is not. @throws `ERR_BATCH_NOT_FOUND` when the node does not know all of its past. */
+export async function verifyBatch(
+  chain: ChainReader,
+  history: History,
+  { batchId, batchIndex, flywheel, expectation, unit }: VerifyInput,
+): Promise<Inspection<Verified> & { readonly failure: FlywheelError | undefined }> {
+  const ref = { multisig: flywheel.multisig, batchIndex };
+  const past = await readPastContent(chain, history, ref);
+  if (past === null) throw forgotten(ref);
+  const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel.mint));
+  const content = await contentDifferences(past, flywheel, expectation);
+  const differences = [...content, ...moved.differences];
+  const missing = missingOf(past, expectation);
+  const value: Verified = {
+    verified: differences.length === 0 && missing.length === 0,
+    ...{ batchId, multisig: ref.multisig, batchIndex: String(batchIndex) },
+    digest: past.digest === null ? null : digestText(past.digest),
+    expected: digestText(expectedDigest(expectation)),
+    transactions: past.transactions.map((_, index) => ({
+      index,
+      type: past.pipelines?.[index]?.type ?? null,
+      proofHash: past.pipelines?.[index]?.proofHash ?? null,
+      actions: (past.pipelines?.[index]?.actions ?? []).map((action) => inText(action, unit.decimals)),
+      ...executionJson(past.executions[index] ?? null),
+    })),
+    totals: contentTotals({ transactions: ran(past) }, unit),
+    ...{ balances: moved.balances, missing, differences },
+  };
+  const failure = value.verified ? undefined : new FlywheelError('ERR_NOT_VERIFIED', reasonOf(value));
+  return { value, view: (style) => viewVerified(value, past, unit, style), failure };
+}
+
+export async function isFeeCharged(chain: ChainReader, mint: Address): Promise<boolean> {
+  const [account] = await chain.getAccounts([mint]);
+  return chargesTransferFee(decodeMint(account ?? null));
+}
+
+async function contentDifferences(
+  past: PastDescription,
+  flywheel: Flywheel,
+  expectation: Expectation,
+): Promise<readonly string[]> {
+  const refusal = await refusalOf(() => checkBatchContent(past, flywheel));
+  if (refusal !== null || past.pipelines === null)
+    return [(refusal?.message ?? 'The batch had no pipelines.').replace(/\.$/, '')];
+  const expected = expectedDigest(expectation);
+  if (past.digest === expected) return [];
+  return 'pipelines' in expectation
+    ? pipelinesDifferences(past.pipelines, expectation.pipelines, flywheel)
+    : ['the digest differs'];
+}
+
+const ran = ({ transactions, executions }: PastDescription): PastDescription['transactions'] =>
+  transactions.filter((_, at) => executions[at] !== null);
+
+function missingOf({ executions }: PastDescription, expectation: Expectation): readonly number[] {
+  const length =
+    'pipelines' in expectation
+      ? Math.max(expectation.pipelines.length, executions.length)
+      : executions.length;
+  return Array.from({ length }, (_, index) => index).filter((index) => executions[index] == null);
+}
+
+const BALANCES: Readonly<Record<Balances, string>> = {
+  agree: 'Historical balances agree.',
+  differ: 'Historical balances differ.',
+  'not kept': 'Historical balances are unavailable. The result comes from the instructions alone.',
+};
+
+function viewVerified(value: Verified, past: PastDescription, unit: Unit, style: Style): readonly string[] {
+  return [
+    ...viewPastBatch(past, unit, style),
+    BALANCES[value.balances],
+    ...(value.verified
+      ? [style.good('Verified: every pipeline of the file was executed on chain.')]
+      : [style.bad(reasonOf(value))]),
+  ];
+}
+
+/** Differences and indexes that one message names; the JSON has them all. */
+const MAX_NAMED = 5;
+
+const named = (all: readonly (string | number)[], separator: string): string =>
+  `${all.slice(0, MAX_NAMED).join(separator)}${all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ''}`;
+
+function reasonOf({ batchIndex, differences, missing }: Verified): string {
+  const parts = [
+    ...(differences.length === 0 ? [] : [named(differences, '; ')]),
+    ...(missing.length === 0 ? [] : [`not executed: pipelines ${named(missing, ', ')}`]),
+  ];
+  return `Batch ${batchIndex} is not verified: ${parts.join('; ')}.`;
+}

@@ -1,25 +1,153 @@
-/** What all work on a file of pipelines has in common: what of it is left to send, and how its rest is begun. */
-import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+/** A file of pipelines as an operation, whichever command it is given to: what of it is left to send, how its rest is begun, and `batch init` as its beginning. */
+import type { BatchForesight } from '../../contract/dry-run.js';
+import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
+import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
-import { type Element, type Entry, isOver as isOverThere } from '../journal/journal.js';
+import { outlookOf } from '../dry-run.js';
+import { knownDecimals } from '../input/amount.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
+import type { Input } from '../input/read-input.js';
+import {
+  type Element,
+  type Entry,
+  isOver,
+  type Notes,
+  type OperationRequest,
+  type OperationState,
+  type Verdict,
+} from '../journal/journal.js';
 import { noteDone, type Unanswered } from '../operation/done-there.js';
-import { pipelineElements } from '../operation/elements.js';
-import { requireUnchanged, stillToDo } from '../operation/overlap.js';
-import type { Preparation, Standing } from '../operation/run-operation.js';
-import { type AskDoneThere, pipelinesDoneThere } from '../operation/service-record.js';
+import { takenByDryRun } from '../operation/dry-run.js';
+import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
+import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
+import {
+  type Performed,
+  type Preparation,
+  runOperation,
+  type Standing,
+  tellAllSkipped,
+  type Work,
+} from '../operation/run-operation.js';
+import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
-import { addToStage, batchStages, CurrentStage } from './batch-stages.js';
-import { isFinal, isOver, lookAtBatch, requireNotCancelled } from './initiate.js';
-import { landedPipelines } from './landed-pipelines.js';
+import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
+import { viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
+import { writeApproval } from './approval-source.js';
+import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
+import { landedInFile } from './chain-agrees.js';
+import { initiate, lookAtBatch, requireNotCancelled, upToDate, withFreshApproval } from './initiate.js';
 
+/**
+ * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
+ * so that a file is the same request however its payloads are written.
+ */
+export async function checkedPipelines(
+  session: Session,
+  input: Input,
+  dryRun: boolean,
+): Promise<InitBatchRequest> {
+  const { pipelines } = readPipelinesFile(input, await knownDecimals(session, dryRun));
+  return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
+}
+
+const canonicalPayload = (payload: string): string => {
+  const proof = parseStrictJson(payload).value;
+  invariant(isJsonObject(proof), 'A checked payload is an object.');
+  return canonicalJson(proof);
+};
+
+/** The operation that a file is. @param notes - what a new one begins with beside its stages. */
+const operationOf = (
+  session: Session,
+  { pipelines }: InitBatchRequest,
+  { origin, again, allowChanged }: HowOften,
+  notes: Notes = {},
+): OperationRequest => ({
+  ...{ kind: 'batch', origin, again, allowChanged },
+  content: contentOf(pipelines),
+  body: () => JSON.stringify({ pipelines } satisfies InitBatchRequest),
+  notes: (taken) => ({ ...notes, stages: [{ indexes: taken }] }),
+  command: session.commandLine,
+  elements: pipelineElements(pipelines),
+  taken: null,
+});
+
+/** Runs a command over the operation of a file. */
+export async function runBatchOperation<Result>(
+  session: Session,
+  request: InitBatchRequest,
+  how: HowOften,
+  work: Work<Result>,
+  notes: Notes = {},
+): Promise<void> {
+  const { pipelines } = request;
+  warnOfEqual(session, pipelines, 'pipeline', 'executed');
+  if (!(await runOperation(session, operationOf(session, request, how, notes), work)))
+    tellAllSkipped(session, pipelines.length);
+}
+
+/** The plan of `--dry-run`. */
+export interface BatchPlan extends PipelinesPlan {
+  /** `null`: nobody here can say. */
+  readonly foreseen: BatchForesight | null;
+}
+
+/** Prints the plan of a checked file. @throws what the command, or init, would refuse it with. */
+export async function showPipelinesPlan(
+  session: Session,
+  whole: InitBatchRequest,
+  how: HowOften,
+  workOf: (session: Session) => Preparation,
+): Promise<undefined> {
+  const taken = await takenByDryRun(session, operationOf(session, whole, how), workOf);
+  const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
+  const outlook = await outlookOf(session);
+  const foreseen =
+    outlook.foresight === null || pipelines.length === 0
+      ? null
+      : await outlook.foresight.batch({ pipelines }, outlook.credential);
+  const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
+  session.output.result(plan, (style) => viewPipelinesPlan(plan, outlook, style));
+}
+
+/** Writes the pipelines that did not land, as a file that can be corrected and run; none where all have. @throws `ERR_INPUT_INVALID` */
+export function writeRest(
+  session: Session,
+  file: OutputFile,
+  pipelines: readonly Pipeline[],
+  indexes: readonly number[],
+): void {
+  const left = indexes.flatMap((index) => pipelines.slice(index, index + 1));
+  if (left.length === 0) noteEarlier(session, file);
+  else writeOutput(file, `${JSON.stringify({ pipelines: left }, null, 1)}\n`);
+}
+
+/** How an operation stands whose batch is final. @param answer - what is told of it from then on. */
+export const verdictOf = (
+  stage: CurrentStage,
+  { dateCancelled }: Batch,
+  { landed, left }: Awaited<ReturnType<typeof landedInFile>>,
+  pipelines: readonly Pipeline[],
+  answer: RunResult | undefined,
+): Verdict => ({
+  state: left.length === 0 ? 'done' : 'partial',
+  landed: pipelineElements(pipelines).flatMap(({ digest }, index) => (landed.has(index) ? [digest] : [])),
+  mayLand: dateCancelled === undefined,
+  answers: answer === undefined ? {} : { [stage.runAnswerName]: answer },
+});
+
+/** What all work on a file of pipelines has in common. */
 export class PipelinesWork implements Preparation {
   readonly noun = 'pipeline';
   readonly ask: AskDoneThere;
   readonly rest: boolean;
   readonly allowChanged: boolean;
-  readonly #session: Session;
-  readonly #request: InitBatchRequest;
+  readonly session: Session;
+  readonly request: InitBatchRequest;
   readonly #elements: readonly Element[];
 
   constructor(
@@ -27,8 +155,8 @@ export class PipelinesWork implements Preparation {
     request: InitBatchRequest,
     { rest, allowChanged }: Pick<HowOften, 'rest' | 'allowChanged'>,
   ) {
-    this.#session = session;
-    this.#request = request;
+    this.session = session;
+    this.request = request;
     this.ask = pipelinesDoneThere(session, request.pipelines);
     this.rest = rest;
     this.allowChanged = allowChanged;
@@ -52,7 +180,7 @@ export class PipelinesWork implements Preparation {
 
   async prepare(entry: Entry): Promise<boolean> {
     if (this.rest && entry.state === 'partial' && !(await this.#beginRest(entry))) return false;
-    return this.#session.isDryRun !== true || isOverThere(entry.state) || (await this.#isLeft(entry));
+    return this.session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
   }
 
   /** Makes sure that nothing of a batch can land any more; a dry run takes that for granted. */
@@ -65,17 +193,17 @@ export class PipelinesWork implements Preparation {
    * @returns false where others have landed all of that.
    */
   async #beginRest(entry: Entry): Promise<boolean> {
-    const session = this.#session;
+    const { session } = this;
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
-    const own = stage.pipelines([...this.#elements.keys()]);
+    const all = this.#elements;
     const before = batchId === undefined ? undefined : await lookAtBatch(session, batchId);
-    if (before !== undefined && !isOver(before)) await this.end(before);
+    if (before !== undefined && !isEnded(before)) await this.end(before);
     const ended = before && (await lookAtBatch(session, before.id));
     // What was set up by a request whose answer is not known is looked up with all the others.
-    const landed = new Set(ended && stage.inFile(await landedPipelines(session, stage, ended, own.length)));
-    const all = this.#elements;
-    const notLanded = own.filter((index) => !landed.has(index));
+    const notLanded = ended
+      ? (await landedInFile(session, stage, ended, all)).left
+      : stage.pipelines([...all.keys()]);
     if (notLanded.length === 0) {
       entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
       return true;
@@ -84,18 +212,11 @@ export class PipelinesWork implements Preparation {
     const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
     // What a dry run has not ended is no other's.
     await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
-    const missing = notLanded.flatMap((index) => all.slice(index, index + 1));
-    const elements = stillToDo(session, entry, missing, this.noun);
-    if (elements.length === 0) return false;
-    const digests = new Set(elements.map(({ digest }) => digest));
-    const left = all.flatMap(({ digest }, index) => (digests.has(digest) ? [index] : []));
-    await requireUnchanged(session, entry, all, left, this);
+    const left = await stillToDo(session, entry, { all, indexes: notLanded }, this);
+    if (left.length === 0) return false;
+    const elements = left.flatMap((index) => all.slice(index, index + 1));
     if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded))
-      throw new FlywheelError(
-        'ERR_TIMEOUT',
-        'Another process has just started to send the rest. Nothing was sent.',
-        { hint: 'Run the command again.' },
-      );
+      throw restBegunElsewhere();
     return true;
   }
 
@@ -103,13 +224,86 @@ export class PipelinesWork implements Preparation {
   async #isLeft(entry: Entry): Promise<boolean> {
     const stage = new CurrentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
-    const batch = batchId && (await lookAtBatch(this.#session, batchId));
+    const batch = batchId && (await lookAtBatch(this.session, batchId));
     if (batch) await this.requireWanted(entry, batch);
     return !batch || !isFinal(batch);
   }
 
   /** A batch that was set up earlier may have been cancelled since. */
   requireWanted(entry: Entry, batch: Batch): Promise<void> {
-    return requireNotCancelled(this.#session, entry, batch, this.#request);
+    return requireNotCancelled(this.session, entry, batch, this.request);
+  }
+}
+
+/** Files that init writes. */
+interface InitFiles {
+  /** The approval file; `null`: among those of the flywheel. */
+  readonly out: OutputFile | null;
+  /** For the pipelines that did not land; `null`: not asked for. */
+  readonly failedOut: OutputFile | null;
+}
+
+/** `batch init` as the beginning of a batch's operation. */
+export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
+  readonly outputs: readonly OutputFile[];
+  readonly #files: InitFiles;
+  /** Indexes in the file of what has not landed, of a batch that is over. */
+  #left: readonly number[] = [];
+
+  constructor(
+    session: Session,
+    request: InitBatchRequest,
+    how: Pick<HowOften, 'rest' | 'allowChanged'>,
+    files: InitFiles,
+  ) {
+    super(session, request, how);
+    this.#files = files;
+    this.outputs = [files.out, files.failedOut].filter((file) => file !== null);
+  }
+
+  /** Of a batch that waits it only gets a fresh approval. */
+  isRepeat(state: OperationState): boolean {
+    return isOver(state) || state === 'waiting';
+  }
+
+  /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
+  override end({ id }: Batch): Promise<void> {
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `A member of the multisig can still execute the rest of batch ${id}. Nothing was sent.`,
+      {
+        hint: `Cancel it first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` does both.`,
+      },
+    );
+  }
+
+  async perform(entry: Entry): Promise<Performed<InitBatchResult> | null> {
+    const { session, request } = this;
+    const initiated = await initiate(session, entry, request);
+    const batch = await upToDate(session, initiated.batch);
+    if (!initiated.isNew) await this.requireWanted(entry, batch);
+    if (batch.status !== 'FINALIZED')
+      session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
+    const stage = new CurrentStage(entry);
+    if (this.#files.failedOut !== null && isFinal(batch))
+      this.#left = (await landedInFile(session, stage, batch, request.pipelines)).left;
+    const result = await withFreshApproval(session, initiated);
+    // What `batch run` has begun to execute is not waiting, even if somebody asks for its approval.
+    if (entry.state !== 'open' || stage.note.signedTx !== undefined) return { result };
+    return { result, verdict: { state: 'waiting', landed: [] } };
+  }
+
+  present(result: InitBatchResult): undefined {
+    const { output, settings } = this.session;
+    const { out, failedOut } = this.#files;
+    const path = writeApproval(settings, result, out);
+    output.tell(`Approval file: ${path}`);
+    if (failedOut !== null) writeRest(this.session, failedOut, this.request.pipelines, this.#left);
+    const next = agreedLine(settings, 'batch', 'approve', result.batch.id);
+    output.result(result, (style) => [...viewInitBatch(result, style), `Next: ${next} --keypair FILE`]);
+  }
+
+  summary({ batch }: InitBatchResult): string {
+    return `Batch ${batch.id} is set up and waiting for the owner's approval.`;
   }
 }

@@ -2,6 +2,12 @@
  * Everything that is found out about a batch before its owner decides: what stands on chain, held against what is pinned and
  * expected, and tried out. Neither the service nor what it returned is believed.
  */
+import {
+  digestText,
+  parseDigestText,
+  pipelinesDigest,
+  type SourcePipeline,
+} from '../../actions/pipelines.js';
 import type { BatchContent } from '../../approval/batch-content.js';
 import {
   checkApprovable,
@@ -10,6 +16,7 @@ import {
   hasApproved,
 } from '../../approval/check-content.js';
 import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
+import { compareWithPipelines } from '../../approval/compare-pipelines.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { type Pins, requireUnchanged } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
@@ -18,11 +25,15 @@ import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { Simulator } from '../../chain/simulator.js';
 import { plainSymbol } from '../../chain/tokens/metadata.js';
-import { type FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
+import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { openInput } from '../input/read-input.js';
 import type { Unit } from '../views/unit.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
-import { checkExpectation, type Expectation } from './expectation.js';
 import { refuse, unpinned } from './pins.js';
 
 /** What was found out about a batch. */
@@ -65,28 +76,15 @@ export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'mu
     throw refuse(`The batch belongs to the multisig ${multisig}, but the project's is ${pins.multisig}.`);
 }
 
-/** Takes one step after the other until one refuses. */
-class Judgement {
-  refusal: FlywheelError | null = null;
-
-  /** @returns what the step found, or `null` when it or one before has refused. */
-  async step<Value>(take: () => Value | Promise<Value>): Promise<Value | null> {
-    if (this.refusal !== null) return null;
-    try {
-      return await take();
-    } catch (error) {
-      if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-      this.refusal = error;
-      return null;
-    }
+/** Why something refuses, or `null`. */
+export async function refusalOf(judge: () => unknown): Promise<FlywheelError | null> {
+  try {
+    await judge();
+    return null;
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+    return error;
   }
-}
-
-/** Why a step refuses, or `null`. */
-export async function refusalOf(step: () => unknown): Promise<FlywheelError | null> {
-  const judgement = new Judgement();
-  await judgement.step(step);
-  return judgement.refusal;
 }
 
 /**
@@ -100,27 +98,24 @@ export async function lookAtBatch(
   { batchIndex, expectation }: ReviewInput,
 ): Promise<Look> {
   const description = await readBatch(chain, { multisig: pins.multisig, batchIndex });
-  const judgement = new Judgement();
-  const token = await judgement.step(() => readTokenOnChain(chain, pins));
-  if (token === null)
-    return { description, token, changes: null, isApproved: false, refusal: judgement.refusal };
-  await judgement.step(() => {
+  const found: { -readonly [Key in 'token' | 'changes' | 'isApproved']: Look[Key] } = {
+    ...{ token: null, changes: null, isApproved: false },
+  };
+  const refusal = await refusalOf(async () => {
+    const token = await readTokenOnChain(chain, pins);
+    found.token = token;
+    found.isApproved = hasApproved(description, pins.owner);
     if (pins.facts === undefined) throw unpinned(pins);
     requireUnchanged(pins.facts, { ...multisigFacts(description.multisigAccount), ...token.facts });
     checkVoters(description.multisigAccount, pins);
     checkBatchContent(description, token.flywheel);
     if (expectation !== null) checkExpectation(description, expectation, token.flywheel);
+    const isStarted = description.batch.executedTransactionIndex > 0;
+    const machine = isStarted ? null : await machineFor(opened, expectation);
+    if (machine !== null) found.changes = await simulateBatch(chain, machine, description, token.flywheel);
+    if (!found.isApproved) checkApprovable(description, pins.owner);
   });
-  const started = description.batch.executedTransactionIndex > 0;
-  const changes = await judgement.step(async () => {
-    const machine = started ? null : await machineFor(opened, expectation);
-    return machine === null ? null : simulateBatch(chain, machine, description, token.flywheel);
-  });
-  const isApproved = hasApproved(description, pins.owner);
-  await judgement.step(() => {
-    if (!isApproved) checkApprovable(description, pins.owner);
-  });
-  return { description, token, changes, isApproved, refusal: judgement.refusal };
+  return { description, ...found, refusal };
 }
 
 /** @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_UNAVAILABLE` when the chain is out of reach. */
@@ -182,4 +177,42 @@ async function machineFor(
       'Add --expect pipelines.json to compare the batch with the file instead.',
     );
   }
+}
+
+/** Pipelines in full, or only their digest. */
+export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };
+
+/** Reads `--expect`: `sha256:…` or a pipelines file. @throws `ERR_INPUT_INVALID` */
+export async function readExpectation(session: Session, text: string): Promise<Expectation> {
+  const digest = parseDigestText(text);
+  if (digest !== undefined) return { digest };
+  const { pipelines } = readPipelinesFile(await openInput(session.context, text), null);
+  return { pipelines: toSourcePipelines(pipelines) };
+}
+
+/** The same where it need not be given. */
+export const expectationOf = (session: Session, text: string | undefined): Promise<Expectation | null> =>
+  text === undefined ? Promise.resolve(null) : readExpectation(session, text);
+
+/** The digest of what is expected. */
+export const expectedDigest = (expectation: Expectation): Sha256 =>
+  'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
+
+/** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
+export function checkExpectation(
+  description: BatchContent,
+  expectation: Expectation,
+  token: { readonly decimals: number },
+): void {
+  if ('pipelines' in expectation) {
+    compareWithPipelines(description, expectation.pipelines, token);
+    return;
+  }
+  const { digest, pipelinesProblem } = description;
+  if (digest === expectation.digest) return;
+  const found = digest === null ? (pipelinesProblem ?? 'none') : digestText(digest);
+  throw new FlywheelError(
+    'ERR_APPROVAL_REFUSED',
+    `The digest of the batch is ${found}, expected ${digestText(expectation.digest)}.`,
+  );
 }

@@ -2,20 +2,25 @@
  * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
  * next; a second one is never made of the same file.
  */
-import { pipelineContent, pipelinesDigest } from '../../actions/pipelines.js';
+import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
+import { checkVoters } from '../../approval/check-content.js';
+import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import { outflowOf } from '../../approval/outflow.js';
+import { requireUnchanged } from '../../approval/pins.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { KeypairSigner } from '../../chain/transaction/signer.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
-import type { Entry, Notes, Verdict } from '../journal/journal.js';
+import type { Entry, Notes } from '../journal/journal.js';
 import { requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
+import { findBatch, getBatch, isEnded, isFinal } from '../operation/service-record.js';
+import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
 import { viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
@@ -24,32 +29,16 @@ import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
 import { requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
-import { batchFailure } from './batch-failure.js';
 import { addToStage, CurrentStage, type RunResult } from './batch-stages.js';
-import { requireChainCatchesUp } from './catch-up.js';
+import { landedInFile, requireChainAgrees, requireRanAsApproved } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
-import { executeUntilFinal } from './execute-batch.js';
-import { requireRanAsApproved } from './hold-digest.js';
-import {
-  getBatch,
-  type Initiated,
-  initiate,
-  isFinal,
-  isOver,
-  isThere,
-  upToDate,
-  withFreshApproval,
-} from './initiate.js';
-import { landedPipelines } from './landed-pipelines.js';
-import { requirePins } from './pins.js';
-import { PipelinesWork } from './pipelines-work.js';
-import { requireApprovable } from './preflight.js';
-import { writeRest } from './rest-file.js';
+import { batchFailure, executeUntilFinal } from './execute-batch.js';
+import { type Initiated, initiate, upToDate, withFreshApproval } from './initiate.js';
+import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
+import { PipelinesWork, verdictOf, writeRest } from './pipelines-work.js';
 
 /** What carrying on needs beside the pipelines. */
-export interface RunOptions {
-  readonly rest: boolean;
-  readonly allowChanged: boolean;
+interface RunOptions {
   readonly keypair: KeypairSource;
   /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
@@ -62,34 +51,30 @@ export interface RunNote {
   readonly failedOut: OutputFile | null;
 }
 
-/** How a run ended, and what of its file has not landed. */
-interface Ran extends RunResult {
-  readonly left: readonly number[];
-}
-
-export class RunWork extends PipelinesWork implements Work<Ran> {
+export class RunWork extends PipelinesWork implements Work<RunResult> {
   readonly outputs: readonly OutputFile[];
-  readonly #session: Session;
-  readonly #request: InitBatchRequest;
   readonly #options: RunOptions;
   /** It has its result, and nothing more is asked for. */
   #isOver = false;
   /** Once: standard input can be read only once. */
   #loaded: Promise<KeypairSigner> | undefined;
 
-  constructor(session: Session, request: InitBatchRequest, options: RunOptions) {
-    super(session, request, options);
-    this.#session = session;
-    this.#request = request;
+  constructor(
+    session: Session,
+    request: InitBatchRequest,
+    how: Pick<HowOften, 'rest' | 'allowChanged'>,
+    options: RunOptions,
+  ) {
+    super(session, request, how);
     this.#options = options;
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
   override async prepare(entry: Entry): Promise<boolean> {
     const stage = new CurrentStage(entry);
-    const stored = stage.runAnswer as Ran | undefined;
+    const stored = stage.runAnswer;
     this.#isOver =
-      stored !== undefined && !(entry.state === 'partial' && (this.rest || !isOver(stored.batch)));
+      stored !== undefined && !(entry.state === 'partial' && (this.rest || !isEnded(stored.batch)));
     // Others have landed what it has not.
     if (this.#isOver) return entry.state !== 'done' || stored?.left.length === 0;
     // What is set up already may be over by now, and learning that takes no keypair.
@@ -100,65 +85,82 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   }
 
   override async end(batch: Batch): Promise<void> {
-    await endBatch(this.#session, batch, () => this.#signer());
+    await endBatch(this.session, batch, () => this.#signer());
   }
 
-  async perform(entry: Entry): Promise<Performed<Ran>> {
+  async perform(entry: Entry): Promise<Performed<RunResult>> {
+    const { session } = this;
     if (this.#isOver) {
-      const result = new CurrentStage(entry).runAnswer as Ran;
+      const result = new CurrentStage(entry).runAnswer as RunResult;
       await this.#requireThere(entry, result.batch.id);
       return { result };
     }
-    const initiated = await initiate(this.#session, entry, this.#request, { isLast: false });
-    const batch = await upToDate(this.#session, initiated.batch);
+    const initiated = await initiate(session, entry, this.request, { isLast: false });
+    const batch = await upToDate(session, initiated.batch);
     if (!initiated.isNew) await this.requireWanted(entry, batch);
-    if (isFinal(batch)) return this.#conclude(entry, batch, requireResult(batch));
+    if (isFinal(batch)) {
+      const { executeResult } = batch;
+      invariant(executeResult !== undefined, `The final batch ${batch.id} has a result.`);
+      return this.#conclude(entry, batch, executeResult);
+    }
     if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
       entry.settle({ state: 'waiting', landed: [] });
-    this.#session.output.notice(`Batch ${batch.id} is set up. Checking it.`);
+    session.output.notice(`Batch ${batch.id} is set up. Checking it.`);
     const result = await this.#execute(entry, initiated);
-    return this.#conclude(entry, await getBatch(this.#session, batch.id), result);
+    return this.#conclude(entry, await getBatch(session, batch.id), result);
   }
 
-  present({ batch, result, left }: Ran): FlywheelError | undefined {
+  present({ batch, result, left }: RunResult): FlywheelError | undefined {
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(this.#session, failedOut, this.#request.pipelines, left);
-    this.#session.output.result({ batch, result }, (style) => viewBatch(batch, style));
-    return batchFailure(this.#session, batch, result);
+    if (failedOut !== null) writeRest(this.session, failedOut, this.request.pipelines, left);
+    this.session.output.result({ batch, result }, (style) => viewBatch(batch, style));
+    return batchFailure(this.session, batch, result);
   }
 
-  summary({ batch, result }: Ran): string {
+  summary({ batch, result }: RunResult): string {
     return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
   }
 
   /** Of a file whose rest was done too the batch before that may be there still. */
   async #requireThere(entry: Entry, batchId: string): Promise<void> {
-    const elements = pipelineElements(this.#request.pipelines);
+    const elements = pipelineElements(this.request.pipelines);
     const lacking = new Set(entry.lacking(elements));
     const landed = elements.filter((_, index) => !lacking.has(index));
     const own = new CurrentStage(entry).pipelines(elements).filter((one) => landed.includes(one));
-    await requireThere(this.#session, elements, landed, async () =>
-      (await isThere(this.#session, batchId)) === 'lost' ? own : [],
+    await requireThere(this.session, elements, landed, async () =>
+      (await findBatch(this.session, batchId)) === null ? own : [],
     );
   }
 
   #signer(): Promise<KeypairSigner> {
-    this.#loaded ??= loadKeypair(this.#session.context, this.#options.keypair);
+    this.#loaded ??= loadKeypair(this.session.context, this.#options.keypair);
     return this.#loaded;
   }
 
-  /** All that approving will need: before anything is set up that could not be approved. */
+  /**
+   * All that approving will need: before anything is set up that could not be approved.
+   * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
+   * it would be checked against is out of reach.
+   */
   async #requireApprovable(stage: CurrentStage): Promise<void> {
-    const owner = await keypairOwner(this.#session.context, this.#options.keypair);
-    const canBePinned = canAsk(this.#session) && !this.#session.settings.yes;
-    const opened = await this.#session.service();
-    const token = await requireApprovable(opened, { owner, canBePinned });
-    if (token === null) return;
+    const { session } = this;
+    const owner = await keypairOwner(session.context, this.#options.keypair);
+    const canBePinned = canAsk(session) && !session.settings.yes;
+    const opened = await session.service();
+    const chain = requireChain(opened);
+    if (opened.pins === null && canBePinned) return;
+    const pins = requirePins(opened.pins);
+    if (owner !== null) requireOwner(pins, owner);
+    const multisig = await readMultisigAccount(chain, pins.multisig);
+    checkVoters(multisig, pins);
+    const token = await readTokenOnChain(chain, pins);
+    if (pins.facts !== undefined)
+      requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
+    else if (!canBePinned) throw unpinned(pins);
     const { decimals } = token.flywheel;
-    const pipelines = toSourcePipelines(stage.pipelines(this.#request.pipelines));
-    const outflow = outflowOf(pipelines.map((pipeline) => pipelineContent(pipeline, decimals)));
-    await requirePlanWithinLimits(this.#session, requirePins(opened.pins), {
-      ...{ outflow, decimals, supply: token.mint.supply },
+    const content = this.#source(stage).map((pipeline) => pipelineContent(pipeline, decimals));
+    await requirePlanWithinLimits(session, pins, {
+      ...{ outflow: outflowOf(content), decimals, supply: token.mint.supply },
     });
   }
 
@@ -169,37 +171,34 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
-    return executeUntilFinal(this.#session, initiated.batch, {
+    // The file itself is what is approved.
+    const digest = pipelinesDigest(this.#source(stage));
+    return executeUntilFinal(this.session, initiated.batch, {
       signedTx: stage.note.signedTx,
       sign: () => this.#sign(entry, initiated),
       wasSent: stage.note.signedTx !== undefined,
       keep: ({ signedTx }) => {
         if (entry.state === 'waiting') entry.reopen([], {});
-        addToStage(entry, { signedTx, digest: this.#digest(entry) });
+        addToStage(entry, { signedTx, digest });
       },
-      // The file itself is what is approved.
-      digest: this.#digest(entry),
+      digest,
       key: (signedTx) => stage.executeKey(signedTx),
     });
   }
 
-  #digest(entry: Entry): Sha256 {
-    return pipelinesDigest(toSourcePipelines(new CurrentStage(entry).pipelines(this.#request.pipelines)));
+  #source(stage: CurrentStage): readonly SourcePipeline[] {
+    return toSourcePipelines(stage.pipelines(this.request.pipelines));
   }
 
   /** Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said. */
   async #sign(entry: Entry, initiated: Initiated): Promise<Signed> {
-    const pipelines = new CurrentStage(entry).pipelines(this.#request.pipelines);
     try {
-      const answer = await withFreshApproval(this.#session, initiated);
-      const approved = await approveBatch(this.#session, {
-        approval: {
-          wire: decodeBase64('proposalApproveTx', answer.proposalApproveTx),
-          batch: batchName(answer.batch),
-        },
+      const { proposalApproveTx, batch } = await withFreshApproval(this.session, initiated);
+      const approved = await approveBatch(this.session, {
+        approval: { wire: decodeBase64('proposalApproveTx', proposalApproveTx), batch: batchName(batch) },
         signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.
-        expectation: { pipelines: toSourcePipelines(pipelines) },
+        expectation: { pipelines: this.#source(new CurrentStage(entry)) },
         mayBeApproved: true,
       });
       return requireSigned(approved);
@@ -211,7 +210,7 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   }
 
   #stillWaiting(entry: Entry, batchId: string, error: FlywheelError): FlywheelError {
-    const { settings } = this.#session;
+    const { settings } = this.session;
     const { keypair } = this.#options;
     const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
     const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
@@ -220,35 +219,23 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
       `${error.message} Batch ${batchId} stays set up and waits for approval.`,
       {
         ...error.options,
-        hint: `Resume it: \`${resumeLine(this.#session, entry)}\`. Cancel it: \`${cancel}\``,
+        hint: `Resume it: \`${resumeLine(this.session, entry)}\`. Cancel it: \`${cancel}\``,
         cause: error,
       },
     );
   }
 
-  async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<Ran>> {
-    const opened = await this.#session.service();
+  async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<RunResult>> {
+    const { session } = this;
+    const { pipelines } = this.request;
+    const opened = await session.service();
     const stage = new CurrentStage(entry);
-    const size = stage.pipelines(this.#request.pipelines).length;
-    await requireChainCatchesUp(this.#session, opened, batch, result, { wasSetUp: stage.wasSetUp, size });
-    await requireRanAsApproved(this.#session, opened, batch, result, this.#digest(entry), true);
-    const landed = new Set(stage.inFile(await landedPipelines(this.#session, stage, batch, size)));
-    const own = stage.inFile(this.#request.pipelines.map((_, index) => index));
-    const left = own.filter((index) => !landed.has(index));
-    const ran: Ran = { batch, result, left };
-    const verdict: Verdict = {
-      state: left.length === 0 ? 'done' : 'partial',
-      landed: pipelineElements(this.#request.pipelines).flatMap(({ digest }, index) =>
-        landed.has(index) ? [digest] : [],
-      ),
-      mayLand: batch.dateCancelled === undefined,
-      answers: { [stage.runAnswerName]: ran },
-    };
-    return { result: ran, verdict };
+    const source = this.#source(stage);
+    const known = { wasSetUp: stage.wasSetUp, size: source.length };
+    await requireChainAgrees(session, opened, batch, result, known);
+    await requireRanAsApproved(session, opened, batch, result, pipelinesDigest(source), true);
+    const found = await landedInFile(session, stage, batch, pipelines);
+    const ran: RunResult = { batch, result, left: found.left };
+    return { result: ran, verdict: verdictOf(stage, batch, found, pipelines, ran) };
   }
-}
-
-function requireResult({ id, executeResult }: Batch): ExecuteResult {
-  invariant(executeResult !== undefined, `The final batch ${id} has a result.`);
-  return executeResult;
 }

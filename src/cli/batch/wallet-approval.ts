@@ -12,18 +12,23 @@ import type { Taken } from '../../wallet-page/serve-page.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { repeatable } from '../operation/repeatable.js';
-import { commandLine } from '../operation/resume-line.js';
+import { commandLine, repeatable } from '../operation/resume-line.js';
+import { getBatch } from '../operation/service-record.js';
 import { plainStyle } from '../output/color.js';
 import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { batchName, readApproval } from './approval-source.js';
-import { requireExecutesFromChain } from './approved-on-chain.js';
-import { awaitSetUp } from './catch-up.js';
-import { type Expectation, readExpectation } from './expectation.js';
-import { getBatch } from './initiate.js';
+import { awaitSetUp } from './chain-agrees.js';
+import { requireExecutesFromChain } from './execute-batch.js';
 import { pinsForApproval, refuse, requireChain } from './pins.js';
-import { type Review, requireOwnMultisig, reviewBatch, unitOf } from './review.js';
+import {
+  type Expectation,
+  expectationOf,
+  type Review,
+  requireOwnMultisig,
+  reviewBatch,
+  unitOf,
+} from './review.js';
 
 interface Options {
   readonly keypair?: string;
@@ -41,8 +46,7 @@ export async function approveWithWallet(session: Session, source: string, option
   for (const name of ['keypair', 'out'] as const)
     if (options[name] !== undefined)
       throw new FlywheelError('ERR_USAGE', `--wallet and --${name} cannot be combined.`);
-  const { expect } = options;
-  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  const expectation = await expectationOf(session, options.expect);
   // The approval that was issued is not needed: the wallet signs one of its own.
   const batchId = isUuid(source)
     ? (source.toLowerCase() as Uuid)
@@ -68,7 +72,7 @@ async function approve(
   const { batchIndex } = batch;
   const pins = await pinsForApproval(session, opened, { wire: new Uint8Array(), batch });
   requireOwnMultisig(pins, batch);
-  await awaitSetUp(session, opened, pins.multisig, batchIndex);
+  await awaitSetUp(session, opened, { multisig: pins.multisig, batchIndex });
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
   if (review.isApproved) return { batchId, alreadyApproved: true };
   await requireFee(chain, pins.owner);

@@ -1,10 +1,13 @@
 /** One burn as an operation. */
-
+import type { PastTransaction } from '../../chain/chain.js';
+import { proofMemoText } from '../../chain/memo.js';
 import type { BurnsForesight } from '../../contract/dry-run.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
-import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import type { OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { confirmSpending } from '../operation/confirm-spending.js';
@@ -15,7 +18,6 @@ import { burnsDoneThere } from '../operation/service-record.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
-import { requireNotOnChain } from './chain-contradicts.js';
 
 /** What carrying on needs. */
 export interface BurnBody {
@@ -91,4 +93,36 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   noteReply(session, reply);
   if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
   return reply.value;
+}
+
+/** How far the clocks of this machine and of the chain may be apart. */
+const CLOCK_SKEW_MS = 30_000;
+
+/**
+ * Looks for the proofs of burns that are said to have failed. Only a proof that was to be recorded on chain can be found there.
+ * @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction that carries one.
+ */
+export async function requireNotOnChain(
+  { kind, history, pins }: Pick<OpenedService, 'kind' | 'history' | 'pins'>,
+  entry: Pick<Entry, 'dateBegun'>,
+  failed: readonly BurnRequest[],
+): Promise<void> {
+  const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
+  // The embedded engine and its ledger are one.
+  if (kind === 'embedded' || history === null || pins === null || recorded.length === 0) return;
+  const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
+  const past = await history.history(pins.mint, { sinceMs: since });
+  for (const { type, proof } of recorded) {
+    const text = proofMemoText(type, proofHash(proof));
+    const landed = past.find(({ memo, failed }) => !failed && memo?.includes(text) === true);
+    if (landed !== undefined) throw contradiction(landed);
+  }
+}
+
+function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelError {
+  const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
+  return new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The service says that the burn failed, but transaction ${signature} on chain has its proof${when}.`,
+  );
 }

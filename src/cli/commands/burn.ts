@@ -1,16 +1,15 @@
 /** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file, in as many requests as it takes. */
+
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { showBurnPlan } from '../burn/burn-plan.js';
+import { type BurnBatchBody, BurnBatchWork } from '../burn/burn-batch-work.js';
 import { burnWork } from '../burn/burn-work.js';
-import { DEPRECATED, tellDeprecated } from '../burn/deprecation.js';
-import { type BurnBatchBody, BurnBatchWork } from '../burn-batch/burn-batch-work.js';
-import { requireAllPossible, showBurnBatchPlan } from '../burn-batch/plan.js';
-import { pick, stageOf } from '../burn-batch/requests.js';
+import { requireAllPossible, showBurnBatchPlan, showBurnPlan } from '../burn/plan.js';
+import { pick, stageOf } from '../burn/requests.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js';
 import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
@@ -30,6 +29,14 @@ import {
   REST_OPTION,
 } from '../options.js';
 import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
+
+/** The service calls both commands deprecated: people at a terminal are told so, scripts are not. */
+const DEPRECATED = 'Deprecated, and for v1 tokens only. Use `flywheel batch run` for new work.';
+
+function tellDeprecated({ context, output, commandLine }: Session): void {
+  if (context.io.stderr.isTTY)
+    output.tell(`\`flywheel ${commandLine[0]}\` is deprecated. Use \`flywheel batch run\` for new work.`);
+}
 
 const burnOptions = (command: Command) =>
   command

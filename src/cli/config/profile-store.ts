@@ -11,7 +11,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
-import { countPending } from '../journal/count-pending.js';
+import { countPending } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, hasKey, type Profile, type ProfileFile, readProfiles } from './profile-file.js';

@@ -2,7 +2,7 @@
 import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import type { Sha256 } from '../../values/digest.js';
-import type { ChangedElement, Element, OperationKind, OperationState, Overlap } from './journal.js';
+import type { ChangedElement, Element, Overlap } from './journal.js';
 
 /** A digest as it is stored. */
 export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
@@ -40,8 +40,7 @@ export class ElementsTable {
   }
 
   hasLanded(serial: number): boolean {
-    const landed = 'SELECT 1 FROM elements WHERE operation = ? AND landed = 1 LIMIT 1';
-    return this.#get(landed, [serial]) !== undefined;
+    return this.#exists('operation = ? AND landed = 1', [serial]);
   }
 
   /** Lets go of what of an operation has not landed. */
@@ -69,13 +68,15 @@ export class ElementsTable {
         find.get([digestBytes(digest), serial ?? 0, from]) ?? [];
       if (id === undefined) return [];
       const operation = {
-        id: String(id),
-        kind: kind as OperationKind,
-        state: state as OperationState,
+        id,
+        kind,
+        state,
         command: JSON.parse(String(command)),
         notes: JSON.parse(String(notes)),
       };
-      return [{ digest, hasLanded: landed === 1, date: String(date), operation }];
+      return [
+        { digest, hasLanded: landed === 1, date: String(date), operation: operation as Overlap['operation'] },
+      ];
     });
   }
 
@@ -107,17 +108,11 @@ export class ElementsTable {
       `SELECT count(DISTINCT digest) FROM elements WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1`,
     );
     return new Map(
-      elements.map(({ content, subject }) => {
-        const [landed] = count.get([digestBytes(subject), digestBytes(content)]) ?? [];
-        return [content, Number(landed ?? 0)];
-      }),
+      elements.map(({ content, subject }) => [
+        content,
+        Number(count.get([digestBytes(subject), digestBytes(content)])?.[0] ?? 0),
+      ]),
     );
-  }
-
-  /** Which of these have landed. */
-  landed(elements: readonly Element[]): readonly Sha256[] {
-    const lacking = new Set(this.lacking(elements));
-    return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
   /** Which of these no operation from this one on has landed, as numbers from 0. */
@@ -131,10 +126,10 @@ export class ElementsTable {
   }
 
   get #isEmpty(): boolean {
-    return this.#get(`SELECT 1 FROM elements WHERE target IN ${this.#place} LIMIT 1`, []) === undefined;
+    return !this.#exists(`target IN ${this.#place}`, []);
   }
 
-  #get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
-    return this.#file.prepare(sql).get(parameters);
+  #exists(where: string, parameters: readonly SqlValue[]): boolean {
+    return this.#file.prepare(`SELECT 1 FROM elements WHERE ${where} LIMIT 1`).get(parameters) !== undefined;
   }
 }

@@ -3,6 +3,10 @@
  * key, how far it is, and what came of it. What was promised once is looked up here before anything is sent.
  */
 import type { Sha256 } from '../../values/digest.js';
+import type { SqliteEntry } from './sqlite-entry.js';
+
+export type { SqliteEntry as Entry } from './sqlite-entry.js';
+export type { SqliteJournal as Journal } from './sqlite-journal.js';
 
 /** What an operation does; `batch` is one batch from its init to its end, whichever commands take it there. */
 export type OperationKind = 'burn' | 'burn-batch' | 'batch';
@@ -109,47 +113,9 @@ export interface OperationSummary {
   readonly notes: Notes;
 }
 
-/** One operation, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
-export interface Entry extends OperationSummary {
-  /** Begun by this very call. */
-  readonly isNew: boolean;
-  /** An answer was stored since it was taken. */
-  readonly hasActed: boolean;
-  /** Answers of it are stored, from whenever. */
-  readonly hasAnswers: boolean;
-  /** Which of these have not landed, by it or by any other operation (of what is done once more: since), as numbers from 0. */
-  lacking(elements: readonly Element[]): readonly number[];
-  /** Something of it is known to have landed. */
-  readonly hasLanded: boolean;
-  /** What it was begun with; `undefined` once it is over. */
-  body(): string | undefined;
-  note(notes: Notes): void;
-  /** Does another operation name this batch? */
-  hasBatchOfAnother(batchId: string): boolean;
-  /** Stores an answer of the service under a name. */
-  keep(name: string, answer: unknown): void;
-  /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
-  answer(name: string): unknown;
-  /** Which of these have landed by other operations (of what is done once more: since), or may land yet. */
-  elsewhere(elements: readonly Sha256[]): readonly Overlap[];
-  /**
-   * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
-   * @param landed - what of it has landed so far. @default what is noted
-   * @returns false when another process was faster, with this operation or with one of the elements.
-   */
-  reopen(elements: readonly Element[], notes: Notes, landed?: readonly Sha256[]): boolean;
-  settle(verdict: Verdict): void;
-  /** Its outcome has left this process. */
-  markPrinted(): void;
-  /** Lets go of it as it stands. */
-  release(): void;
-  /** Forgets it: nothing was done, or nobody wants to know. What has landed cannot be forgotten. */
-  remove(): void;
-}
-
 /** What came of asking for an operation. */
 export type Begun =
-  | { readonly status: 'taken'; readonly entry: Entry }
+  | { readonly status: 'taken'; readonly entry: SqliteEntry }
   /** `again` was asked for, and the last one is not over. */
   | { readonly status: 'unfinished'; readonly entry: OperationSummary }
   | InTheWay;
@@ -179,39 +145,4 @@ export interface Overlap {
   /** When that operation last changed. */
   readonly date: string;
   readonly operation: Pick<OperationSummary, 'id' | 'kind' | 'state' | 'command' | 'notes'>;
-}
-
-export interface Journal {
-  /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
-  begin(request: OperationRequest): Begun;
-  /** Takes up an operation by its id, also to tell its outcome; `undefined` when there is none. */
-  take(id: string): Begun | undefined;
-  /**
-   * Takes up the operation that names this batch, if it waits or was done in part; `undefined` when there is none, or another
-   * process has it.
-   */
-  takeBatch(batchId: string): Entry | undefined;
-  /** The operation that a content is, if it has been begun here, to look at; it is not taken. @param origin - of the content unless given. */
-  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined;
-
-  /** The key under which a request goes out the first time. */
-  keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string;
-  /** By content, how many that say the same as these have landed, by whichever operations. */
-  countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number>;
-  /** Which of these have landed, by whichever operation. */
-  landed(elements: readonly Element[]): readonly Sha256[];
-  /** Is it part of an operation, other than the one with this id, that may yet land it? */
-  isOpen(digest: Sha256, except?: string): boolean;
-  /** Notes elements that have landed by hands of which this journal knew nothing. */
-  noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void;
-
-  /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
-  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[];
-
-  /** Copies all that is noted into a new file. */
-  copyTo(path: string): void;
-
-  /** All whose outcome is not known, or has not been printed; oldest first. */
-  pending(): readonly OperationSummary[];
-  close(): void;
 }

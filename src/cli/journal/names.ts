@@ -1,4 +1,4 @@
-/** The names that people may want to type: batches that were begun here of late, and operations that are pending. */
+/** What the journal file says to whoever only reads it: names that people may want to type, and how much is pending at an address. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { JOURNAL_FILE } from '../../files/directories.js';
@@ -12,11 +12,14 @@ interface Named {
   readonly date: string;
 }
 
-const MAX_NAMES = 50;
+const NEWEST = 'ORDER BY serial DESC LIMIT 50';
 const BATCH_ID = /"batchId":"([0-9a-f-]{36})"/g;
 
-/** The journal is only read. @throws `ERR_STORE_UNAVAILABLE` */
-async function rows(directory: string, sql: string): Promise<readonly (readonly SqlValue[])[]> {
+async function rows(
+  directory: string,
+  sql: string,
+  parameters: readonly SqlValue[] = [],
+): Promise<readonly (readonly string[])[]> {
   const path = join(directory, JOURNAL_FILE);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
   const file = await openSqliteFile({
@@ -24,7 +27,10 @@ async function rows(directory: string, sql: string): Promise<readonly (readonly 
     inspect: (opened) => void isEmptyJournal(opened),
   });
   try {
-    return file.prepare(`${sql} ORDER BY serial DESC LIMIT ${MAX_NAMES}`).all([]);
+    return file
+      .prepare(sql)
+      .all(parameters)
+      .map((row) => row.map(String));
   } finally {
     file.close();
   }
@@ -32,22 +38,22 @@ async function rows(directory: string, sql: string): Promise<readonly (readonly 
 
 /** The newest first, with what their operation has come to. @throws `ERR_STORE_UNAVAILABLE` */
 export async function recentBatches(directory: string): Promise<readonly Named[]> {
-  const sql = `SELECT notes, state, date_begun FROM operations WHERE kind = 'batch'`;
-  const found = (await rows(directory, sql)).flatMap(([notes, state, date]) =>
-    Array.from(
-      String(notes).matchAll(BATCH_ID),
-      ([, id = '']): Named => ({
-        ...{ id, state: String(state), date: String(date) },
-      }),
-    ),
+  const sql = `SELECT notes, state, date_begun FROM operations WHERE kind = 'batch' ${NEWEST}`;
+  const found = (await rows(directory, sql)).flatMap(([notes = '', state = '', date = '']) =>
+    Array.from(notes.matchAll(BATCH_ID), ([, id = '']): Named => ({ id, state, date })),
   );
   return [...new Map(found.map((batch) => [batch.id, batch])).values()];
 }
 
 /** What `pending` lists, with what each does in place of its state. @throws `ERR_STORE_UNAVAILABLE` */
 export async function pendingOperations(directory: string): Promise<readonly Named[]> {
-  const sql = `SELECT id, kind, date_begun FROM operations WHERE (state = 'open' OR told = 0)`;
-  return (await rows(directory, sql)).map(([id, kind, date]) => ({
-    ...{ id: String(id), state: String(kind), date: String(date) },
-  }));
+  const sql = `SELECT id, kind, date_begun FROM operations WHERE (state = 'open' OR told = 0) ${NEWEST}`;
+  return (await rows(directory, sql)).map(([id = '', state = '', date = '']) => ({ id, state, date }));
+}
+
+/** Operations at an address whose outcome is not known or not printed, or whose batch waits. @throws `ERR_STORE_UNAVAILABLE` */
+export async function countPending(directory: string, address: string): Promise<number> {
+  const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
+    WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;
+  return Number((await rows(directory, sql, [address]))[0]?.[0] ?? 0);
 }

@@ -5,8 +5,8 @@ import type { SqliteFile, SqlValue, Statement } from '../../files/sqlite-file.js
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, utcDay } from '../../values/time.js';
-import { ElementsTable } from './elements-table.js';
-import type { Element, KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
+import { digestBytes, ElementsTable } from './elements-table.js';
+import type { KeyOrigin, OperationKind, OperationSummary, Processes, Target } from './journal.js';
 
 /** An operation as it stands. */
 export interface Row extends OperationSummary {
@@ -24,6 +24,13 @@ export type Changes = Readonly<
   Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
 >;
 
+/** What an operation begins with. */
+type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'run' | 'state' | 'holder' | 'command' | 'notes'> & {
+  readonly origin: Row['origin'] | 'elsewhere';
+  readonly body: string | null;
+  readonly date: string;
+};
+
 /** Days of use after which the answers of what is long over are let go of; their keys stay. */
 const ANSWER_DAYS = 90;
 /** The columns of {@link OperationsTable} rows, in their order. */
@@ -34,43 +41,47 @@ const COLUMNS =
 const ID_LENGTH = 8;
 
 const pack = (text: string): Buffer => gzipSync(text, { level: 1 });
-const unpack = (bytes: ReadonlyBytes): string => gunzipSync(readBuffer(bytes)).toString('utf8');
+const unpack = (bytes: SqlValue | undefined): string =>
+  gunzipSync(readBuffer(bytes as ReadonlyBytes)).toString('utf8');
 
 export class OperationsTable {
-  readonly #file: SqliteFile;
+  readonly file: SqliteFile;
+  readonly elements: ElementsTable;
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
   /** All targets that are the same place, as an SQL list. */
   readonly #place: string;
   readonly #statements = new Map<string, Statement>();
-  readonly elements: ElementsTable;
 
   constructor(
     file: SqliteFile,
     { target, processes, clock }: { target: Target; processes: Processes; clock: Clock },
   ) {
-    this.#file = file;
+    this.file = file;
     this.#processes = processes;
     this.#clock = clock;
-    const { address } = target;
-    const flywheel = target.flywheel ?? '';
+    const own = [target.address, target.flywheel ?? ''];
     const find = (): SqlValue | undefined =>
-      file.read(() =>
-        this.#get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', [address, flywheel]),
-      )?.[0];
+      file.read(() => this.#get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', own))?.[0];
     if (find() === undefined)
       file.write(() =>
-        this.#run('INSERT INTO targets (address, flywheel) VALUES (?, ?) ON CONFLICT DO NOTHING', [
-          address,
-          flywheel,
-        ]),
+        this.#run('INSERT INTO targets (address, flywheel) VALUES (?, ?) ON CONFLICT DO NOTHING', own),
       );
     this.#target = Number(find());
-    const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?1) OR (address = ?2 AND (flywheel = '' OR ?1 = ''))`;
-    const ids = file.read(() => file.prepare(same).all([flywheel, address])).map(([id]) => Number(id));
+    const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?2) OR (address = ?1 AND (flywheel = '' OR ?2 = ''))`;
+    const ids = file.read(() => file.prepare(same).all(own)).map(([id]) => Number(id));
     this.#place = `(${ids.join(', ')})`;
     this.elements = new ElementsTable(file, this.#place);
+  }
+
+  /** The name of this process. */
+  get self(): string {
+    return this.#processes.self();
+  }
+
+  get now(): string {
+    return isoTime(this.#clock.nowMs());
   }
 
   /** The first operation of the target that matches, in the order that the condition ends with. */
@@ -79,57 +90,24 @@ export class OperationsTable {
   }
 
   rows(where: string, parameters: readonly SqlValue[]): readonly Row[] {
-    return this.#file
+    return this.file
       .prepare(`SELECT ${COLUMNS} FROM operations WHERE target IN ${this.#place} AND ${where}`)
       .all([...parameters])
-      .map((row) => this.#file.decode(() => this.#toRow(row)));
+      .map((row) => this.file.decode(() => this.#toRow(row)));
   }
 
-  /** @returns the row, held by this process. */
-  insert(
-    fields: Pick<Row, 'kind' | 'key' | 'origin' | 'content' | 'run' | 'command' | 'notes'> & {
-      readonly body: string;
-    },
-  ): Row {
-    const { kind, key, origin, content, run, command, notes, body } = fields;
-    const now = this.#now();
+  insert({ kind, key, origin, content, run, state, holder, command, notes, body, date }: Inserted): Row {
     this.#run(
       `INSERT INTO operations (id, target, kind, key, origin, content, run, state, told, holder, command, notes, body,
          date_begun, date_changed, days_before)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 1, ?, ?, ?, ?, ?, ?, (SELECT count(*) FROM days))`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, (SELECT count(*) FROM days))`,
       [
-        sha256(`${kind} ${key}`).slice(0, ID_LENGTH),
-        this.#target,
-        ...[kind, key, origin, Buffer.from(content, 'hex'), run],
-        this.#processes.self(),
-        JSON.stringify(command),
-        JSON.stringify(notes),
-        pack(body),
-        ...[now, now],
+        ...[sha256(`${kind} ${key}`).slice(0, ID_LENGTH), this.#target, kind, key, origin],
+        ...[digestBytes(content), run, state, holder, JSON.stringify(command), JSON.stringify(notes)],
+        ...[body && pack(body), date, date],
       ],
     );
-    const row = this.row('kind = ? AND key = ?', [kind, key]);
-    invariant(row !== undefined, 'What was written can be read.');
-    return row;
-  }
-
-  /** An operation of other hands, over at this time. */
-  noteLanded(kind: OperationKind, key: string, elements: readonly Element[], date: string): void {
-    this.#run(
-      `INSERT INTO operations (id, target, kind, key, origin, content, run, state, told, command, notes, date_begun, date_changed, days_before)
-       VALUES (?, ?, ?, ?, 'elsewhere', ?, 0, 'done', 1, '[]', '{}', ?, ?, (SELECT count(*) FROM days))`,
-      [
-        sha256(`${kind} ${key}`).slice(0, ID_LENGTH),
-        this.#target,
-        ...[kind, key, Buffer.from(sha256(key), 'hex'), date, date],
-      ],
-    );
-    const serial = this.row('kind = ? AND key = ?', [kind, key])?.serial ?? 0;
-    this.elements.claim(serial, elements);
-    this.elements.land(
-      serial,
-      elements.map(({ digest }) => digest),
-    );
+    return this.#written('kind = ? AND key = ?', [kind, key]);
   }
 
   change(serial: number, changes: Changes): Row {
@@ -137,11 +115,14 @@ export class OperationsTable {
     const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
     this.#run(`UPDATE operations SET ${set}, days_before = (SELECT count(*) FROM days) WHERE serial = ?`, [
       ...columns.map(([, value]) => value),
-      this.#now(),
-      serial,
+      ...[this.now, serial],
     ]);
-    const row = this.row('serial = ?', [serial]);
-    invariant(row !== undefined, 'An operation that is held stays in the journal.');
+    return this.#written('serial = ?', [serial]);
+  }
+
+  #written(where: string, parameters: readonly SqlValue[]): Row {
+    const row = this.row(where, parameters);
+    invariant(row !== undefined, 'What was written can be read, and an operation that is held stays.');
     return row;
   }
 
@@ -153,20 +134,18 @@ export class OperationsTable {
 
   body(serial: number): string | undefined {
     const bytes = this.#get('SELECT body FROM operations WHERE serial = ?', [serial])?.[0];
-    return bytes === undefined || bytes === null ? undefined : unpack(bytes as ReadonlyBytes);
+    return bytes == null ? undefined : unpack(bytes);
   }
 
   keep(serial: number, name: string, answer: unknown): void {
     this.#run('INSERT OR REPLACE INTO answers (operation, name, answer) VALUES (?, ?, ?)', [
-      serial,
-      name,
-      pack(JSON.stringify(answer)),
+      ...[serial, name, pack(JSON.stringify(answer))],
     ]);
   }
 
   answer(serial: number, name: string): unknown {
     const row = this.#get('SELECT answer FROM answers WHERE operation = ? AND name = ?', [serial, name]);
-    return row === undefined ? undefined : JSON.parse(unpack(row[0] as ReadonlyBytes));
+    return row === undefined ? undefined : JSON.parse(unpack(row[0]));
   }
 
   hasAnswers(serial: number): boolean {
@@ -187,34 +166,16 @@ export class OperationsTable {
 
   #toRow(row: readonly SqlValue[]): Row {
     const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
-    const [command, notes, begun, changed] = rest;
+    const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
+    const name = typeof holder === 'string' ? holder : null;
     return {
-      serial: Number(serial),
-      id: String(id),
-      kind: kind as OperationKind,
-      key: String(key),
-      origin: origin as Row['origin'],
+      ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
+      ...{ origin: origin as Row['origin'], run: Number(run), state: state as Row['state'] },
       content: readBuffer(content as ReadonlyBytes).toString('hex') as Sha256,
-      run: Number(run),
-      state: state as Row['state'],
-      printed: told === 1,
-      holder: typeof holder === 'string' ? holder : null,
-      resumed: resumed === 1,
-      busy: this.#isBusy(holder),
-      command: JSON.parse(String(command)),
-      notes: JSON.parse(String(notes)),
-      dateBegun: String(begun),
-      dateChanged: String(changed),
+      ...{ printed: told === 1, resumed: resumed === 1, holder: name },
+      busy: name !== null && name !== this.self && this.#processes.isRunning(name),
+      ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },
     };
-  }
-
-  #isBusy(holder: SqlValue | undefined): boolean {
-    if (typeof holder !== 'string') return false;
-    return holder !== this.#processes.self() && this.#processes.isRunning(holder);
-  }
-
-  #now(): string {
-    return isoTime(this.#clock.nowMs());
   }
 
   #get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
@@ -227,7 +188,7 @@ export class OperationsTable {
 
   /** Each is prepared once: the memory of a thousand would be given back late. */
   #statement(sql: string): Statement {
-    const statement = this.#statements.get(sql) ?? this.#file.prepare(sql);
+    const statement = this.#statements.get(sql) ?? this.file.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
   }

@@ -1,39 +1,35 @@
-/** One operation in the journal's file, as the process that holds it sees and changes it. */
+/** One operation in the journal's file, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Sha256 } from '../../values/digest.js';
 import {
   type Element,
-  type Entry,
   isOver,
   type Notes,
   type OperationKind,
   type OperationState,
+  type OperationSummary,
   type Overlap,
   type Verdict,
 } from './journal.js';
 import type { Changes, OperationsTable, Row } from './operations-table.js';
 
 /** An operation that was taken. */
-export class SqliteEntry implements Entry {
+export class SqliteEntry implements OperationSummary {
   readonly id: string;
   readonly kind: OperationKind;
   readonly key: string;
   readonly command: readonly string[];
   readonly dateBegun: string;
+  /** Begun by this very call. */
   readonly isNew: boolean;
   /** No other process has another process. */
   readonly busy = false;
-  readonly #file: SqliteFile;
   readonly #table: OperationsTable;
-  readonly #self: string;
   #hasActed = false;
   #row: Row;
 
-  constructor(file: SqliteFile, table: OperationsTable, row: Row, self: string, isNew: boolean) {
-    this.#file = file;
+  constructor(table: OperationsTable, row: Row, isNew: boolean) {
     this.#table = table;
-    this.#self = self;
     this.#row = row;
     this.isNew = isNew;
     this.id = row.id;
@@ -47,14 +43,17 @@ export class SqliteEntry implements Entry {
     return this.#row.state;
   }
 
+  /** An answer was stored since it was taken. */
   get hasActed(): boolean {
     return this.#hasActed;
   }
 
+  /** Answers of it are stored, from whenever. */
   get hasAnswers(): boolean {
     return this.#table.hasAnswers(this.#row.serial);
   }
 
+  /** Something of it is known to have landed. */
   get hasLanded(): boolean {
     return this.#table.elements.hasLanded(this.#row.serial);
   }
@@ -71,32 +70,36 @@ export class SqliteEntry implements Entry {
     return this.#row.notes;
   }
 
+  /** What it was begun with; `undefined` once it is over. */
   body(): string | undefined {
     return this.#table.body(this.#row.serial);
   }
 
   note(notes: Notes): void {
-    this.#row = this.#file.write(() => {
+    this.#row = this.#table.file.write(() => {
       // What ended before is held by nobody: another process may have noted something since.
       const now = this.#table.row('serial = ?', [this.#row.serial]) ?? this.#row;
       return this.#table.change(this.#row.serial, { notes: JSON.stringify({ ...now.notes, ...notes }) });
     });
   }
 
+  /** Does another operation name this batch? */
   hasBatchOfAnother(batchId: string): boolean {
     const names = `kind = 'batch' AND serial <> ? AND instr(notes, ?) > 0`;
     return this.#table.row(names, [this.#row.serial, batchId]) !== undefined;
   }
 
+  /** Stores an answer of the service under a name. */
   keep(name: string, answer: unknown): void {
-    this.#file.write(() => this.#table.keep(this.#row.serial, name, answer));
+    this.#table.file.write(() => this.#table.keep(this.#row.serial, name, answer));
     this.#hasActed = true;
   }
 
+  /** An answer that was stored. @throws `ERR_INPUT_INVALID` when it is over and its answers are no longer kept. */
   answer(name: string): unknown {
     const answer = this.#table.answer(this.#row.serial, name);
     const isKept = !isOver(this.state) || this.state === 'partial';
-    if (answer !== undefined || isKept || this.#table.hasAnswers(this.#row.serial)) return answer;
+    if (answer !== undefined || isKept || this.hasAnswers) return answer;
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `This was done on ${this.dateChanged}, but its result is no longer stored on this machine. Nothing was sent.`,
@@ -104,10 +107,12 @@ export class SqliteEntry implements Entry {
     );
   }
 
+  /** Which of these have not landed, by it or by any other operation (of what is done once more: since), as numbers from 0. */
   lacking(elements: readonly Element[]): readonly number[] {
     return this.#table.elements.lacking(elements, this.#from);
   }
 
+  /** Which of these have landed by other operations (of what is done once more: since), or may land yet. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
     return this.#table.elements.overlaps(elements, this.#row.serial, this.#from);
   }
@@ -117,8 +122,13 @@ export class SqliteEntry implements Entry {
     return this.#row.notes['again'] === true ? this.#row.serial : 0;
   }
 
+  /**
+   * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
+   * @param landed - what of it has landed so far. @default what is noted
+   * @returns false when another process was faster, with this operation or with one of the elements.
+   */
   reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
-    return this.#file.write(() => {
+    return this.#table.file.write(() => {
       const row = this.#table.row('serial = ?', [this.#row.serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
       // Another process may have brought a next step of it to its end meanwhile.
@@ -126,7 +136,7 @@ export class SqliteEntry implements Entry {
       const digests = elements.map(({ digest }) => digest);
       if (this.#table.elements.overlaps(digests, row.serial, this.#from).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
-      this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#self, notes: noted });
+      this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#table.self, notes: noted });
       this.#table.elements.land(this.#row.serial, landed);
       if (isOver(row.state)) this.#table.elements.unclaim(this.#row.serial);
       this.#table.elements.claim(this.#row.serial, elements);
@@ -135,7 +145,7 @@ export class SqliteEntry implements Entry {
   }
 
   settle({ state, landed, mayLand = false, answers = {} }: Verdict): void {
-    this.#file.write(() => {
+    this.#table.file.write(() => {
       for (const [name, answer] of Object.entries(answers)) this.#table.keep(this.#row.serial, name, answer);
       this.#row = this.#table.change(this.#row.serial, { state, told: 0 });
       this.#table.elements.land(this.#row.serial, landed);
@@ -143,36 +153,31 @@ export class SqliteEntry implements Entry {
     });
   }
 
+  /** Its outcome has left this process: what was asked for is needed only for what is left of it. */
   markPrinted(): void {
+    const { file, elements } = this.#table;
     // Losing this to a power cut only tells an outcome twice.
-    this.#file.exec('PRAGMA synchronous = NORMAL');
+    file.exec('PRAGMA synchronous = NORMAL');
     try {
-      this.#file.write(() => {
-        if (this.#row.origin === 'chance') this.#table.remove(this.#row.serial);
-        else this.#markTold();
+      file.write(() => {
+        const { serial, origin } = this.#row;
+        if (origin === 'chance') return this.#table.remove(serial);
+        if (this.kind === 'burn') elements.unclaim(serial);
+        const spent: Changes = this.state === 'done' ? { body: null } : {};
+        this.#row = this.#table.change(serial, { told: 1, holder: null, ...spent });
       });
     } finally {
-      this.#file.exec('PRAGMA synchronous = FULL');
+      file.exec('PRAGMA synchronous = FULL');
     }
   }
 
-  /** What was asked for is needed for what is left of it, and for telling what came of it. */
-  #markTold(): void {
-    const isSpent = this.state === 'done';
-    if (this.kind === 'burn') this.#table.elements.unclaim(this.#row.serial);
-    const spent: Changes = isSpent ? { body: null } : {};
-    this.#row = this.#table.change(this.#row.serial, { told: 1, holder: null, ...spent });
-  }
-
+  /** Lets go of it as it stands. */
   release(): void {
-    this.#change({ holder: null });
+    this.#row = this.#table.file.write(() => this.#table.change(this.#row.serial, { holder: null }));
   }
 
+  /** Forgets it: nothing was done, or nobody wants to know. What has landed cannot be forgotten. */
   remove(): void {
-    this.#file.write(() => this.#table.remove(this.#row.serial));
-  }
-
-  #change(changes: Changes): void {
-    this.#row = this.#file.write(() => this.#table.change(this.#row.serial, changes));
+    this.#table.file.write(() => this.#table.remove(this.#row.serial));
   }
 }

@@ -4,7 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
-import type { Sha256 } from '../../values/digest.js';
+import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
 import { digestBytes } from './elements-table.js';
@@ -15,7 +15,6 @@ import {
   type Entry,
   type InTheWay,
   isOver,
-  type Journal,
   type KeyOrigin,
   type OperationKind,
   type OperationRequest,
@@ -38,7 +37,7 @@ interface JournalOptions {
 }
 
 /** Opens the journal of a target. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
-export async function openSqliteJournal(options: JournalOptions): Promise<Journal> {
+export async function openSqliteJournal(options: JournalOptions): Promise<SqliteJournal> {
   makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const file = await openSqliteFile({
     path: join(options.directory, JOURNAL_FILE),
@@ -54,7 +53,7 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Journa
   }
 }
 
-class SqliteJournal implements Journal {
+export class SqliteJournal {
   readonly #file: SqliteFile;
   readonly #options: JournalOptions;
   readonly #table: OperationsTable;
@@ -65,6 +64,7 @@ class SqliteJournal implements Journal {
     this.#table = new OperationsTable(file, options);
   }
 
+  /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
   begin(request: OperationRequest): Begun {
     return this.#file.write(() => {
       this.#table.noteDay();
@@ -78,17 +78,22 @@ class SqliteJournal implements Journal {
     });
   }
 
+  /** Takes up an operation by its id, also to tell its outcome; `undefined` when there is none. */
   take(id: string): Begun | undefined {
     return this.#file.write(() => {
       const row = this.#table.row('id = ?', [id]);
       if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
       // Its outcome is told by one process: what was asked for goes with that.
       if (row.busy) return busy(row);
-      this.#table.change(row.serial, { holder: this.#self });
+      this.#table.change(row.serial, { holder: this.#table.self });
       return { status: 'taken', entry: this.#entry(row) };
     });
   }
 
+  /**
+   * Takes up the operation that names this batch, if it waits or was done in part; `undefined` when there is none, or another
+   * process has it.
+   */
   takeBatch(batchId: string): Entry | undefined {
     return this.#file.write(() => {
       const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
@@ -98,6 +103,15 @@ class SqliteJournal implements Journal {
     });
   }
 
+  /** The operation that names this batch, to look at; it is not taken. */
+  ofBatch(batchId: string): Entry | undefined {
+    return this.#file.read(() => {
+      const row = this.#table.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
+      return row && this.#entry(row);
+    });
+  }
+
+  /** The operation that a content is, if it has been begun here, to look at; it is not taken. @param origin - of the content unless given. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
     return this.#file.read(() => {
       const row =
@@ -106,18 +120,23 @@ class SqliteJournal implements Journal {
     });
   }
 
+  /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
+  /** By content, how many that say the same as these have landed, by whichever operations. */
   countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number> {
     return this.#file.read(() => this.#table.elements.countLanded(elements));
   }
 
+  /** Which of these have landed, by whichever operation. */
   landed(elements: readonly Element[]): readonly Sha256[] {
-    return this.#file.read(() => this.#table.elements.landed(elements));
+    const lacking = new Set(this.#file.read(() => this.#table.elements.lacking(elements)));
+    return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
+  /** Is it part of an operation, other than the one with this id, that may yet land it? */
   isOpen(digest: Sha256, except?: string): boolean {
     return this.#file.read(() => {
       const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
@@ -125,18 +144,31 @@ class SqliteJournal implements Journal {
     });
   }
 
+  /** Notes elements that have landed by hands of which this journal knew nothing. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
-    this.#file.write(() => this.#table.noteLanded(kind, this.#options.ids.uuid(), elements, date));
+    const key = this.#options.ids.uuid();
+    this.#file.write(() => {
+      const { serial } = this.#table.insert({
+        ...{ kind, key, origin: 'elsewhere', content: sha256(key), run: 0, state: 'done', holder: null },
+        ...{ command: [], notes: {}, body: null, date },
+      });
+      this.#table.elements.claim(serial, elements);
+      const digests = elements.map(({ digest }) => digest);
+      this.#table.elements.land(serial, digests);
+    });
   }
 
+  /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
   changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
     return this.#file.read(() => this.#table.elements.changes(elements, taken));
   }
 
+  /** Copies all that is noted into a new file. */
   copyTo(path: string): void {
     this.#file.prepare('VACUUM INTO ?').run([path]);
   }
 
+  /** All whose outcome is not known, or has not been printed; oldest first. */
   pending(): readonly OperationSummary[] {
     return this.#table.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
   }
@@ -233,27 +265,25 @@ class SqliteJournal implements Journal {
           ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
     const notes = { ...request.notes(taken), ...(again && { again }), ...(allowChanged && { allowChanged }) };
-    const given = { notes, body: request.body() };
-    const row = this.#table.insert({ kind, key, origin: origin.from, content, run, command, ...given });
+    const row = this.#table.insert({
+      ...{ kind, key, origin: origin.from, content, run, state: 'open', holder: this.#table.self },
+      ...{ command, notes, body: request.body(), date: this.#table.now },
+    });
     this.#table.elements.claim(row.serial, takenOf(elements, taken));
-    return { status: 'taken', entry: new SqliteEntry(this.#file, this.#table, row, this.#self, true) };
+    return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
   }
 
   /** Holds an operation, unless another process does; what has its verdict needs no holding. */
   #take(row: Row): Begun {
     if (isOver(row.state)) return { status: 'taken', entry: this.#entry(row) };
     if (row.busy) return busy(row);
-    const held = this.#table.change(row.serial, { holder: this.#self, resumed: 1 });
+    const held = this.#table.change(row.serial, { holder: this.#table.self, resumed: 1 });
     return { status: 'taken', entry: this.#entry(held) };
   }
 
   /** One that was there before. */
   #entry(row: Row): SqliteEntry {
-    return new SqliteEntry(this.#file, this.#table, row, this.#self, false);
-  }
-
-  get #self(): string {
-    return this.#options.processes.self();
+    return new SqliteEntry(this.#table, row, false);
   }
 }
 

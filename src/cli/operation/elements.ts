@@ -3,7 +3,9 @@ import type { Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256, sha256 } from '../../values/digest.js';
+import type { Session } from '../command.js';
 import type { Element } from '../journal/journal.js';
+import { countText } from '../views/unit.js';
 
 /** @param texts - all that an element says, and what it is about. */
 function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {
@@ -44,20 +46,26 @@ export const kindsOf = ({ actions }: Pick<Pipeline, 'actions'>): readonly string
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
   sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
 
-/** How many elements are equal to one before them, and the first two that are, counted from 0. */
-export function equalElements(
-  texts: readonly string[],
-): { readonly count: number; readonly first: readonly [number, number] } | undefined {
+/** Points out elements that are equal to one before them. @param done - what happens to all of them. */
+export function warnOfEqual(
+  { output }: Session,
+  elements: readonly (BurnRequest | Pipeline)[],
+  noun: string,
+  done: string,
+): void {
   const seen = new Map<string, number>();
-  let count = 0;
-  let first: readonly [number, number] | undefined;
-  for (const [index, text] of texts.entries()) {
+  let [count, first] = [0, ''];
+  for (const [index, element] of elements.entries()) {
+    const text = fingerprint(element as unknown as JsonObject);
     const earlier = seen.get(text);
     if (earlier === undefined) seen.set(text, index);
     else {
       count += 1;
-      first ??= [earlier, index];
+      first ||= `[${index}] equals [${earlier}]`;
     }
   }
-  return first === undefined ? undefined : { count, first };
+  if (count > 0)
+    output.warn(
+      `${count} of ${countText(elements.length, noun)} duplicate an earlier one (first: ${first}). All of them will be ${done}.`,
+    );
 }

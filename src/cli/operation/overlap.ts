@@ -103,28 +103,36 @@ export function changedElements(
 }
 
 /**
- * The elements of a rest without those that other operations have landed meanwhile, or may land yet.
- * @throws `ERR_INPUT_INVALID` when what came of one of them is not known; nothing was sent.
+ * Numbers of a rest without what other operations have landed meanwhile, or may land yet.
+ * @throws `ERR_INPUT_INVALID` when what came of one of them is not known, or with {@link requireUnchanged}; nothing was sent.
  */
-export function stillToDo(
+export async function stillToDo(
   session: Session,
   entry: Entry,
-  elements: readonly Element[],
-  noun: string,
-): readonly Element[] {
-  const overlaps = entry.elsewhere(elements.map(({ digest }) => digest));
-  if (overlaps.length === 0) return elements;
-  const sentence = describe(elements.length, overlaps, noun);
+  { all, indexes }: { readonly all: readonly Element[]; readonly indexes: readonly number[] },
+  work: { readonly noun: string; readonly allowChanged?: boolean },
+): Promise<readonly number[]> {
+  const digestOf = (index: number): string => all[index]?.digest ?? '';
+  const overlaps = entry.elsewhere(indexes.flatMap((index) => all[index]?.digest ?? []));
   const other = overlaps.find(({ hasLanded }) => !hasLanded);
-  if (other !== undefined) {
-    throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
-      hint: wayOut(session, other),
-    });
+  if (overlaps.length > 0) {
+    const sentence = describe(indexes.length, overlaps, work.noun);
+    if (other !== undefined)
+      throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
+        hint: wayOut(session, other),
+      });
+    session.output.tell(`${sentence} They are skipped.`);
   }
-  session.output.tell(`${sentence} They are skipped.`);
-  const elsewhere = new Set(overlaps.map(({ digest }) => digest));
-  return elements.filter(({ digest }) => !elsewhere.has(digest));
+  const elsewhere = new Set<string>(overlaps.map(({ digest }) => digest));
+  const left = indexes.filter((index) => !elsewhere.has(digestOf(index)));
+  if (left.length > 0) await requireUnchanged(session, entry, all, left, work);
+  return left;
 }
+
+export const restBegunElsewhere = (): FlywheelError =>
+  new FlywheelError('ERR_TIMEOUT', 'Another process has just started to send the rest. Nothing was sent.', {
+    hint: 'Run the command again.',
+  });
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
   new FlywheelError(

@@ -1,8 +1,9 @@
 /** Command lines that lead to the same service, as one can paste them into a shell anywhere. */
-
 import type { Settings } from '../../compose/settings.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { OperationSummary } from '../journal/journal.js';
+import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
 
 /** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
@@ -35,4 +36,20 @@ export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile }: Settings)
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
   ];
+}
+
+/** @throws `ERR_OUTCOME_UNKNOWN` with the command as the hint, where it stopped in the middle. */
+export async function repeatable<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
+  const hint = `Run the command again; that is safe: ${shellLine(['flywheel', ...session.commandLine])}`;
+  try {
+    return await run();
+  } catch (thrown) {
+    const error = asFlywheelError(thrown, session.context.signal);
+    if (error.code === 'ERR_STORE_UNAVAILABLE')
+      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', `Unknown outcome: ${error.message}`, {
+        ...{ hint, cause: error },
+      });
+    const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' || error.code === 'ERR_TIMEOUT';
+    throw isUnknown && error.options.hint === undefined ? error.with({ hint }) : error;
+  }
 }

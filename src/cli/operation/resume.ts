@@ -2,8 +2,8 @@
 
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import type { RunNote } from '../batch/run-work.js';
+import type { BurnBatchBody } from '../burn/burn-batch-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
-import type { BurnBatchBody } from '../burn-batch/burn-batch-work.js';
 import type { Session } from '../command.js';
 import type { Entry, Journal } from '../journal/journal.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
@@ -50,17 +50,18 @@ async function workOf(
       return burnWork(session, body as BurnBody) as Work<unknown>;
     }
     case 'burn-batch': {
-      const { BurnBatchWork } = await import('../burn-batch/burn-batch-work.js');
+      const { BurnBatchWork } = await import('../burn/burn-batch-work.js');
       return new BurnBatchWork(session, body as BurnBatchBody, {
-        rest: false,
+        ...AS_BEGUN,
         strict: false,
-        allowChanged: false,
       }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, body as InitBatchRequest, source);
   }
 }
+
+const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
 type Keypair = (noted: string | null) => KeypairSource;
 
@@ -73,16 +74,10 @@ async function batchWork(
 ): Promise<Work<unknown>> {
   const run = entry.notes['run'] as RunNote | undefined;
   if (run === undefined) {
-    const { InitWork } = await import('../batch/init-work.js');
-    return new InitWork(session, request, {
-      rest: false,
-      allowChanged: false,
-      out: null,
-      failedOut: null,
-    }) as Work<unknown>;
+    const { InitWork } = await import('../batch/pipelines-work.js');
+    return new InitWork(session, request, AS_BEGUN, { out: null, failedOut: null }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
   const { keypair: noted, failedOut } = run;
-  const options = { rest: false, allowChanged: false, keypair: source(noted), failedOut };
-  return new RunWork(session, request, options) as Work<unknown>;
+  return new RunWork(session, request, AS_BEGUN, { keypair: source(noted), failedOut }) as Work<unknown>;
 }

@@ -22,10 +22,9 @@ import { asFlywheelError } from '../report-failure.js';
 import { callWith } from '../send.js';
 import { countText } from '../views/unit.js';
 import { askWhatIsDone, BY_NOTES, foreseeUnchanged, lostThere, type Unanswered } from './done-there.js';
-import { locate } from './locate.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
-import type { AskDoneThere } from './service-record.js';
+import { type AskDoneThere, locate } from './service-record.js';
 import { hasFailed, isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
 
 /** What came of an operation so far. */
@@ -177,7 +176,7 @@ function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationReques
 }
 
 /** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
-export const noRest = (): FlywheelError =>
+const noRest = (): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
     'The journal of this machine does not know this file, so --rest cannot tell what has landed. Nothing was sent.',

@@ -2,6 +2,8 @@
 import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
+import { address } from '../../values/address.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
 import { MAX_HASHES_ASKED } from '../../values/schemas.js';
@@ -9,6 +11,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { Element } from '../journal/journal.js';
 import { callWith, canBeDoneWithout } from '../send.js';
+import { BY_NOTES } from './done-there.js';
 import { burnElements, pipelineElements } from './elements.js';
 
 /** What a service says of the elements of an operation. */
@@ -40,7 +43,7 @@ interface Page<Item> {
 }
 type AskPage<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>;
 
-async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
+export async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await ask({ limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) });
@@ -96,7 +99,7 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
       const like = named.get(pipeline.type, pipeline.proofHash);
       const hasLanded = pipeline.state === 'EXECUTED';
       // What is left of a batch that failed can be executed by its members until it is cancelled.
-      if (like === undefined || (!hasLanded && isOver(batch))) return [];
+      if (like === undefined || (!hasLanded && isEnded(batch))) return [];
       const date = hasLanded ? (pipeline.dateExecuted ?? batch.dateUpdated) : null;
       return [{ batch, like: { ...like, actions: pipeline.actions }, date }];
     });
@@ -135,8 +138,25 @@ export async function pipelinesWith(session: Session, hashes: readonly string[])
   });
 }
 
-const isOver = ({ status, dateCancelled }: Batch): boolean =>
+export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
+  status === 'EXECUTED' || status === 'FAILED';
+
+/** Nothing more of it can be executed; of what only failed, a member can still execute the rest. */
+export const isEnded = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
+
+/** A batch by its id. */
+export async function getBatch(session: Session, batchId: string): Promise<Batch> {
+  const { service, call } = await calling(session);
+  return (await service.getBatch({ batchId }, call())).value;
+}
+
+/** The same; `null`: the service does not know it. */
+export const findBatch = (session: Session, batchId: string): Promise<Batch | null> =>
+  getBatch(session, batchId).catch((error: unknown) => {
+    if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+    throw error;
+  });
 
 /** What is found by each key, and which of them name something. */
 async function byKey<Found>(
@@ -219,3 +239,26 @@ const orNull =
       return null;
     }
   };
+
+/**
+ * Asks the service, where no pins say it; one that has no such question is told by its address.
+ * @throws where it does not answer, and nothing was sent then.
+ */
+export async function locate(session: Session): Promise<void> {
+  const opened = await session.service();
+  if (opened.locate === null) return;
+  try {
+    const { value } = await opened.service.describeKey(callWith(session, opened));
+    const { multisig, mintAddress } = value;
+    if (multisig != null) opened.locate({ multisig: address(multisig), mint: address(mintAddress) });
+  } catch (error) {
+    if (isAnswer(error)) return;
+    if (!session.isDryRun) throw error;
+    session.output.tell(BY_NOTES);
+  }
+}
+
+/** It answers, and does not say it; whatever that means, what is sent next will come to know. */
+const isAnswer = (error: unknown): boolean =>
+  isFlywheelError(error) &&
+  (error.code === 'ERR_RESPONSE_INVALID' || ((error.status ?? 500) < 500 && error.status !== 429));

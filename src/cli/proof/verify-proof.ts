@@ -8,7 +8,8 @@ import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { proofHash, type Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { isFeeCharged } from '../batch/verify-batch.js';
+import { isFeeCharged } from '../batch/inspect-batch.js';
+import { requireReadable } from '../batch/pins.js';
 import type { OpenedService } from '../context.js';
 import { readAmountText } from '../input/amount.js';
 import { readBurnsFile } from '../input/burns-file.js';
@@ -133,13 +134,10 @@ interface ProofVerification {
  * something else was moved than was said, or nobody can tell.
  */
 export async function verifyProof(
-  { chain, history }: Pick<OpenedService, 'chain' | 'history'>,
+  opened: Pick<OpenedService, 'chain' | 'history'>,
   question: ProofQuestion,
 ): Promise<ProofVerification> {
-  if (chain === null || history === null)
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
-      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-    });
+  const { chain, history } = requireReadable(opened, 'nothing can be verified');
   const { tx, hash, candidates, pins } = question;
   const [record] = await chain.lookUp([tx]);
   const wire = record?.wire ?? null;

@@ -14,7 +14,7 @@ import {
   type ListedBatch,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
-import type { BatchPlan } from '../batch/dry-run.js';
+import type { BatchPlan } from '../batch/pipelines-work.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';

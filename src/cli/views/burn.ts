@@ -2,9 +2,8 @@
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnsForesight, ForeseenFailure } from '../../contract/dry-run.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
-import type { BurnPlan } from '../burn/burn-plan.js';
-import type { BurnBatchPlan } from '../burn-batch/plan.js';
-import type { Tally, Totals } from '../burn-batch/results.js';
+import type { BurnBatchPlan, BurnPlan } from '../burn/plan.js';
+import type { Tally, Totals } from '../burn/requests.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';

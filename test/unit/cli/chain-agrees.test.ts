@@ -15,6 +15,7 @@ import type { Instruction } from '../../../src/chain/transaction/instruction.js'
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
+import type { Session } from '../../../src/cli/command.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import type { Uuid } from '../../../src/values/uuid.js';
 import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
@@ -81,6 +82,9 @@ function chainWith(transactions: readonly Past[]) {
   return { kind: 'remote', chain, history, pins: { multisig } as never } as const;
 }
 
+/** It waits for no node. */
+const session = { settings: { maxWaitSeconds: { value: 0 } } } as unknown as Session;
+
 const batch = {
   id: 'b-1' as Uuid,
   batchIndex: String(batchIndex),
@@ -91,11 +95,11 @@ const said = (totalSuccessful: number) => ({ totalSuccessful, total: 2 });
 
 describe('a batch that is closed on chain', () => {
   it('was cancelled when as much of it was executed as the service says', async () => {
-    await requireChainAgrees(chainWith([made]), cancelled, said(0));
-    await requireChainAgrees(chainWith([[execute], made]), cancelled, said(1));
+    await requireChainAgrees(session, chainWith([made]), cancelled, said(0));
+    await requireChainAgrees(session, chainWith([[execute], made]), cancelled, said(1));
     // Others execute their own batch and name this one, or say the same twice.
     const strange = [executing(2, batchIndex + 1n), execute, execute];
-    await requireChainAgrees(chainWith([strange, made]), cancelled, said(1));
+    await requireChainAgrees(session, chainWith([strange, made]), cancelled, said(1));
   });
 
   it.each([
@@ -106,7 +110,7 @@ describe('a batch that is closed on chain', () => {
     ['the node knows nothing of it', [], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
     await expect(
-      requireChainAgrees(chainWith(past as readonly Past[]), cancelled, said(0)),
+      requireChainAgrees(session, chainWith(past as readonly Past[]), cancelled, said(0)),
     ).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
       message: expect.stringMatching(reason),
@@ -114,9 +118,9 @@ describe('a batch that is closed on chain', () => {
   });
 
   it('is not believed to have failed, which leaves it open', async () => {
-    await expect(requireChainAgrees(chainWith([made]), batch, said(0))).rejects.toMatchObject({
+    await expect(requireChainAgrees(session, chainWith([made]), batch, said(0))).rejects.toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
     });
-    await requireChainAgrees(chainWith([]), batch, said(2));
+    await requireChainAgrees(session, chainWith([]), batch, said(2));
   });
 });

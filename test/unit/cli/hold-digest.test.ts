@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pipelinesDigest } from '../../../src/actions/pipelines.js';
 import { readBatch } from '../../../src/approval/read-batch.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
-import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/hold-digest.js';
+import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/chain-agrees.js';
 import type { Session } from '../../../src/cli/command.js';
 import type { Uuid } from '../../../src/values/uuid.js';
 import {

@@ -1,10 +1,13 @@
 /** `flywheel batch init` and `run`: a file of pipelines becomes a batch that waits for the owner's approval, or is executed. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { checkedPipelines, runBatchOperation } from '../../batch/batch-operation.js';
-import { showPipelinesPlan } from '../../batch/dry-run.js';
-import { InitWork } from '../../batch/init-work.js';
-import { PipelinesWork } from '../../batch/pipelines-work.js';
+import {
+  checkedPipelines,
+  InitWork,
+  PipelinesWork,
+  runBatchOperation,
+  showPipelinesPlan,
+} from '../../batch/pipelines-work.js';
 import { RunWork } from '../../batch/run-work.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
@@ -22,19 +25,25 @@ import {
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
 
-const initOptions = (command: Command) =>
+/** What every command over a file of pipelines takes. @param argument - what it says of the file */
+const fileOptions = (command: Command, argument: string) =>
   command
-    .argument('<pipelines>', 'pipelines file (JSON or CSV); - for standard input')
-    .option('--out <file>', 'write the approval file here (default: approvals/ in the data directory)')
-    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
-    .addOption(FORCE_OPTION)
+    .argument('<pipelines>', argument)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
     .option('--dry-run', 'check the file and show totals and effects; send nothing')
+    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
+    .addOption(FORCE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
+
+const initOptions = (command: Command) =>
+  fileOptions(command, 'pipelines file (JSON or CSV); - for standard input').option(
+    '--out <file>',
+    'write the approval file here (default: approvals/ in the data directory)',
+  );
 
 async function init(
   session: Session,
@@ -49,25 +58,13 @@ async function init(
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
-  const { rest, allowChanged } = how;
-  const workOf = (of: Session) => new InitWork(of, request, { rest, allowChanged, out, failedOut });
+  const workOf = (of: Session) => new InitWork(of, request, how, { out, failedOut });
   if (dryRun) return showPipelinesPlan(session, request, how, workOf);
   await runBatchOperation(session, request, how, workOf(session));
 }
 
 const runOptions = (command: Command) =>
-  command
-    .argument('<pipelines>', 'pipelines file (JSON or CSV)')
-    .addOption(KEYPAIR_OPTION)
-    .addOption(TABLE_FORMAT_OPTION)
-    .addOption(COLUMN_OPTION)
-    .addOption(REST_OPTION)
-    .addOption(AGAIN_OPTION)
-    .addOption(ALLOW_CHANGED_OPTION)
-    .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
-    .addOption(FORCE_OPTION)
-    .option('--dry-run', 'check the file and show totals and effects; send nothing')
-    .addOption(IDEMPOTENCY_KEY_OPTION);
+  fileOptions(command, 'pipelines file (JSON or CSV)').addOption(KEYPAIR_OPTION);
 
 async function runFile(
   session: Session,
@@ -84,10 +81,15 @@ async function runFile(
   const request = await checkedPipelines(session, input, dryRun);
   if (dryRun) return showPipelinesPlan(session, request, how, (of) => new PipelinesWork(of, request, how));
   const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
-  const { rest, allowChanged } = how;
-  const work = new RunWork(session, request, { rest, allowChanged, keypair, failedOut });
+  const work = new RunWork(session, request, how, { keypair, failedOut });
   await runBatchOperation(session, request, how, work, work.notes);
 }
+
+/** What `--dry-run` prints. */
+const DRY_RUN = [
+  '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
+  '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+];
 
 export const commands = {
   init: defineCommand({
@@ -100,8 +102,7 @@ export const commands = {
     ],
     output: [
       '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',
-      '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
-      '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+      ...DRY_RUN,
     ],
     examples: [
       'flywheel batch init pipelines.json --dry-run',
@@ -119,8 +120,7 @@ export const commands = {
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
-      '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
-      '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+      ...DRY_RUN,
     ],
     examples: [
       'flywheel batch run pipelines.json --keypair owner.json --yes',

@@ -10,15 +10,14 @@ import {
 } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/uuid.js';
-import { batchName, readApproval } from '../../batch/approval-source.js';
-import { failedBatch } from '../../batch/batch-failure.js';
-import { readExpectation } from '../../batch/expectation.js';
-import { inspectBatch } from '../../batch/inspect-batch.js';
-import { refuse, requirePins } from '../../batch/pins.js';
-import { unitOfToken } from '../../batch/review.js';
-import { verifyBatch } from '../../batch/verify-batch.js';
+import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../batch/approval-source.js';
+import { failedBatch } from '../../batch/execute-batch.js';
+import { inspectBatch, verifyBatch } from '../../batch/inspect-batch.js';
+import { refuse, requirePins, requireReadable } from '../../batch/pins.js';
+import { readExpectation, requireOwnMultisig, unitOfToken } from '../../batch/review.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
+import { getBatch, isFinal } from '../../operation/service-record.js';
 import { parseBatchId } from '../../options.js';
 import type { Csv } from '../../output/csv.js';
 import { callWith, noteReply } from '../../send.js';
@@ -29,8 +28,6 @@ const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
 
 /** Pause between two looks; within the limit of 10 requests a second. */
 const POLL_MS = 1_000;
-
-const isFinal = (batch: Batch): boolean => batch.status === 'EXECUTED' || batch.status === 'FAILED';
 
 async function readBatch(session: Session, batchId: string): Promise<Batch> {
   const opened = await session.service();
@@ -143,15 +140,9 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
 
 async function inspect(session: Session, [source]: [string]): Promise<void> {
   const opened = await session.service();
-  const { chain } = opened;
-  if (chain === null)
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so the batch cannot be inspected.', {
-      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-    });
+  const { chain } = requireReadable(opened, 'the batch cannot be inspected');
   const approval = isUuid(source) ? null : await readApproval(session, source);
-  const batch =
-    approval?.batch ??
-    batchName((await opened.service.getBatch({ batchId: source }, callWith(session, opened))).value);
+  const batch = approval?.batch ?? batchName(await getBatch(session, source));
   const { value, view } = await inspectBatch(chain, opened, { batch, approval });
   session.output.result(value, view);
 }
@@ -171,19 +162,12 @@ async function verify(
     throw new FlywheelError('ERR_USAGE', 'Name either the batch id or --batch-index.');
   const expectation = await readExpectation(session, expect);
   const opened = await session.service();
-  const { chain, history } = opened;
-  if (chain === null || history === null)
-    throw new FlywheelError('ERR_CONFIG_INVALID', 'No chain can be read, so nothing can be verified.', {
-      hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
-    });
+  const { chain, history } = requireReadable(opened, 'nothing can be verified');
   const pins = requirePins(opened.pins);
   const trusted = await opened.trusted();
   if (trusted === null) throw refuse(`The account ${pins.mint} is not a mint.`);
-  const name = id === undefined ? null : await namedByService(session, id);
-  if (name !== null && name.multisig !== pins.multisig)
-    throw refuse(
-      `The batch belongs to the multisig ${name.multisig}, but the project's is ${pins.multisig}.`,
-    );
+  const name = id === undefined ? null : batchName(await getBatch(session, parseBatchId(id)));
+  if (name !== null) requireOwnMultisig(pins, name);
   const { value, view, failure } = await verifyBatch(chain, history, {
     batchId: name?.id ?? null,
     batchIndex: name?.batchIndex ?? parseIndex(batchIndex ?? ''),
@@ -195,18 +179,13 @@ async function verify(
   if (failure !== undefined) throw failure;
 }
 
-async function namedByService(session: Session, id: string) {
-  const opened = await session.service();
-  const batchId = parseBatchId(id);
-  return batchName((await opened.service.getBatch({ batchId }, callWith(session, opened))).value);
-}
-
-const MAX_INDEX = 2n ** 64n - 1n;
-
 function parseIndex(text: string): bigint {
   const index = /^[0-9]{1,20}$/.test(text) ? BigInt(text) : 0n;
-  if (index >= 1n && index <= MAX_INDEX) return index;
-  throw new FlywheelError('ERR_USAGE', `--batch-index: expected a whole number from 1 to ${MAX_INDEX}.`);
+  if (isBatchIndex(index)) return index;
+  throw new FlywheelError(
+    'ERR_USAGE',
+    `--batch-index: expected a whole number from 1 to ${MAX_BATCH_INDEX}.`,
+  );
 }
 
 export const commands = {

@@ -2,16 +2,19 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { KeypairSigner } from '../../../chain/transaction/signer.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { Sha256 } from '../../../values/digest.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../../values/uuid.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
 import { approveBatch, requireSigned, type Signed } from '../../batch/approve-batch.js';
-import { needsNoApproval, requireExecutesFromChain } from '../../batch/approved-on-chain.js';
-import { failedOutOf } from '../../batch/batch-pipelines.js';
+import { failedOutOf } from '../../batch/batch-entry.js';
 import { cancelBatch } from '../../batch/end-batch.js';
-import { type ExecuteTerms, executeBatch } from '../../batch/execute-batch.js';
-import { expectedDigest, readExpectation } from '../../batch/expectation.js';
+import {
+  executeBatch,
+  needsNoApproval,
+  requireExecutesFromChain,
+  type SignTerms,
+} from '../../batch/execute-batch.js';
+import { expectationOf, expectedDigest } from '../../batch/review.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText } from '../../input/read-input.js';
@@ -46,17 +49,14 @@ async function approve(
   [source]: [string],
   options: OptionsOf<typeof approveOptions>,
 ): Promise<void> {
-  if (options.wallet === true) {
-    return approveWithWallet(session, source, options);
-  }
+  if (options.wallet === true) return approveWithWallet(session, source, options);
   const { context, settings } = session;
   const { out } = options;
   const outFile = outputFile(session, '--out', out, options);
   if (outFile !== null) requireFree(outFile);
   const keypair = keypairLocation(context, settings, options.keypair);
   requireKeypair(context, keypair);
-  const { expect } = options;
-  const expectation = expect === undefined ? null : await readExpectation(session, expect);
+  const expectation = await expectationOf(session, options.expect);
   const approval = await readApproval(session, source);
   const signed = await approveBatch(session, {
     approval,
@@ -95,35 +95,45 @@ type ExecuteOptions = OptionsOf<typeof executeOptions>;
 async function execute(session: Session, [id]: [string], options: ExecuteOptions): Promise<void> {
   const batchId = parseBatchId(id);
   const key = parseIdempotencyKey(options.idempotencyKey, 'text');
-  const approval = await approvalTerms(session, options, batchId);
+  const terms = await signTerms(session, options, batchId);
   const file = failedOutFile(session, options);
   const failedOut = file === null ? null : await failedOutOf(session, batchId, file, options.expect);
   const { again = false } = options;
-  await executeBatch(session, batchId, { ...approval, key, failedOut, again });
+  await executeBatch(session, batchId, { ...terms, key, failedOut, again });
 }
 
-/** How it comes by the owner's approval, and what is expected of the batch. */
-type Terms = Pick<ExecuteTerms, 'signedTx' | 'sign' | 'digest'>;
-
-async function approvalTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<Terms> {
-  const { signedTx, approval } = options;
-  if (signedTx !== undefined && approval !== undefined)
+/** How it comes by the owner's approval, and what is expected of the batch; keypair and file are looked at now. */
+async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
+  const { context, settings } = session;
+  const { signedTx, approval: source = batchId } = options;
+  if (signedTx !== undefined && options.approval !== undefined)
     throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
-  if (signedTx !== undefined) {
-    const digest = await digestOf(session, options.expect);
+  const isSigning = options.approval !== undefined || options.keypair !== undefined;
+  const keypair =
+    signedTx === undefined && isSigning ? keypairLocation(context, settings, options.keypair) : null;
+  if (keypair !== null) requireKeypair(context, keypair);
+  else if (signedTx === undefined) await requireNoSignature(session, batchId);
+  const expectation = await expectationOf(session, options.expect);
+  const digest = expectation && expectedDigest(expectation);
+  if (signedTx !== undefined)
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
-  }
-  if (approval === undefined && options.keypair === undefined) {
-    await requireNoSignature(session, batchId);
-    return { signedTx: undefined, sign: null, digest: await digestOf(session, options.expect) };
-  }
-  return ownSigning(session, options, batchId, approval ?? batchId);
-}
-
-/** The digest of `--expect`; `null` without it. */
-async function digestOf(session: Session, expect: string | undefined): Promise<Sha256 | null> {
-  if (expect === undefined) return null;
-  return expectedDigest(await readExpectation(session, expect));
+  if (keypair === null) return { signedTx, sign: null, digest };
+  let loaded: Promise<KeypairSigner> | undefined;
+  const signer = (): Promise<KeypairSigner> => {
+    // Standard input can be read only once.
+    loaded ??= loadKeypair(context, keypair);
+    return loaded;
+  };
+  let isFresh = false;
+  const sign = async (): Promise<Signed> => {
+    // The one that was given is checked first; what has expired is issued anew by the service.
+    const approval = await readApproval(session, isFresh ? batchId : source);
+    isFresh = true;
+    if (approval.batch.id.toLowerCase() !== batchId)
+      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+    return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
+  };
+  return { signedTx, sign, digest };
 }
 
 /** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
@@ -140,46 +150,17 @@ async function requireNoSignature(session: Session, batchId: Uuid): Promise<void
 async function readSignedTx(session: Session, option: string, batchId: Uuid): Promise<string> {
   const { name, text } = await readOptionText(session.context, '--signed-tx', option);
   const trimmed = text.trim();
-  if (!trimmed.startsWith('{')) {
-    decodeBase64(name, trimmed);
-    return trimmed;
+  let signedTx: unknown = trimmed;
+  if (trimmed.startsWith('{')) {
+    const value = inInput(name, () => parseStrictJson(trimmed)).value as Readonly<Record<string, unknown>>;
+    const { batchId: id } = value;
+    signedTx = value['signedTx'];
+    if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
+      throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
+    if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
   }
-  const value = inInput(name, () => parseStrictJson(trimmed)).value as Readonly<Record<string, unknown>>;
-  const { batchId: id, signedTx } = value;
-  if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
-    throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
-  if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
-  decodeBase64(name, signedTx);
-  return signedTx;
-}
-
-/** What signs when it comes to that; the keypair and what is expected are looked at now. */
-async function ownSigning(
-  session: Session,
-  { keypair: flag, expect }: ExecuteOptions,
-  batchId: Uuid,
-  source: string,
-): Promise<Terms> {
-  const { context, settings } = session;
-  const keypair = keypairLocation(context, settings, flag);
-  requireKeypair(context, keypair);
-  const expectation = expect === undefined ? null : await readExpectation(session, expect);
-  let loaded: Promise<KeypairSigner> | undefined;
-  const signer = (): Promise<KeypairSigner> => {
-    // Standard input can be read only once.
-    loaded ??= loadKeypair(context, keypair);
-    return loaded;
-  };
-  let isFresh = false;
-  const sign = async (): Promise<Signed> => {
-    // The one that was given is checked first; what has expired is issued anew by the service.
-    const approval = await readApproval(session, isFresh ? batchId : source);
-    isFresh = true;
-    if (approval.batch.id.toLowerCase() !== batchId)
-      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
-    return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
-  };
-  return { signedTx: undefined, sign, digest: expectation && expectedDigest(expectation) };
+  decodeBase64(name, String(signedTx));
+  return String(signedTx);
 }
 
 export const commands = {

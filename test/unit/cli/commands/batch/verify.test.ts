@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../../../src/chain/chain.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
-import { verifyBatch } from '../../../../../src/cli/batch/verify-batch.js';
+import { verifyBatch } from '../../../../../src/cli/batch/inspect-batch.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { burnOf } from '../../../../support/batch-checks.js';
 import {

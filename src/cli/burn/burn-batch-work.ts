@@ -6,8 +6,6 @@ import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { fingerprint } from '../../values/digest.js';
-import { requireNotOnChain } from '../burn/chain-contradicts.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
@@ -19,8 +17,8 @@ import {
   requireRefused,
   type Unanswered,
 } from '../operation/done-there.js';
-import { burnElements, equalElements } from '../operation/elements.js';
-import { requireUnchanged, stillToDo } from '../operation/overlap.js';
+import { burnElements, warnOfEqual } from '../operation/elements.js';
+import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
 import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
@@ -28,6 +26,7 @@ import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
+import { requireNotOnChain } from './burn-work.js';
 import {
   latestOutcomes,
   nameOf,
@@ -35,11 +34,13 @@ import {
   type Part,
   partsOf,
   pick,
+  printOutcomes,
   stageOf,
   stagesOf,
   storedOutcomes,
+  totalsOf,
+  writeFailed,
 } from './requests.js';
-import { printOutcomes, totalsOf, writeFailed } from './results.js';
 
 /** What it burns, and where to write what failed; as the journal keeps it. */
 export interface BurnBatchBody {
@@ -179,40 +180,21 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (!this.rest || entry.state !== 'partial') return true;
     const { burns } = this.#body;
     const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
-    const elements = this.#elements;
-    await noteDone(this.#session, entry, { ask: this.ask, elements });
-    const left = stillToDo(this.#session, entry, pick(elements, failed), 'burn');
+    const all = this.#elements;
+    await noteDone(this.#session, entry, { ask: this.ask, elements: all });
+    const left = await stillToDo(this.#session, entry, { all, indexes: failed }, this);
     if (left.length === 0) return false;
-    const digests = new Set(left.map(({ digest }) => digest));
-    const indexes = failed.filter((index) =>
-      pick(elements, [index]).some(({ digest }) => digests.has(digest)),
-    );
-    await requireUnchanged(this.#session, entry, elements, indexes, this);
-    await this.#requireAllPossible(indexes);
+    await this.#requireAllPossible(left);
     const stages = stagesOf(entry.notes);
-    const next = { stages: [...stages, stageOf(burns, indexes)], ...untried(nameOf(stages.length, 0)) };
-    if (!entry.reopen(left, next)) {
-      throw new FlywheelError(
-        'ERR_TIMEOUT',
-        'Another process has just started to send the rest. Nothing was sent.',
-        {
-          hint: 'Run the command again.',
-        },
-      );
-    }
+    const next = { stages: [...stages, stageOf(burns, left)], ...untried(nameOf(stages.length, 0)) };
+    if (!entry.reopen(pick(all, left), next)) throw restBegunElsewhere();
     return true;
   }
 
   /** Points out what a person should know before anything is sent, and asks where that is due. */
   async #confirm(entry: Entry): Promise<void> {
     const { burns } = this.#body;
-    const equal = equalElements(burns.map((burn) => fingerprint({ ...burn })));
-    if (equal !== undefined) {
-      const [first, second] = equal.first;
-      this.#session.output.warn(
-        `${equal.count} of ${countText(burns.length, 'burn')} duplicate an earlier one (first: [${second}] equals [${first}]). All of them will be burned.`,
-      );
-    }
+    warnOfEqual(this.#session, burns, 'burn', 'burned');
     const indexes = stagesOf(entry.notes)[0]?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();

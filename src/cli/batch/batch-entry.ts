@@ -1,0 +1,135 @@
+/** The operation of a file whose batch a command names by its id alone: what it holds, how it ends, and what of it others have landed. */
+import { parseDigestText } from '../../actions/pipelines.js';
+import type { Batch, InitBatchRequest, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Session } from '../command.js';
+import { openInput } from '../input/read-input.js';
+import { type Entry, isOver } from '../journal/journal.js';
+import { foreseeUnchanged } from '../operation/done-there.js';
+import { kindsOf, pipelineElements } from '../operation/elements.js';
+import { commandLine } from '../operation/resume-line.js';
+import { getBatch, isEnded, isFinal, locate, pipelinesWith } from '../operation/service-record.js';
+import type { OutputFile } from '../output/output-file.js';
+import { isNotOffered } from '../send.js';
+import { countText } from '../views/unit.js';
+import { CurrentStage } from './batch-stages.js';
+import { landedInFile, listedPipelines } from './chain-agrees.js';
+import { checkedPipelines, PipelinesWork, verdictOf } from './pipelines-work.js';
+
+const requestOf = (entry: Entry | undefined): InitBatchRequest | undefined => {
+  const body = entry?.body();
+  return body === undefined ? undefined : JSON.parse(body);
+};
+
+/** Tells the operation that its batch has come to an end by another command: where nothing landed, the file is not begun again but with `--again`. */
+export async function settleBatch(session: Session, batch: Batch): Promise<void> {
+  const journal = await (await session.service()).journal();
+  const entry = journal.takeBatch(batch.id);
+  const request = requestOf(entry);
+  if (entry === undefined || request === undefined) return;
+  const { pipelines } = request;
+  const stage = new CurrentStage(entry);
+  // The batch of an earlier stage was over before this one began.
+  if (stage.note.batchId !== batch.id) {
+    if (!isOver(entry.state)) entry.release();
+    return;
+  }
+  const found = await landedInFile(session, stage, batch, pipelines);
+  const { executeResult: result } = batch;
+  const verdict = verdictOf(stage, batch, found, pipelines, result && { batch, result, left: found.left });
+  const isUnbegun = stage.at === 0 && entry.lacking(pipelineElements(pipelines)).length === pipelines.length;
+  const isCancelled = batch.dateCancelled !== undefined && found.landed.size === 0 && isUnbegun;
+  entry.settle(isCancelled ? { ...verdict, state: 'cancelled' } : verdict);
+  entry.markPrinted();
+}
+
+/** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
+export interface FailedOut {
+  readonly file: OutputFile;
+  readonly pipelines: readonly Pipeline[] | null;
+}
+
+/**
+ * What `--failed-out` of execute needs, before anything is done: no service gives the pipelines of a batch back in full, but the
+ * journal of who set it up, or the user's file, does.
+ * @param expect - `--expect`, which may name the file.
+ * @throws `ERR_INPUT_INVALID` where nobody knows what would stand in it.
+ */
+export async function failedOutOf(
+  session: Session,
+  batchId: string,
+  file: OutputFile,
+  expect: string | undefined,
+): Promise<FailedOut> {
+  if (expect !== undefined && parseDigestText(expect) === undefined) {
+    const { pipelines } = await checkedPipelines(session, await openInput(session.context, expect), false);
+    return { file, pipelines };
+  }
+  const entry = (await (await session.service()).journal()).ofBatch(batchId);
+  const request = requestOf(entry);
+  const stage = entry && new CurrentStage(entry);
+  if (request !== undefined && stage?.note.batchId === batchId)
+    return { file, pipelines: stage.pipelines(request.pipelines) };
+  // Of a batch that is over there is nothing to send, and its result is printed all the same.
+  if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `--failed-out: this machine does not know the pipelines of batch ${batchId}. Nothing was sent.`,
+    { hint: 'Add --expect pipelines.json.' },
+  );
+}
+
+/**
+ * Before a batch is executed by its id: what it is to do may have landed by another one since it was set up.
+ * @throws `ERR_INPUT_INVALID` for what has landed by another batch; nothing was sent then.
+ */
+export async function requireNotLandedElsewhere(session: Session, batch: Batch): Promise<void> {
+  await locate(session);
+  const entry = (await (await session.service()).journal()).ofBatch(batch.id);
+  if (entry === undefined) return requireFirst(session, batch);
+  const request = requestOf(entry);
+  if (request === undefined || entry.notes['again'] === true) return;
+  // As the command that has begun its operation would, which knows all of the file.
+  const how = { rest: false, allowChanged: entry.notes['allowChanged'] === true };
+  const work = new PipelinesWork(session, request, how);
+  const unanswered = work.unanswered(entry);
+  if (unanswered !== undefined) await foreseeUnchanged(session, entry, unanswered, work);
+}
+
+async function requireFirst(session: Session, batch: Batch): Promise<void> {
+  const opened = await session.service();
+  const own = await listedPipelines(session, opened, batch);
+  const hashes = [...new Set(own?.map(({ proofHash }) => proofHash))];
+  const found = await pipelinesWith(session, hashes).catch((error: unknown) => {
+    if (!isNotOffered(error)) throw error;
+    return [];
+  });
+  // A list by its own proofs that does not hold the batch itself says nothing.
+  if (own === null || !found.some((one) => one.batch.id === batch.id))
+    return session.output.tell(
+      'The service does not say what it has done, so nobody looked whether another batch has landed the same.',
+    );
+  // What waits in another batch may have been executed by members meanwhile, or be yet.
+  const elsewhere = new Set(
+    found
+      .filter(({ batch: { id, ...of }, pipeline }) => id !== batch.id && mayHaveLanded(of, pipeline))
+      .map(({ pipeline }) => subjectOf(pipeline)),
+  );
+  const twice = own.filter((pipeline) => elsewhere.has(subjectOf(pipeline))).length;
+  if (twice === 0) return;
+  const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
+  throw new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait in one. Nothing was sent.`,
+    { hint: `Cancel it: \`${cancel}\`. To execute all of it all the same, add --again.` },
+  );
+}
+
+const mayHaveLanded = (
+  batch: Pick<Batch, 'status' | 'dateCancelled'>,
+  { state }: Pick<PipelineState, 'state'>,
+): boolean => state === 'EXECUTED' || !isEnded(batch);
+
+/** What it is about, whatever the amounts and recipients. */
+const subjectOf = (pipeline: PipelineState): string =>
+  [pipeline.type, pipeline.proofHash, ...kindsOf(pipeline)].join(' ');
