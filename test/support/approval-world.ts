@@ -193,6 +193,7 @@ export const openedIn = (world: World): Partial<OpenedService> => ({
   chain: chainIn(world),
   service: closedService,
   pins: pinsOf(honestWorld(world.kind)),
+  history: { history: async () => [] },
   simulator: async () => simulator,
 });
 

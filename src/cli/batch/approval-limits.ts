@@ -2,7 +2,6 @@
  * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
  * question, for all processes at once, and let go of when nothing comes of it.
  */
-
 import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '../../approval/limits.js';
 import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
 import { outflowOf, totalOutflow } from '../../approval/outflow.js';
@@ -11,13 +10,14 @@ import type { LimitSetting, Settings } from '../../compose/settings.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
+import type { Session } from '../command.js';
+import { namedText } from '../operation/elements.js';
 import {
   type ApprovalRecord,
   type EarlierApproval,
   type Known,
   openApprovalRecord,
-} from '../approvals/approval-record.js';
-import type { Session } from '../command.js';
+} from './approval-record.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
@@ -96,9 +96,9 @@ export async function holdApproval(
   for (const limits of settings.limits) requireWithinLimits(limits.value, asked, whose(limits, settings));
   const record = await openRecord(session);
   try {
-    const { multisig, mint, owner } = pins;
+    const { multisig, mint } = pins;
     const profile = settings.profile.value ?? '';
-    const batch = { multisig, mint, owner, batchIndex, digest, batchId, profile, outflow };
+    const batch = { multisig, mint, batchIndex, digest, batchId, profile, outflow };
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(
@@ -135,9 +135,6 @@ const lookAlikeText = ({ recipient, like }: LookAlike): string =>
 const twinText = ({ batchId, batchIndex, date }: EarlierApproval): string =>
   `TWICE: an identical batch was approved on ${date}: batch ${batchId} (number ${batchIndex}). Approving this one pays twice.`;
 
-/** Recipients that one remark names; more are counted. */
-const MAX_NAMED = 20;
-
 function remarksOn(
   { twin, count, largest, unseen, alike }: Known,
   { outflow, decimals }: Asked,
@@ -168,7 +165,7 @@ function remarksOn(
       count === 0
         ? ['First approval of this project on this machine: all recipients are new.']
         : [
-            ...(strangers.length === 0 ? [] : [newRecipients(strangers)]),
+            ...(strangers.length === 0 ? [] : [`New recipients: ${namedText(strangers)}.`]),
             ...(largest === null || total <= largest
               ? []
               : [
@@ -176,10 +173,4 @@ function remarksOn(
                 ]),
           ],
   };
-}
-
-function newRecipients(strangers: readonly string[]): string {
-  const more = strangers.length - MAX_NAMED;
-  const named = strangers.slice(0, MAX_NAMED).join(', ');
-  return `New recipients: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }

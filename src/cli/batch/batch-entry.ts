@@ -1,7 +1,6 @@
 /** The operation of a file whose batch a command names by its id alone: what it holds, how it ends, and what of it others have landed. */
 import { parseDigestText } from '../../actions/pipelines.js';
 import type { Batch, InitBatchRequest, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { openInput } from '../input/read-input.js';
 import { type Entry, isOver } from '../journal/journal.js';
@@ -9,6 +8,7 @@ import { foreseeUnchanged } from '../operation/done-there.js';
 import { kindsOf, pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { getBatch, isEnded, isFinal, locate, pipelinesWith } from '../operation/service-record.js';
+import { notSent } from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
 import { isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -72,10 +72,9 @@ export async function failedOutOf(
     return { file, pipelines: stage.pipelines(request.pipelines) };
   // Of a batch that is over there is nothing to send, and its result is printed all the same.
   if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `--failed-out: this machine does not know the pipelines of batch ${batchId}. Nothing was sent.`,
-    { hint: 'Add --expect pipelines.json.' },
+  throw notSent(
+    `--failed-out: this machine does not know the pipelines of batch ${batchId}.`,
+    'Add --expect pipelines.json.',
   );
 }
 
@@ -118,10 +117,9 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   const twice = own.filter((pipeline) => elsewhere.has(subjectOf(pipeline))).length;
   if (twice === 0) return;
   const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait in one. Nothing was sent.`,
-    { hint: `Cancel it: \`${cancel}\`. To execute all of it all the same, add --again.` },
+  throw notSent(
+    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait in one.`,
+    `Cancel it: \`${cancel}\`. To execute all of it all the same, add --again.`,
   );
 }
 

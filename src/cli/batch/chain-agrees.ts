@@ -20,6 +20,7 @@ import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import { allOf } from '../operation/service-record.js';
+import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, isNotOffered } from '../send.js';
 import type { CurrentStage } from './batch-stages.js';
 import { refusalOf } from './review.js';
@@ -128,9 +129,10 @@ export async function requireChainAgrees(
     return found === null;
   });
   if (found === null) return;
-  throw new FlywheelError('ERR_OUTCOME_UNKNOWN', found, {
-    hint: `Do not run it again before you know which is right: \`flywheel batch status ${batch.id}\`, and a block explorer.`,
-  });
+  throw outcomeUnknown(
+    found,
+    `Do not run it again before you know which is right: \`flywheel batch status ${batch.id}\`, and a block explorer.`,
+  );
 }
 
 /**
@@ -153,12 +155,9 @@ export async function landedPipelines(
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
   if (executed !== undefined && executed.join() !== landed.join())
-    throw new FlywheelError(
-      'ERR_OUTCOME_UNKNOWN',
+    throw outcomeUnknown(
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${executed.length === 0 ? 'none' : executed.join(', ')}.`,
-      {
-        hint: `Do not run it again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
-      },
+      `Do not run it again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
     );
   await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;

@@ -1,6 +1,6 @@
 /** The first step of a batch as an operation: it is set up once, and what was set up is found again. */
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver } from '../journal/journal.js';
 import { noteDone, requireAnswersKey } from '../operation/done-there.js';
@@ -8,6 +8,7 @@ import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { wasCancelled } from '../operation/run-operation.js';
 import { findBatch, getBatch, isEnded, pipelinesDoneThere } from '../operation/service-record.js';
+import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
@@ -71,8 +72,7 @@ export async function initiate(
     { names: `batch ${answer.batch.id}`, isNamed },
   );
   if (entry.hasBatchOfAnother(answer.batch.id))
-    throw new FlywheelError(
-      'ERR_OUTCOME_UNKNOWN',
+    throw outcomeUnknown(
       `The service answered with batch ${answer.batch.id}, which belongs to another operation.`,
     );
   // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
@@ -87,12 +87,9 @@ export async function initiate(
 async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   const batch = await findBatch(session, batchId);
   if (batch !== null) return batch;
-  throw new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
+  throw outcomeUnknown(
     `The service does not know batch ${batchId}, which was set up from this machine.`,
-    {
-      hint: `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
-    },
+    `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
   );
 }
 

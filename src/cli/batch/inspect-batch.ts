@@ -21,6 +21,7 @@ import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { OpenedService } from '../context.js';
+import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { contentTotals, viewLook, viewPastBatch } from '../views/batch-content.js';
@@ -318,13 +319,10 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
 /** Differences and indexes that one message names; the JSON has them all. */
 const MAX_NAMED = 5;
 
-const named = (all: readonly (string | number)[], separator: string): string =>
-  `${all.slice(0, MAX_NAMED).join(separator)}${all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ''}`;
-
 function reasonOf({ batchIndex, differences, missing }: Verified): string {
   const parts = [
-    ...(differences.length === 0 ? [] : [named(differences, '; ')]),
-    ...(missing.length === 0 ? [] : [`not executed: pipelines ${named(missing, ', ')}`]),
+    ...(differences.length === 0 ? [] : [namedText(differences, MAX_NAMED, '; ')]),
+    ...(missing.length === 0 ? [] : [`not executed: pipelines ${namedText(missing, MAX_NAMED)}`]),
   ];
   return `Batch ${batchIndex} is not verified: ${parts.join('; ')}.`;
 }

@@ -1,7 +1,7 @@
 /** A file of pipelines as an operation, whichever command it is given to: what of it is left to send, how its rest is begun, and `batch init` as its beginning. */
 import type { BatchForesight } from '../../contract/dry-run.js';
 import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
@@ -33,6 +33,7 @@ import {
   type Work,
 } from '../operation/run-operation.js';
 import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
+import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
@@ -268,12 +269,9 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
 
   /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
   override end({ id }: Batch): Promise<void> {
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `A member of the multisig can still execute the rest of batch ${id}. Nothing was sent.`,
-      {
-        hint: `Cancel it first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` does both.`,
-      },
+    throw notSent(
+      `A member of the multisig can still execute the rest of batch ${id}.`,
+      `Cancel it first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` does both.`,
     );
   }
 

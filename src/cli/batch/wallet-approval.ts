@@ -14,6 +14,7 @@ import { requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch } from '../operation/service-record.js';
+import { outcomeUnknown } from '../operation/verdicts.js';
 import { plainStyle } from '../output/color.js';
 import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
@@ -212,8 +213,7 @@ async function send(
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
   if (outcome.kind === 'unknown')
-    throw new FlywheelError(
-      'ERR_OUTCOME_UNKNOWN',
+    throw outcomeUnknown(
       `The outcome of the approval ${signature} is unknown: ${outcome.problem?.message ?? 'the chain has no answer yet.'} ${refusalText(outcome)}`.trim(),
     );
   if (outcome.kind === 'expired')

@@ -21,7 +21,13 @@ import { burnElements, warnOfEqual } from '../operation/elements.js';
 import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
-import { isUntried, saysNothingWasDone, saysNothingWasEverDone, untried } from '../operation/verdicts.js';
+import {
+  isUntried,
+  outcomeUnknown,
+  saysNothingWasDone,
+  saysNothingWasEverDone,
+  untried,
+} from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
@@ -272,8 +278,7 @@ export class BurnBatchWork implements Work<Outcomes> {
   #requireNew(outcome: ElementOutcome): void {
     if (outcome.status === 'error') return;
     if (this.#signatures.has(outcome.txHash))
-      throw new FlywheelError(
-        'ERR_OUTCOME_UNKNOWN',
+      throw outcomeUnknown(
         `The service answered with transaction ${outcome.txHash}, which belongs to another burn.`,
       );
     this.#signatures.add(outcome.txHash);

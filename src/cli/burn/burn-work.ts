@@ -4,7 +4,7 @@ import { proofMemoText } from '../../chain/memo.js';
 import type { BurnsForesight } from '../../contract/dry-run.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
@@ -15,6 +15,7 @@ import { lostThere, requireAnswersBurn, requireRefused, requireThere } from '../
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
+import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
@@ -121,8 +122,7 @@ export async function requireNotOnChain(
 
 function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelError {
   const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
-  return new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
+  return outcomeUnknown(
     `The service says that the burn failed, but transaction ${signature} on chain has its proof${when}.`,
   );
 }

@@ -1,17 +1,18 @@
 /** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { ListedBatch } from '../../contract/schemas/batch.js';
+import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
+import type { RunNote } from '../batch/run-work.js';
 import type { BurnBatchBody } from '../burn/burn-batch-work.js';
+import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
-import { resumeOperation } from '../operation/resume.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
-import { takeOperation } from '../operation/run-operation.js';
+import { carryOut, takeOperation, type Work, wasCancelled } from '../operation/run-operation.js';
 import { locate } from '../operation/service-record.js';
 import { KEYPAIR_OPTION } from '../options.js';
 import type { Style } from '../output/color.js';
@@ -21,101 +22,24 @@ import { callWith, isNotOffered, soon } from '../send.js';
 import { shellLine, shownWords } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
-
-/** One operation of the list. */
-export interface PendingRow {
-  readonly id: string;
-  readonly operation: string;
-  readonly outcome: string;
-  readonly running: boolean;
-  readonly command: string;
-  readonly idempotencyKey: string;
-  readonly dateBegun: string;
-  readonly dateChanged: string;
-  readonly resume: string;
-}
-
-/** What the service of the data directory has left. */
-interface ServiceRow {
-  readonly id: string;
-  readonly operation: string;
-  readonly outcome: string;
-  readonly running: boolean;
-  readonly idempotencyKey: string | null;
-  readonly dateBegun: string;
-  readonly signatures: readonly string[];
-  readonly resume: string;
-}
-
-/** A batch that is set up and not executed. */
-interface WaitingRow extends Pick<ListedBatch, 'id' | 'totals'> {
-  readonly operation: 'batch';
-  readonly outcome: 'waits for approval';
-  readonly running: false;
-  readonly dateBegun: string;
-  /** Approves and executes it. */
-  readonly resume: string;
-}
-
-/** The command is what one looks for: it is not pale. */
-const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
-
-/** What else a row says. */
-function fieldsOf(row: PendingRow | ServiceRow | WaitingRow, symbol: string | null): readonly Field[] {
-  if ('totals' in row) return totalFields(row.totals, symbol);
-  if ('command' in row) return [['last change', row.dateChanged]];
-  return row.signatures.map((signature) => ['transaction', signature]);
-}
-
-/** @param symbol - of the token; `null` where nobody here says */
-function viewPending(
-  rows: readonly (PendingRow | ServiceRow | WaitingRow)[],
-  symbol: string | null,
-  nowMs: number,
-  style: Style,
-): readonly string[] {
-  if (rows.length === 0) return ['No pending operations.'];
-  return rows.flatMap((row) => [
-    ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
-    ...fieldLines(
-      [
-        ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
-        ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
-        ...fieldsOf(row, symbol),
-        ['totals' in row ? 'to execute' : 'to resume', row.resume, 'whole'],
-      ],
-      style,
-    ),
-  ]);
-}
+import type { KeypairSource } from '../wallet/keypair-source.js';
+import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
 /** What was typed; an older journal may have kept it with a key in it. */
 const typed = (words: readonly string[]): string => shellLine(['flywheel', ...shownWords(words)]);
 
-const configure = (command: Command) =>
-  command
-    .addArgument(new Argument('[action]', 'action (default: list)').choices(['list', 'resume', 'forget']))
-    .argument('[id]', 'operation id; without it, resume takes all')
-    .addOption(KEYPAIR_OPTION);
-
-/** What the list says of one; its key is what a support request would need. */
-function describe(operation: OperationSummary, resume: string): PendingRow {
+/** What the list says of an operation; its key is what a support request would need. */
+const operationRow = (session: Session, operation: OperationSummary) => {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
   return {
-    id,
-    operation: kind,
-    outcome: state === 'open' ? 'unknown' : 'not printed yet',
-    running: busy,
-    command: typed(command),
-    idempotencyKey: key,
-    dateBegun,
-    dateChanged,
-    resume,
+    ...{ id, operation: kind, outcome: state === 'open' ? 'unknown' : 'not printed yet', running: busy },
+    ...{ command: typed(command), idempotencyKey: key, dateBegun, dateChanged },
+    resume: resumeLine(session, operation),
   };
-}
+};
 
 /** What the service of a data directory has left, and no operation of the journal stands for. */
-async function leftByService(session: Session, journal: Journal): Promise<readonly ServiceRow[]> {
+async function leftByService(session: Session, journal: Journal) {
   const { recovery } = await session.service();
   const keys = new Set(journal.pending().map(({ key }) => key));
   const left = (await recovery?.unfinished()) ?? [];
@@ -124,14 +48,12 @@ async function leftByService(session: Session, journal: Journal): Promise<readon
     .filter(({ idempotencyKey }) => idempotencyKey === null || !keys.has(idempotencyKey))
     .map(({ operation, ...work }) => ({
       ...work,
-      operation: `service ${operation}`,
-      outcome: 'unknown',
-      resume,
+      ...{ operation: `service ${operation}`, outcome: 'unknown', resume },
     }));
 }
 
-/** Batches that are set up and not executed, but for those that somebody has begun to execute. */
-async function waitingBatches(session: Session, begun: ReadonlySet<string>): Promise<readonly WaitingRow[]> {
+/** Batches that are set up and not executed, but for those that somebody has begun to execute, with what approves and executes each. */
+async function waitingBatches(session: Session, begun: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
   const asked = opened.service.listBatches(query, callWith(session, opened)).then(
@@ -153,9 +75,53 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>): Pro
     }));
 }
 
+/** One line of the list. */
+type Row =
+  | ReturnType<typeof operationRow>
+  | Awaited<ReturnType<typeof leftByService>>[number]
+  | Awaited<ReturnType<typeof waitingBatches>>[number];
+
+/** The command is what one looks for: it is not pale. */
+const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
+
+/** What else a row says. */
+function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
+  if ('totals' in row) return totalFields(row.totals, symbol);
+  if ('command' in row) return [['last change', row.dateChanged]];
+  return row.signatures.map((signature) => ['transaction', signature]);
+}
+
+/** @param symbol - of the token; `null` where nobody here says */
+function viewPending(
+  rows: readonly Row[],
+  symbol: string | null,
+  nowMs: number,
+  style: Style,
+): readonly string[] {
+  if (rows.length === 0) return ['No pending operations.'];
+  return rows.flatMap((row) => [
+    ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
+    ...fieldLines(
+      [
+        ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
+        ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
+        ...fieldsOf(row, symbol),
+        ['totals' in row ? 'to execute' : 'to resume', row.resume, 'whole'],
+      ],
+      style,
+    ),
+  ]);
+}
+
+const configure = (command: Command) =>
+  command
+    .addArgument(new Argument('[action]', 'action (default: list)').choices(['list', 'resume', 'forget']))
+    .argument('[id]', 'operation id; without it, resume takes all')
+    .addOption(KEYPAIR_OPTION);
+
 async function list(session: Session, journal: Journal): Promise<void> {
   const pending = journal.pending();
-  const own = pending.map((operation) => describe(operation, resumeLine(session, operation)));
+  const own = pending.map((operation) => operationRow(session, operation));
   const left = await leftByService(session, journal);
   const begun = [
     ...left.map(({ id }) => id),
@@ -171,7 +137,7 @@ async function list(session: Session, journal: Journal): Promise<void> {
 const POLL_MS = 500;
 
 /** The same, when nobody is at any of it; what was left by a process that died is free when its lease has run out. */
-async function freeOfService(session: Session, journal: Journal): Promise<readonly ServiceRow[]> {
+async function freeOfService(session: Session, journal: Journal): ReturnType<typeof leftByService> {
   const { clock, sleep } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
   for (;;) {
@@ -206,15 +172,76 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   return before.length;
 }
 
-/** Carries on with one. @throws `ERR_INPUT_INVALID` where there is nothing to carry on */
-async function resumeOne(
+/** An operation that is over and whose outcome was told is kept without what was asked for, or not at all. */
+type Resumed = 'resumed' | 'told before' | 'not there';
+
+/**
+ * Carries on with an operation, when no other process is at it any more.
+ * @param keypair - as the option says; else the one that the operation was begun with, else the usual one.
+ * @throws what the command itself would.
+ */
+async function resumeOperation(
   session: Session,
   journal: Journal,
   id: string,
   keypair: string | undefined,
-): Promise<void> {
-  const resumed = await resumeOperation(session, journal, id, keypair);
-  if (resumed !== 'resumed') throw resumed === 'not there' ? notThere(session, id) : toldBefore(id);
+): Promise<Resumed> {
+  const entry = await takeOperation(session, journal, id);
+  if (entry === undefined) return 'not there';
+  const body = entry.body();
+  if (body === undefined) return 'told before';
+  if (entry.state === 'cancelled') throw wasCancelled(entry.dateChanged);
+  const work = await workOf(session, entry, JSON.parse(body), keypair);
+  await carryOut(session, { entry }, work);
+  return 'resumed';
+}
+
+/** @param body - what was asked for, as the command that has begun it wrote it down. */
+async function workOf(
+  session: Session,
+  entry: Entry,
+  body: unknown,
+  keypair: string | undefined,
+): Promise<Work<unknown>> {
+  const { context, settings } = session;
+  const source: Keypair = (noted) =>
+    absoluteSource(context, keypairLocation(context, settings, keypair ?? noted ?? undefined));
+  switch (entry.kind) {
+    case 'burn': {
+      const { burnWork } = await import('../burn/burn-work.js');
+      return burnWork(session, body as BurnBody) as Work<unknown>;
+    }
+    case 'burn-batch': {
+      const { BurnBatchWork } = await import('../burn/burn-batch-work.js');
+      return new BurnBatchWork(session, body as BurnBatchBody, {
+        ...AS_BEGUN,
+        strict: false,
+      }) as Work<unknown>;
+    }
+    case 'batch':
+      return batchWork(session, entry, body as InitBatchRequest, source);
+  }
+}
+
+const AS_BEGUN = { rest: false, allowChanged: false } as const;
+
+type Keypair = (noted: string | null) => KeypairSource;
+
+/** A batch is carried on as what was asked for last: only set up, or run to its end. */
+async function batchWork(
+  session: Session,
+  entry: Entry,
+  request: InitBatchRequest,
+  source: Keypair,
+): Promise<Work<unknown>> {
+  const run = entry.notes['run'] as RunNote | undefined;
+  if (run === undefined) {
+    const { InitWork } = await import('../batch/pipelines-work.js');
+    return new InitWork(session, request, AS_BEGUN, { out: null, failedOut: null }) as Work<unknown>;
+  }
+  const { RunWork } = await import('../batch/run-work.js');
+  const { keypair: noted, failedOut } = run;
+  return new RunWork(session, request, AS_BEGUN, { keypair: source(noted), failedOut }) as Work<unknown>;
 }
 
 /** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
@@ -241,26 +268,17 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
 const MAX_SHOWN = 40;
 
 const notThere = ({ settings }: Session, id: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `No operation ${safeLine(id.slice(0, MAX_SHOWN))}.`, {
-    hint: `List pending operations: \`${commandLine(settings, 'pending')}\``,
-  });
-
-const toldBefore = (id: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
-    hint: 'Run the original command again to see its stored result.',
-  });
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
+    {
+      hint: `List pending operations: \`${commandLine(settings, 'pending')}\``,
+    },
+  );
 
 async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
-  if (found === undefined) {
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `No operation ${JSON.stringify(id.slice(0, 40))} is pending.`,
-      {
-        hint: `List pending operations: \`${commandLine(session.settings, 'pending')}\``,
-      },
-    );
-  }
+  if (found === undefined) throw notThere(session, id);
   const line = typed(found.command);
   await requireConsent(
     session,
@@ -275,8 +293,15 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
     session.output.tell(
       'Requests without an answer count as failed. Add --rest to the same command: it looks them up and sends the others.',
     );
-  } else if (entry.hasLanded) throw await keptFor(session, entry);
-  else entry.remove();
+  } else if (entry.hasLanded) {
+    // A batch of it is under way, and ends by itself.
+    entry.release();
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `Part of operation ${id} has landed and its batch is set up, so it cannot be forgotten.`,
+      { hint: `Resume it: ${resumeLine(session, entry)}` },
+    );
+  } else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
 }
 
@@ -291,16 +316,6 @@ async function giveUp(entry: Entry): Promise<boolean> {
   return true;
 }
 
-/** A batch of it is under way, and ends by itself. */
-async function keptFor(session: Session, entry: Entry): Promise<FlywheelError> {
-  entry.release();
-  return new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `Part of operation ${entry.id} has landed and its batch is set up, so it cannot be forgotten.`,
-    { hint: `Resume it: ${resumeLine(session, entry)}` },
-  );
-}
-
 async function run(
   session: Session,
   [action = 'list', id]: ArgsOf<typeof configure>,
@@ -310,7 +325,12 @@ async function run(
   await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
   if (action === 'resume' && id !== undefined) {
-    return resumeOne(session, journal, id, keypair);
+    const resumed = await resumeOperation(session, journal, id, keypair);
+    if (resumed === 'resumed') return;
+    if (resumed === 'not there') throw notThere(session, id);
+    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
+      hint: 'Run the original command again to see its stored result.',
+    });
   }
   if (action === 'resume') {
     const finished = await finishForService(session, journal);

@@ -1,6 +1,6 @@
 /** One operation in the journal's file, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import { notSent } from '../operation/verdicts.js';
 import {
   type Element,
   isOver,
@@ -100,10 +100,9 @@ export class SqliteEntry implements OperationSummary {
     const answer = this.#table.answer(this.#row.serial, name);
     const isKept = !isOver(this.state) || this.state === 'partial';
     if (answer !== undefined || isKept || this.hasAnswers) return answer;
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `This was done on ${this.dateChanged}, but its result is no longer stored on this machine. Nothing was sent.`,
-      { hint: 'To run it again as a new operation, add --again.' },
+    throw notSent(
+      `This was done on ${this.dateChanged}, but its result is no longer stored on this machine.`,
+      'To run it again as a new operation, add --again.',
     );
   }
 

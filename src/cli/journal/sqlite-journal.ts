@@ -7,6 +7,7 @@ import { makePrivateDirectory } from '../../files/write-file.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
+import { notSent } from '../operation/verdicts.js';
 import { digestBytes } from './elements-table.js';
 import {
   type Begun,
@@ -304,8 +305,7 @@ const takenOf = (elements: readonly Element[], taken: readonly number[] | null):
   taken === null ? elements : taken.flatMap((index) => elements.slice(index, index + 1));
 
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
-  new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it. Nothing was sent.`,
-    { hint: 'Wait for that process. Run the command again only if you want to do it a second time.' },
+  notSent(
+    `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it.`,
+    'Wait for that process. Run the command again only if you want to do it a second time.',
   );

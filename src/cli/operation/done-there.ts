@@ -3,7 +3,7 @@
  * looked up where the journal does not know it, and where it was begun before.
  */
 import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
@@ -17,10 +17,11 @@ import type {
 } from '../journal/journal.js';
 import { callWith, isNotOffered, soon } from '../send.js';
 import { countText } from '../views/unit.js';
+import { namedText } from './elements.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere } from './service-record.js';
-import { saysNothingWasDone } from './verdicts.js';
+import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
 
 /** What is to be compared with what its service says. */
 interface Compared {
@@ -74,16 +75,15 @@ async function compare(
   const { isOnThisMachine } = await session.service();
   const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
   const words = kind === 'batch' ? LISTS[kind] : ofBurns;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another request that the service has not finished. Nothing was sent.`,
-    {
-      // Of an operation that goes on it says all that there is to say.
-      keyUnused: false,
-      hint: `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
-    },
+  throw notSent(
+    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another request that the service has not finished.`,
+    `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
+    SAYS_ALL,
   );
 }
+
+/** Of an operation that goes on it says all that there is to say. */
+const SAYS_ALL = { keyUnused: false } as const;
 
 const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
   burn: ['history'],
@@ -97,13 +97,9 @@ function lostOf(
   noted: ReadonlySet<Sha256>,
   { landed, open }: Pick<DoneThere, 'landed' | 'open'>,
 ): readonly Element[] {
-  const left = countBy([...landed, ...open]);
-  return elements.filter(({ content, digest }) => {
-    if (!noted.has(digest)) return false;
-    const count = left.get(content) ?? 0;
-    left.set(content, count - 1);
-    return count <= 0;
-  });
+  const own = elements.filter(({ digest }) => noted.has(digest));
+  const known = new Set(firstOf(own, countBy([...landed, ...open])));
+  return own.filter((one) => !known.has(one));
 }
 
 /** How many there are of each content. */
@@ -155,7 +151,7 @@ export async function askWhatIsDone(
   if (ask === undefined || again || (known !== undefined && known.state !== 'cancelled')) return false;
   const answer = await ask([journal.keyOf(kind, content, origin)]);
   if (answer === null) {
-    session.output.tell(BY_NOTES);
+    tellByNotes(session);
     return false;
   }
   if (answer.known.size > 0 && known === undefined) return 'known';
@@ -233,11 +229,10 @@ async function foresee(
   const isFailed = answer.batch?.status === 'FAILED';
   if (isFailed) return { left: [], leftOut: [] };
   if (done.length > 0 && !isOver && (isBegun || !isRest))
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} that this operation would send. Nothing was sent.`,
-      // It says all that there is to say.
-      { keyUnused: false, hint: wayOut(session, operation, isBegun, answer.batch?.id) },
+    throw notSent(
+      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} that this operation would send.`,
+      wayOut(session, operation, isBegun, answer.batch?.id),
+      SAYS_ALL,
     );
   const left = numbersOf(unsettled.filter((one) => !isThere(one)));
   return { left, leftOut: numbersOf(done), isOver };
@@ -288,13 +283,21 @@ export async function noteDone(
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
   const answer = await ask(keys);
-  if (answer === null) return session.output.tell(BY_NOTES);
+  if (answer === null) return tellByNotes(session);
   const journal = await (await session.service()).journal();
   await compare(session, journal, { ...compared, kind, id, state }, answer);
 }
 
-export const BY_NOTES =
+const BY_NOTES =
   'The service does not say what it has done, so only the journal of this machine was checked.';
+
+const told = new WeakSet<Session['output']>();
+
+/** Says once in a run what a command goes by. */
+export function tellByNotes({ output }: Session): void {
+  if (!told.has(output)) output.tell(BY_NOTES);
+  told.add(output);
+}
 
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
@@ -315,7 +318,7 @@ export async function requireThere(
     if (signal.aborted) throw error;
     return null;
   });
-  if (lost === null) session.output.tell(BY_NOTES);
+  if (lost === null) tellByNotes(session);
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
@@ -359,10 +362,7 @@ export async function requireAnswersKey(
   });
   const items = await (isNamed ? soon(said) : said);
   if (items === null || items.length > 0) return;
-  throw new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
-    `The answer names ${names}, but the service did not create that for this request.`,
-  );
+  throw outcomeUnknown(`The answer names ${names}, but the service did not create that for this request.`);
 }
 
 /** The same of a burn. */
@@ -395,15 +395,12 @@ export async function requireRefused(session: Session, key: string, refusal: unk
     () => [],
   );
   if (items.every(({ status }) => status === 'FAILED')) return;
-  throw new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
+  throw outcomeUnknown(
     `The request was refused although the service had started it: ${refusal.message}`,
+    undefined,
     { cause: refusal },
   );
 }
-
-/** Numbers that one message names. */
-const MAX_NAMED = 20;
 
 /** @param open - the operation that is to be given up first. */
 function notThere(
@@ -416,9 +413,7 @@ function notThere(
   }: { readonly lost: readonly Element[]; readonly noted: number; readonly open?: string | undefined },
 ): FlywheelError {
   const gone = new Set(lost);
-  const numbers = elements.flatMap((element, index) => (gone.has(element) ? [`[${index}]`] : []));
-  const more = numbers.length > MAX_NAMED ? ` and ${numbers.length - MAX_NAMED} more` : '';
-  const which = `${numbers.slice(0, MAX_NAMED).join(', ')}${more}`;
+  const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [`[${index}]`] : [])));
   const apart = 'put what is missing into a file of its own and send that with --again';
   const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
   const way =
@@ -427,12 +422,9 @@ function notThere(
       : lost.length === noted
         ? ', run everything again with --again.'
         : `, ${apart}.`;
-  return new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
+  return outcomeUnknown(
     `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed that the service does not know: ${which}. The service may have been restored from a backup, or be another one.`,
-    {
-      keyUnused: false,
-      hint: `Check the chain. What landed there, remove from the file. Only if nothing of that landed${way}`,
-    },
+    `Check the chain. What landed there, remove from the file. Only if nothing of that landed${way}`,
+    { keyUnused: false },
   );
 }

@@ -46,6 +46,13 @@ export const kindsOf = ({ actions }: Pick<Pipeline, 'actions'>): readonly string
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
   sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
 
+/** Things that one message names. */
+const MAX_NAMED = 20;
+
+/** The first of several, for a message; more are counted. */
+export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>
+  `${all.slice(0, most).join(separator)}${all.length > most ? ` and ${all.length - most} more` : ''}`;
+
 /** Points out elements that are equal to one before them. @param done - what happens to all of them. */
 export function warnOfEqual(
   { output }: Session,

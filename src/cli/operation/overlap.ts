@@ -11,7 +11,9 @@ import {
   type OperationRequest,
   type Overlap,
 } from '../journal/journal.js';
+import { namedText } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
+import { notSent } from './verdicts.js';
 
 /**
  * The request without elements that other operations have landed, or may land yet; `null` when nothing is left of it.
@@ -40,7 +42,7 @@ export function withoutOverlap(
       : overlaps.length === elements.length
         ? 'Do it once more with --again.'
         : 'Add --rest to send the others, or --again to send everything again.';
-  throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, { hint });
+  throw notSent(sentence, hint);
 }
 
 /**
@@ -73,9 +75,6 @@ export async function requireUnchanged(
   });
 }
 
-/** Numbers that one message names. */
-const MAX_NAMED = 20;
-
 /** What is in this file has landed with another amount or recipient: sending it in full would do both. */
 export function changedElements(
   changes: readonly ChangedElement[],
@@ -83,22 +82,14 @@ export function changedElements(
 ): FlywheelError {
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
-    return new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount. Nothing was sent.`,
-      { hint: 'To burn this amount too, add --again.' },
+    return notSent(
+      `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount.`,
+      'To burn this amount too, add --again.',
     );
-  const named = changes
-    .slice(0, MAX_NAMED)
-    .map(({ index, date }) => `[${index}] on ${date.slice(0, 10)}`)
-    .join(', ');
-  const more = changes.length > MAX_NAMED ? ` and ${changes.length - MAX_NAMED} more` : '';
-  return new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `${changes.length} ${noun}${changes.length === 1 ? ' has' : 's have'} landed from another file with another amount or recipient: ${named}${more}. Nothing was sent.`,
-    {
-      hint: 'Remove them from the file, or add --allow-changed to send their full new amounts as well.',
-    },
+  const named = namedText(changes.map(({ index, date }) => `[${index}] on ${date.slice(0, 10)}`));
+  return notSent(
+    `${changes.length} ${noun}${changes.length === 1 ? ' has' : 's have'} landed from another file with another amount or recipient: ${named}.`,
+    'Remove them from the file, or add --allow-changed to send their full new amounts as well.',
   );
 }
 
@@ -117,10 +108,7 @@ export async function stillToDo(
   const other = overlaps.find(({ hasLanded }) => !hasLanded);
   if (overlaps.length > 0) {
     const sentence = describe(indexes.length, overlaps, work.noun);
-    if (other !== undefined)
-      throw new FlywheelError('ERR_INPUT_INVALID', `${sentence} Nothing was sent.`, {
-        hint: wayOut(session, other),
-      });
+    if (other !== undefined) throw notSent(sentence, wayOut(session, other));
     session.output.tell(`${sentence} They are skipped.`);
   }
   const elsewhere = new Set<string>(overlaps.map(({ digest }) => digest));
@@ -135,10 +123,9 @@ export const restBegunElsewhere = (): FlywheelError =>
   });
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
-  new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `The outcome of an earlier operation with the same burn (last changed ${date}) is unknown. Nothing was sent.`,
-    { hint: `Resume it: ${resumeLine(session, operation)}` },
+  notSent(
+    `The outcome of an earlier operation with the same burn (last changed ${date}) is unknown.`,
+    `Resume it: ${resumeLine(session, operation)}`,
   );
 
 /** How to come to know whether an element lands by another operation. */

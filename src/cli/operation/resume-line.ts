@@ -1,10 +1,10 @@
 /** Command lines that lead to the same service, as one can paste them into a shell anywhere. */
 import type { Settings } from '../../compose/settings.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import type { OperationSummary } from '../journal/journal.js';
 import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
+import { outcomeUnknown } from './verdicts.js';
 
 /** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
 export function resumeLine(
@@ -46,9 +46,7 @@ export async function repeatable<Result>(session: Session, run: () => Promise<Re
   } catch (thrown) {
     const error = asFlywheelError(thrown, session.context.signal);
     if (error.code === 'ERR_STORE_UNAVAILABLE')
-      throw new FlywheelError('ERR_OUTCOME_UNKNOWN', `Unknown outcome: ${error.message}`, {
-        ...{ hint, cause: error },
-      });
+      throw outcomeUnknown(`Unknown outcome: ${error.message}`, hint, { cause: error });
     const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' || error.code === 'ERR_TIMEOUT';
     throw isUnknown && error.options.hint === undefined ? error.with({ hint }) : error;
   }

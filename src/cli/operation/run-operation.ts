@@ -19,13 +19,19 @@ import {
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
-import { callWith } from '../send.js';
 import { countText } from '../views/unit.js';
-import { askWhatIsDone, BY_NOTES, foreseeUnchanged, lostThere, type Unanswered } from './done-there.js';
+import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
-import { type AskDoneThere, locate } from './service-record.js';
-import { hasFailed, isUntried, saysNothingWasDone, saysNothingWasEverDone } from './verdicts.js';
+import { type AskDoneThere, findBatch, locate } from './service-record.js';
+import {
+  hasFailed,
+  isUntried,
+  notSent,
+  outcomeUnknown,
+  saysNothingWasDone,
+  saysNothingWasEverDone,
+} from './verdicts.js';
 
 /** What came of an operation so far. */
 export interface Performed<Result> {
@@ -177,22 +183,18 @@ function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationReques
 
 /** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
 const noRest = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_INPUT_INVALID',
-    'The journal of this machine does not know this file, so --rest cannot tell what has landed. Nothing was sent.',
-    { hint: 'To send everything, leave out --rest.' },
+  notSent(
+    'The journal of this machine does not know this file, so --rest cannot tell what has landed.',
+    'To send everything, leave out --rest.',
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
 export const wasCancelled = (date: string, isPart = false): FlywheelError =>
-  new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed. Nothing was sent.`,
-    {
-      hint: isPart
-        ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
-        : 'To run it anyway, add --again.',
-    },
+  notSent(
+    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
+    isPart
+      ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
+      : 'To run it anyway, add --again.',
   );
 
 /** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
@@ -291,7 +293,7 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
   if (unanswered === undefined || unanswered.requests.length === 0) return {};
   const found = await foreseeUnchanged(session, entry, unanswered, work);
   if (found?.isOver === true) return null;
-  if (found === null && !entry.isNew) session.output.tell(BY_NOTES);
+  if (found === null && !entry.isNew) tellByNotes(session);
   if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
   if (found === null) return {};
   const { left, leftOut } = found;
@@ -389,14 +391,7 @@ async function isLost(
   // Where some of it is still there, it is not done in full.
   if (noted.length > 0) return ask !== undefined && (await lostThere(ask, noted))?.length === noted.length;
   if (batchId === undefined) return false;
-  const opened = await session.service();
-  return opened.service.getBatch({ batchId }, callWith(session, opened)).then(
-    () => false,
-    (error: unknown) => {
-      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return true;
-      throw error;
-    },
-  );
+  return (await findBatch(session, batchId)) === null;
 }
 
 function unfinished(session: Session, entry: OperationSummary): FlywheelError {
@@ -411,10 +406,10 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
     waiting: `Approve and execute the batch, or cancel it: \`${commandLine(session.settings, 'batch', 'cancel', batchId)}\``,
     partial: 'Use --rest instead of --again to send what did not land.',
   }[entry.state as 'open' | 'waiting' | 'partial'];
-  return new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `--again needs a finished operation. This one, started ${entry.dateBegun}, ${state}. Nothing was sent.`,
-    { hint, idempotencyKey: entry.key },
+  return notSent(
+    `--again needs a finished operation. This one, started ${entry.dateBegun}, ${state}.`,
+    hint,
+    { idempotencyKey: entry.key },
   );
 }
 
@@ -471,10 +466,10 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
     ? ` Or drop it, if no earlier try can be on its way: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
     : '';
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
-  return new FlywheelError(
-    'ERR_OUTCOME_UNKNOWN',
+  return outcomeUnknown(
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
-    { ...context, hint: `${hint}${forget}`, cause: error },
+    `${hint}${forget}`,
+    { ...context, cause: error },
   );
 }
 

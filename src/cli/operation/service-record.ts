@@ -11,7 +11,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { Element } from '../journal/journal.js';
 import { callWith, canBeDoneWithout } from '../send.js';
-import { BY_NOTES } from './done-there.js';
+import { tellByNotes } from './done-there.js';
 import { burnElements, pipelineElements } from './elements.js';
 
 /** What a service says of the elements of an operation. */
@@ -254,7 +254,7 @@ export async function locate(session: Session): Promise<void> {
   } catch (error) {
     if (isAnswer(error)) return;
     if (!session.isDryRun) throw error;
-    session.output.tell(BY_NOTES);
+    tellByNotes(session);
   }
 }
 

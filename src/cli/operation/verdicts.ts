@@ -1,6 +1,6 @@
 /** What an error says about the operation that it came of. */
 import { ERRORS } from '../../errors/codes.js';
-import type { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
 import type { Entry, OperationKind } from '../journal/journal.js';
 
 /** Codes that say of a request that an earlier one is still at it. */
@@ -51,3 +51,17 @@ export const saysNothingWasEverDone = ({ options }: FlywheelError): boolean =>
  */
 export const hasFailed = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
   kind === 'burn' && code === 'ERR_BURN_TOKENOMICS_FAILED' && options.doubtful !== true;
+
+/** What is asked for cannot be done as it stands. @param hint - what to do next */
+export const notSent = (message: string, hint?: string, options: FlywheelErrorOptions = {}): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', `${message} Nothing was sent.`, {
+    ...options,
+    ...(hint && { hint }),
+  });
+
+/** Something may have been done, and nobody here can say. @param hint - what to do next */
+export const outcomeUnknown = (
+  message: string,
+  hint?: string,
+  options: FlywheelErrorOptions = {},
+): FlywheelError => new FlywheelError('ERR_OUTCOME_UNKNOWN', message, { ...options, ...(hint && { hint }) });

@@ -8,7 +8,7 @@ import {
   type ApprovalRecord,
   openApprovalRecord,
   type RecordedBatch,
-} from '../../../src/cli/approvals/approval-record.js';
+} from '../../../src/cli/batch/approval-record.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
@@ -22,7 +22,7 @@ const outflow = (burned: bigint, recipients: Outflow['recipients'] = new Map()):
   airdropped: [...recipients.values()].reduce((sum, amount) => sum + amount, 0n),
 });
 const batch = (batchIndex: bigint, given = outflow(0n)): RecordedBatch => ({
-  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint'), owner: namedAddress('owner') },
+  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint') },
   ...{ batchIndex, digest: sha256(`batch ${batchIndex}`), batchId: `batch ${batchIndex}`, profile: 'main' },
   outflow: given,
 });

@@ -58,7 +58,6 @@ function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token')
   const opened = {
     ...({ ...openedIn(world), kind: 'embedded', service: service.service } as const),
     trusted: async () => world.flywheel,
-    history: { history: async () => [] },
   };
   const cli = testCli({ ...options, service, opened: { ...opened, ...options.opened } });
   approvalIn(cli.home, world);
