@@ -23,7 +23,10 @@ import type { Review } from './review.js';
 
 /** A batch that is within all limits, counted for today. */
 export interface HeldApproval {
-  readonly remarks: Remarks;
+  /** Sentences about recipients that look like known addresses, and about a batch that was approved under another number. */
+  readonly alarms: readonly string[];
+  /** Sentences about what has not been seen before. */
+  readonly news: readonly string[];
   /** Recipients that no batch has had that was approved here; `null` where none was. */
   readonly strangers: ReadonlySet<Address> | null;
   /** The first characters of its digest, where they are what has to be typed; else `null`. */
@@ -39,14 +42,6 @@ const TYPED_DIGEST_LENGTH = 8;
 
 /** Completes a question that is answered with them. */
 export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
-
-/** What is worth a look before an answer. */
-interface Remarks {
-  /** Sentences about recipients that look like known addresses, and about a batch that was approved under another number. */
-  readonly alarms: readonly string[];
-  /** Sentences about what has not been seen before. */
-  readonly news: readonly string[];
-}
 
 const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
   source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
@@ -110,7 +105,7 @@ export async function holdApproval(
     });
     return {
       strangers: reservation.known.count === 0 ? null : new Set(reservation.known.unseen),
-      remarks: remarksOn(reservation.known, asked, pins, token.flywheel, settings),
+      ...remarksOn(reservation.known, asked, pins, token.flywheel, settings),
       typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
         ? digest.slice(0, TYPED_DIGEST_LENGTH)
         : null,
@@ -141,7 +136,7 @@ function remarksOn(
   pins: Pins,
   { vault, vaultTokenAccount }: Review['token']['flywheel'],
   { limits }: Settings,
-): Remarks {
+): Pick<HeldApproval, 'alarms' | 'news'> {
   const recipients = [...outflow.recipients.keys()];
   const allowed = limits.flatMap(({ value }) => value.recipients ?? []);
   const as = (text: string, addresses: Iterable<KnownAddress['address']>): readonly KnownAddress[] =>

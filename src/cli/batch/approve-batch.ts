@@ -91,11 +91,10 @@ async function requireAgreed(session: Session, { review, unit, held: { typed } }
 }
 
 /** What is not as before: a script is told what is alarming, people also of what is merely new. */
-function remark({ output, settings, context }: Session, { remarks }: HeldApproval): void {
+function remark({ output, settings, context }: Session, { news, alarms }: HeldApproval): void {
   if (!settings.yes)
-    for (const line of remarks.news.flatMap((text) => sentenceLines(text, context.io.stderr)))
-      output.show(line);
-  for (const text of remarks.alarms) output.warn(text);
+    for (const line of news.flatMap((text) => sentenceLines(text, context.io.stderr))) output.show(line);
+  for (const text of alarms) output.warn(text);
 }
 
 /** The signature of one who signs also what has been approved before. */

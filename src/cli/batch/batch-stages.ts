@@ -34,7 +34,7 @@ export const stageKey = (key: string, at: number, before = 0): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
 
 /** The key of the first request of the stage that an operation is in. */
-const currentKey = ({ key, notes }: Pick<Entry, 'key' | 'notes'>): string =>
+const currentKey = ({ key, notes }: Entry): string =>
   stageKey(key, batchStages(notes).length - 1, givenUp(notes));
 
 const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;
@@ -60,10 +60,10 @@ export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
 
 /** The stage that an operation is in. */
 export class CurrentStage {
-  readonly #entry: Pick<Entry, 'key' | 'notes' | 'answer'>;
+  readonly #entry: Entry;
   readonly at: number;
 
-  constructor(entry: Pick<Entry, 'key' | 'notes' | 'answer'>) {
+  constructor(entry: Entry) {
     this.#entry = entry;
     this.at = batchStages(entry.notes).length - 1;
   }

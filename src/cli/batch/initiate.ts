@@ -3,10 +3,10 @@ import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/sc
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver } from '../journal/journal.js';
+import { wasCancelled } from '../operation/begin-operation.js';
 import { noteDone, requireAnswersKey } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
-import { wasCancelled } from '../operation/run-operation.js';
 import { findBatch, getBatch, isEnded, pipelinesDoneThere } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';

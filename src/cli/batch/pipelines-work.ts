@@ -19,19 +19,12 @@ import {
   type OperationState,
   type Verdict,
 } from '../journal/journal.js';
+import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
 import { noteDone, type Unanswered } from '../operation/done-there.js';
-import { takenByDryRun } from '../operation/dry-run.js';
 import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
 import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
-import {
-  type Performed,
-  type Preparation,
-  runOperation,
-  type Standing,
-  tellAllSkipped,
-  type Work,
-} from '../operation/run-operation.js';
+import { type Performed, runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
@@ -164,7 +157,7 @@ export class PipelinesWork implements Preparation {
     this.#elements = pipelineElements(request.pipelines);
   }
 
-  readonly unanswered = (operation: Standing): Unanswered | undefined => {
+  readonly unanswered = (operation: Entry): Unanswered | undefined => {
     const stage = new CurrentStage(operation);
     // What was approved is executed, and what was executed is told.
     if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;

@@ -116,15 +116,15 @@ const factsOf = (
   review: Review,
   { owner }: Pins,
   expectation: Expectation | null,
-  { remarks, strangers }: HeldApproval,
+  { alarms, news, strangers }: HeldApproval,
 ) => {
   const unit = unitOf({ symbol, trusted: null }, review);
   const rows = viewRows(review, strangers ?? new Set(), unit, plainStyle(Number.POSITIVE_INFINITY));
   return {
     title: viewQuestion(review, unit),
     warnings: [
-      ...remarks.alarms,
-      ...remarks.news,
+      ...alarms,
+      ...news,
       ...(expectation === null
         ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
         : []),

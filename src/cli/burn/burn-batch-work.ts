@@ -9,7 +9,6 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
-import { confirmSpending } from '../operation/confirm-spending.js';
 import {
   noteDone,
   requireAnswersBurn,
@@ -19,7 +18,7 @@ import {
 } from '../operation/done-there.js';
 import { burnElements, warnOfEqual } from '../operation/elements.js';
 import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
-import { type Performed, REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
+import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
 import {
   isUntried,
@@ -28,11 +27,12 @@ import {
   saysNothingWasEverDone,
   untried,
 } from '../operation/verdicts.js';
+import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
-import { requireNotOnChain } from './burn-work.js';
+import { confirmSpending, requireNotOnChain } from './burn-work.js';
 import {
   latestOutcomes,
   nameOf,
@@ -53,16 +53,6 @@ export interface BurnBatchBody {
   readonly burns: readonly BurnRequest[];
   /** `null`: not asked for. */
   readonly failedOut: OutputFile | null;
-}
-
-/** How a burn-batch is carried out. */
-interface BurnBatchOptions {
-  /** Send what has not landed. */
-  readonly rest: boolean;
-  /** Send nothing if any element would fail. */
-  readonly strict: boolean;
-  /** Send also what has landed with another amount. */
-  readonly allowChanged: boolean;
 }
 
 /** In the order of the file. */
@@ -86,7 +76,12 @@ export class BurnBatchWork implements Work<Outcomes> {
   /** What the token is called. */
   #symbol: string | null = null;
 
-  constructor(session: Session, body: BurnBatchBody, { rest, strict, allowChanged }: BurnBatchOptions) {
+  /** @param how - `strict`: send nothing if any element would fail. */
+  constructor(
+    session: Session,
+    body: BurnBatchBody,
+    { rest, strict, allowChanged }: Pick<HowOften, 'rest' | 'allowChanged'> & { readonly strict: boolean },
+  ) {
     this.#session = session;
     this.#body = body;
     this.outputs = body.failedOut === null ? [] : [body.failedOut];
@@ -97,7 +92,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.#elements = burnElements(body.burns);
   }
 
-  readonly unanswered = (operation: Standing): Unanswered => {
+  readonly unanswered = (operation: Entry): Unanswered => {
     const parts = stagesOf(operation.notes).flatMap((stage, at) => partsOf(operation, at, stage));
     const outcomes = parts.flatMap((part) => storedOutcomes(operation, part) ?? []);
     const landed = outcomes.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
@@ -173,7 +168,13 @@ export class BurnBatchWork implements Work<Outcomes> {
       const listed = { totals, failures: failures.slice(0, MAX_LISTED), symbol: this.#symbol };
       output.result(null, (style) => viewBurnBatch(listed, style));
     }
-    return failed.length === 0 ? undefined : partial(failed.length, outcomes.length, failedOut?.path ?? null);
+    if (failed.length === 0) return undefined;
+    const hint =
+      failedOut === null
+        ? 'Add --rest to send the failed ones again, or --failed-out FILE to write them to a file that you can correct.'
+        : `Correct the failed entries in ${failedOut.path} and send that file, or add --rest to send them unchanged.`;
+    const message = `${failed.length} of ${countText(outcomes.length, 'burn')} failed.`;
+    return new FlywheelError('ERR_PARTIAL', message, { hint });
   }
 
   summary(outcomes: Outcomes): string {
@@ -353,13 +354,4 @@ async function trying<Value>(entry: Entry, request: string, send: () => Promise<
     }
     throw thrown;
   }
-}
-
-function partial(failed: number, total: number, failedOut: string | null): FlywheelError {
-  return new FlywheelError('ERR_PARTIAL', `${failed} of ${countText(total, 'burn')} failed.`, {
-    hint:
-      failedOut === null
-        ? 'Add --rest to send the failed ones again, or --failed-out FILE to write them to a file that you can correct.'
-        : `Correct the failed entries in ${failedOut} and send that file, or add --rest to send them unchanged.`,
-  });
 }

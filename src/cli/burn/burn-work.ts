@@ -7,13 +7,13 @@ import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
-import { confirmSpending } from '../operation/confirm-spending.js';
 import { lostThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
-import { REPLAYED, type Standing, type Work } from '../operation/run-operation.js';
+import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
@@ -68,7 +68,7 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
 });
 
 /** After so long the service may not know the key any more, and would burn again. */
-const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Standing): boolean =>
+const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
   !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
 
 /** What the burn left, where no network has to be asked for it; that it cannot be read says nothing of the burn. */
@@ -125,4 +125,25 @@ function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelErr
   return outcomeUnknown(
     `The service says that the burn failed, but transaction ${signature} on chain has its proof${when}.`,
   );
+}
+
+type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
+
+/**
+ * Asks. Where nobody can be asked, a script has decided for a service elsewhere, and needs `--yes` on a cluster.
+ * @param deed - such as `Burn 12.5 tokens`.
+ * @throws `ERR_DECLINED`, `ERR_USAGE`
+ */
+export async function confirmSpending(
+  session: Session,
+  { kind, pins, isOnThisMachine, explorer }: Place,
+  deed: string,
+): Promise<void> {
+  if (kind === 'embedded' ? isOnThisMachine : !canAsk(session)) return;
+  const mint = pins === null ? '' : ` of ${pins.mint}`;
+  const place =
+    kind === 'remote'
+      ? `through ${session.settings.apiUrl.value ?? ''}`
+      : `on ${explorer ?? 'your own cluster'}`;
+  await requireConsent(session, `${deed}${mint} ${place}?`);
 }

@@ -66,7 +66,7 @@ export const stagesOf = (notes: Notes): readonly Stage[] =>
 export const nameOf = (stage: number, part: number): string => `${stage}/${part}`;
 
 /** The requests of a stage. */
-export function partsOf(entry: Pick<Entry, 'key'>, at: number, { indexes, cut }: Stage): readonly Part[] {
+export function partsOf(entry: Entry, at: number, { indexes, cut }: Stage): readonly Part[] {
   const key = stageKey(entry.key, at);
   let end = 0;
   return cut.map((size, part) => {
@@ -85,10 +85,8 @@ export function partsOf(entry: Pick<Entry, 'key'>, at: number, { indexes, cut }:
 }
 
 /** The outcomes of a request that are stored, with the indexes of the file, or `undefined`. */
-export const storedOutcomes = (
-  entry: Pick<Entry, 'answer'>,
-  { name }: Part,
-): readonly ElementOutcome[] | undefined => entry.answer(name) as readonly ElementOutcome[] | undefined;
+export const storedOutcomes = (entry: Entry, { name }: Part): readonly ElementOutcome[] | undefined =>
+  entry.answer(name) as readonly ElementOutcome[] | undefined;
 
 /** The stored outcomes of a stage. */
 export function outcomesOf(entry: Entry, at: number): readonly ElementOutcome[] {

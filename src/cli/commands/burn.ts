@@ -14,7 +14,7 @@ import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js';
 import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
 import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
-import { takenByDryRun } from '../operation/dry-run.js';
+import { takenByDryRun } from '../operation/begin-operation.js';
 import { burnElements, contentOf } from '../operation/elements.js';
 import { runOperation, tellAllSkipped } from '../operation/run-operation.js';
 import {
@@ -157,15 +157,14 @@ async function burnBatch(
     elements: burnElements(burns),
     taken: null,
   };
-  const { allowChanged } = how;
-  const workOf = (of: Session) => new BurnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged });
+  const workOf = (of: Session) =>
+    new BurnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged: how.allowChanged });
   if (dryRun) {
     const taken = await takenByDryRun(session, request, workOf);
     if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);
     return showBurnBatchPlan(session, pick(burns, taken));
   }
-  const work = workOf(session);
-  if (!(await runOperation(session, request, work)))
+  if (!(await runOperation(session, request, workOf(session))))
     tellAllSkipped(session, burns.length, { success: [], errors: [] });
 }
 

@@ -1,10 +1,10 @@
 /** `flywheel proof`: the hash of a proof, and whether a landed transaction carries it and did what was said of it. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { proofHash, type Sha256 } from '../../values/digest.js';
+import { proofHash } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
-import { burnOfAmount, type Candidate, entriesOf, verifyProof } from '../proof/verify-proof.js';
+import { burnOfAmount, entriesOf, verifyProof } from '../proof/verify-proof.js';
 
 const verifyOptions = (command: Command) =>
   command
@@ -13,28 +13,17 @@ const verifyOptions = (command: Command) =>
     .option('--amount <n>', 'whole tokens that should have been burned')
     .option('--expect <file>', 'burns file or pipelines file with the expected amounts');
 
-type Options = OptionsOf<typeof verifyOptions>;
-
-async function verify(session: Session, _args: [], options: Options): Promise<void> {
-  const { tx, proof } = options;
-  if (options.amount !== undefined && options.expect !== undefined)
+async function verify(session: Session, _args: [], options: OptionsOf<typeof verifyOptions>): Promise<void> {
+  const { tx, proof, amount, expect } = options;
+  if (amount !== undefined && expect !== undefined)
     throw new FlywheelError('ERR_USAGE', '--amount and --expect cannot be combined.');
   const hash = proofHash(readProof(await readInputText(session.context, proof)));
-  const candidates = await candidatesOf(session, options, hash);
+  const entries =
+    expect === undefined ? null : await entriesOf(await readInputText(session.context, expect), hash);
+  const candidates = amount === undefined ? entries : [burnOfAmount(amount)];
   const opened = await session.service();
   const { value, view } = await verifyProof(opened, { tx, hash, candidates, pins: opened.pins });
   session.output.result(value, view);
-}
-
-async function candidatesOf(
-  { context }: Session,
-  { amount, expect }: Options,
-  hash: Sha256,
-): Promise<readonly Candidate[] | null> {
-  if (amount === undefined && expect === undefined) return null;
-  return amount === undefined
-    ? await entriesOf(await readInputText(context, expect ?? ''), hash)
-    : [burnOfAmount(amount)];
 }
 
 export const commands = {

@@ -170,9 +170,6 @@ export interface Unanswered {
   readonly own?: readonly Sha256[];
 }
 
-/** An operation that goes on. */
-type Going = Pick<Entry, 'kind' | 'id' | 'state' | 'isNew' | 'hasAnswers' | 'notes'>;
-
 /** Numbers of elements. */
 interface Foreseen {
   readonly left: readonly number[];
@@ -192,7 +189,7 @@ interface Foreseen {
  */
 async function foresee(
   session: Session,
-  operation: Going,
+  operation: Entry,
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
@@ -244,7 +241,7 @@ async function foresee(
  */
 export async function foreseeUnchanged(
   session: Session,
-  operation: Going,
+  operation: Entry,
   unanswered: Unanswered,
   work: { readonly noun: string; readonly rest?: boolean; readonly allowChanged?: boolean },
 ): Promise<Foreseen | null> {
@@ -257,7 +254,7 @@ export async function foreseeUnchanged(
 /** How to come to an end of it. @param isBegun - by its service. @param batchId - of the batch that is set up for it. */
 function wayOut(
   { settings }: Session,
-  { kind, id, isNew, hasAnswers }: Going,
+  { kind, id, isNew, hasAnswers }: Entry,
   isBegun: boolean,
   batchId: string | undefined,
 ): string {
@@ -279,7 +276,7 @@ function wayOut(
  */
 export async function noteDone(
   session: Session,
-  { kind, id, state }: Pick<Entry, 'kind' | 'id' | 'state'>,
+  { kind, id, state }: Entry,
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
   const answer = await ask(keys);

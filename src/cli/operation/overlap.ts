@@ -52,7 +52,7 @@ export function withoutOverlap(
  */
 export async function requireUnchanged(
   session: Session,
-  operation: Pick<Entry, 'kind' | 'id' | 'state' | 'isNew' | 'notes'>,
+  operation: Entry,
   elements: readonly Element[],
   indexes: readonly number[],
   { noun, allowChanged = false }: { readonly noun: string; readonly allowChanged?: boolean | undefined },

@@ -205,6 +205,9 @@ export interface Moved {
   readonly received: ReadonlyMap<Address, bigint>;
 }
 
+const add = (sums: Map<Address, bigint>, account: Address, amount: bigint): void =>
+  void sums.set(account, (sums.get(account) ?? 0n) + amount);
+
 /** Adds operations up, by mint. */
 export function movedBy(operations: readonly Operation[]): readonly Moved[] {
   const found = new Map<Address, Moved & { readonly received: Map<Address, bigint> }>();
@@ -212,8 +215,7 @@ export function movedBy(operations: readonly Operation[]): readonly Moved[] {
     if (operation.kind !== 'burn' && operation.kind !== 'transfer') continue;
     const { mint, tokenProgram, decimals, amount } = operation;
     const before = found.get(mint) ?? { mint, tokenProgram, decimals, burned: 0n, received: new Map() };
-    if (operation.kind === 'transfer')
-      before.received.set(operation.to, (before.received.get(operation.to) ?? 0n) + amount);
+    if (operation.kind === 'transfer') add(before.received, operation.to, amount);
     found.set(mint, { ...before, burned: before.burned + (operation.kind === 'burn' ? amount : 0n) });
   }
   return [...found.values()];
@@ -228,9 +230,8 @@ export function expectedOf(
   let burned = 0n;
   for (const action of actions.map((one): PipelineAction => actionContent(one, decimals))) {
     if (action.action === 'BURN') burned += action.amount;
-    if (action.action !== 'AIRDROP') continue;
-    const account = associatedTokenAddress(action.toAddress, mint, tokenProgram);
-    received.set(account, (received.get(account) ?? 0n) + action.amount);
+    if (action.action === 'AIRDROP')
+      add(received, associatedTokenAddress(action.toAddress, mint, tokenProgram), action.amount);
   }
   return { mint, tokenProgram, decimals, burned, received };
 }
@@ -263,19 +264,17 @@ export function balanceDifferences(
   feeCharged: boolean,
 ): readonly string[] {
   const due = new Map<Address, bigint>();
-  const add = (account: Address, amount: bigint): void =>
-    void due.set(account, (due.get(account) ?? 0n) + amount);
   const received = new Set<Address>();
   for (const operation of operations) {
     if (!('mint' in operation) || operation.mint !== mint) continue;
-    if (operation.kind === 'burn') add(operation.account, -operation.amount);
+    if (operation.kind === 'burn') add(due, operation.account, -operation.amount);
     if (operation.kind !== 'transfer') continue;
-    add(operation.from, -operation.amount);
-    add(operation.to, operation.amount);
+    add(due, operation.from, -operation.amount);
+    add(due, operation.to, operation.amount);
     received.add(operation.to);
   }
   for (const { account, mint: of, before, after } of changes)
-    if (of === mint) add(account, (before ?? 0n) - after);
+    if (of === mint) add(due, account, (before ?? 0n) - after);
   return [...due].flatMap(([account, missing]) =>
     missing === 0n || (feeCharged && received.has(account) && missing > 0n)
       ? []

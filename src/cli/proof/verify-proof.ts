@@ -1,7 +1,7 @@
 /** `proof verify`: the hash of a proof in a transaction that succeeded, and what was moved there for it, held against a file or an option. No service is believed. */
 import { isSourceAction, type SourceAction } from '../../actions/registry.js';
 import type { Pins } from '../../approval/pins.js';
-import { dateLanded, type TransactionRecord } from '../../chain/chain.js';
+import { dateLanded } from '../../chain/chain.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
@@ -124,19 +124,11 @@ interface ProofVerified {
   readonly balances: 'agree' | 'not kept';
 }
 
-interface ProofVerification {
-  readonly value: ProofVerified;
-  readonly view: (style: Style) => readonly string[];
-}
-
 /**
  * @throws `ERR_NOT_FOUND` for what has not landed, `ERR_INVALID_PROOF` where the hash is not there, `ERR_NOT_VERIFIED` where
  * something else was moved than was said, or nobody can tell.
  */
-export async function verifyProof(
-  opened: Pick<OpenedService, 'chain' | 'history'>,
-  question: ProofQuestion,
-): Promise<ProofVerification> {
+export async function verifyProof(opened: Pick<OpenedService, 'chain' | 'history'>, question: ProofQuestion) {
   const { chain, history } = requireReadable(opened, 'nothing can be verified');
   const { tx, hash, candidates, pins } = question;
   const [record] = await chain.lookUp([tx]);
@@ -152,9 +144,22 @@ export async function verifyProof(
   const told = await readMoved(landed, hash);
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
   const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);
-  const balances = 'untold' in told ? 'not kept' : await holdBalances(landed, told, moved?.mint ?? null, tx);
-  const value = printed(record, memo, { told, moved, held, balances });
-  return { value, view: (style) => viewOf(value, pins, style) };
+  const date = dateLanded(record);
+  const value: ProofVerified = {
+    ...{ verified: true, txHash: record.signature, hash, type: memo.type, slot: String(record.slot) },
+    ...(date !== undefined && { dateLanded: date }),
+    ...('untold' in told
+      ? { amounts: 'not told', untold: told.untold }
+      : { amounts: held === null ? 'not compared' : 'agree' }),
+    ...(held?.place != null && { entry: held.place }),
+    moved: moved && {
+      mint: moved.mint,
+      burned: amountOf(moved.burned, moved),
+      sent: [...moved.received].map(([account, amount]) => ({ account, ...amountOf(amount, moved) })),
+    },
+    balances: 'untold' in told ? 'not kept' : await holdBalances(landed, told, moved?.mint ?? null, tx),
+  };
+  return { value, view: (style: Style) => viewOf(value, pins, style) };
 }
 
 const notVerified = (tx: string, reason: string): FlywheelError =>
@@ -227,38 +232,6 @@ const amountOf = (baseUnits: bigint, { decimals }: Moved): AmountText => ({
   amount: formatTokenAmount(baseUnits, decimals),
   baseUnits: String(baseUnits),
 });
-
-function printed(
-  record: TransactionRecord,
-  { hash, type }: ProofMemo,
-  found: {
-    readonly told: Told;
-    readonly moved: Moved | null;
-    readonly held: Candidate | null;
-    readonly balances: 'agree' | 'not kept';
-  },
-): ProofVerified {
-  const { told, moved, held, balances } = found;
-  const landed = dateLanded(record);
-  return {
-    verified: true,
-    txHash: record.signature,
-    hash,
-    type,
-    slot: record.slot.toString(),
-    ...(landed === undefined ? {} : { dateLanded: landed }),
-    ...('untold' in told
-      ? { amounts: 'not told', untold: told.untold }
-      : { amounts: held === null ? 'not compared' : 'agree' }),
-    ...(held?.place == null ? {} : { entry: held.place }),
-    moved: moved && {
-      mint: moved.mint,
-      burned: amountOf(moved.burned, moved),
-      sent: [...moved.received].map(([account, amount]) => ({ account, ...amountOf(amount, moved) })),
-    },
-    balances,
-  };
-}
 
 const amountText = ({ amount, baseUnits }: AmountText): string =>
   `${grouped(amount)} tokens (${baseUnits} base units)`;

@@ -1,7 +1,4 @@
 /** The record of approvals: counted by all processes together, kept for the user alone, let go of when nothing was signed. */
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Outflow } from '../../../src/approval/outflow.js';
 import {
@@ -132,19 +129,5 @@ describe('what is known', () => {
     expect(twin({ ...batch(3n, outflow(3n)), batchId: 'BATCH 1' })).toBe(null);
     expect(twin({ ...first, batchIndex: 2n, multisig: namedAddress('other') })).toBe(null);
     expect(seen).toEqual([null, before, null, before, null]);
-  });
-});
-
-describe('the file', () => {
-  it('is for the user alone, and not touched where it is of another build or of something else', async () => {
-    await open();
-    const path = join(directory, 'approvals.db');
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    for (const sql of ['PRAGMA user_version = 3', 'PRAGMA user_version = 2; PRAGMA application_id = 7']) {
-      const database = new Database(path);
-      database.exec(sql);
-      database.close();
-      await expect(open()).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
-    }
   });
 });

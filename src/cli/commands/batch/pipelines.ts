@@ -25,24 +25,26 @@ import {
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
 
-/** What every command over a file of pipelines takes. @param argument - what it says of the file */
-const fileOptions = (command: Command, argument: string) =>
+/** What every command over a file of pipelines takes, behind options of its own. */
+const fileOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
+  command: Command<Args, Options>,
+) =>
   command
-    .argument('<pipelines>', argument)
+    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
+    .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
     .option('--dry-run', 'check the file and show totals and effects; send nothing')
-    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
-    .addOption(FORCE_OPTION)
     .addOption(IDEMPOTENCY_KEY_OPTION);
 
 const initOptions = (command: Command) =>
-  fileOptions(command, 'pipelines file (JSON or CSV); - for standard input').option(
-    '--out <file>',
-    'write the approval file here (default: approvals/ in the data directory)',
+  fileOptions(
+    command
+      .argument('<pipelines>', 'pipelines file (JSON or CSV); - for standard input')
+      .option('--out <file>', 'write the approval file here (default: approvals/ in the data directory)'),
   );
 
 async function init(
@@ -64,7 +66,7 @@ async function init(
 }
 
 const runOptions = (command: Command) =>
-  fileOptions(command, 'pipelines file (JSON or CSV)').addOption(KEYPAIR_OPTION);
+  fileOptions(command.argument('<pipelines>', 'pipelines file (JSON or CSV)').addOption(KEYPAIR_OPTION));
 
 async function runFile(
   session: Session,

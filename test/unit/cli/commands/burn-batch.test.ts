@@ -236,19 +236,6 @@ describe('burn-batch', () => {
     expect(await cli.pending()).toEqual([]);
   });
 
-  it('sends no rest of a file of which a part belongs to an operation that is not over', async () => {
-    const cli = cliWith([FAILING]);
-    const state = breaking(cli);
-    expect((await go(cli)).exit).toBe(7);
-    state.failure = null;
-    write(cli, 'b.json', [FAILING, burn(2)]);
-    const before = sizes(cli);
-    expect((await refusal(cli, 'burn-batch', 'b.json', '--rest'))[0]).toBe(2);
-    expect(sizes(cli)).toEqual(before);
-    expect((await cli.run('pending', 'resume')).exit).toBe(3);
-    expect((await go(cli)).exit).toBe(3);
-  });
-
   it('points out equal elements before anything is sent', async () => {
     const { stderr } = await go(cliWith([burn(0), burn(1), burn(0), burn(0)]));
     expect(stderr).toMatch(/2 of 4 .*\[2\].*\[0\]/);

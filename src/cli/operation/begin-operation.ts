@@ -1,0 +1,332 @@
+/** What comes before the first request of an operation: it is looked up or begun by what the journal and the service know of it, and what is left of it is found out. A dry run ends there. */
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { batchStages, giveUpRest } from '../batch/batch-stages.js';
+import type { Session } from '../command.js';
+import {
+  type Begun,
+  type Element,
+  type Entry,
+  isOver,
+  type Journal,
+  type OperationRequest,
+  type OperationState,
+  type OperationSummary,
+} from '../journal/journal.js';
+import { type OutputFile, requireFree } from '../output/output-file.js';
+import { countText } from '../views/unit.js';
+import {
+  askWhatIsDone,
+  foreseeUnchanged,
+  lostThere,
+  requireNoted,
+  tellByNotes,
+  type Unanswered,
+} from './done-there.js';
+import { changedElements, withoutOverlap } from './overlap.js';
+import { commandLine, resumeLine } from './resume-line.js';
+import { type AskDoneThere, findBatch, locate } from './service-record.js';
+import { notSent } from './verdicts.js';
+
+/** The work of an operation before its first request. */
+export interface Preparation {
+  /** What people call an element: "burn", "pipeline". */
+  readonly noun: string;
+  /** What the service has done of its elements; `undefined`: each call is a new one. */
+  readonly ask: AskDoneThere | undefined;
+  /** `--rest`: it does what has not landed. */
+  readonly rest?: boolean;
+  /** Also what has landed with another amount or recipient. */
+  readonly allowChanged?: boolean;
+  /** Files that it may write; a file that is there is in the way of what sends. */
+  readonly outputs?: readonly OutputFile[];
+  /** Does it send nothing for an operation in this state? Unless said, where that is over. */
+  isRepeat?(state: OperationState): boolean;
+  /** What of the operation has no answer yet; `undefined`: nothing that others could have done. */
+  unanswered(operation: Entry): Unanswered | undefined;
+  /** Leaves these out of the requests that have no answer yet. @returns whether anything is left to send. */
+  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
+  /**
+   * Begins the rest, where that is asked for, and looks whether what is left can be done; nothing of it is sent.
+   * @returns false where others have landed all that was left.
+   */
+  prepare(entry: Entry): Promise<boolean>;
+}
+
+/** An operation that was taken, and what its service was asked before. */
+export interface Taken {
+  readonly entry: Entry;
+  /** Its service knows its key, and this machine did not. */
+  readonly isKnownThere?: boolean;
+  /** Just now. */
+  readonly isLookedUp?: boolean;
+}
+
+/**
+ * Takes up the operation that a request is, or begins it, by what this machine and its service know.
+ * @returns `null`: a rest has left nothing to do.
+ * @throws `ERR_INPUT_INVALID`; nothing was begun then.
+ */
+export async function beginOperation(
+  session: Session,
+  request: OperationRequest,
+  work: Preparation,
+): Promise<Taken | null> {
+  const { kind, content, origin } = request;
+  const opened = await session.service();
+  // What was begun at this address is gone on with, and told, whether the service says which it is or not.
+  if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
+  const journal = await opened.journal();
+  if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
+  const there = await askWhatIsDone(session, journal, request, work);
+  const isKnownThere = there === 'known';
+  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere }, work);
+  return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
+}
+
+/** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */
+async function begin(
+  session: Session,
+  journal: Journal,
+  request: OperationRequest,
+  work: Preparation,
+): Promise<Entry | null> {
+  const { noun, rest: isRest = false } = work;
+  for (let asked: OperationRequest | null = request; asked !== null; ) {
+    const now: OperationRequest = asked;
+    const begun = await take(
+      session,
+      () => journal.begin(now),
+      (entry) => requireLost(session, journal, entry, now, work),
+    );
+    if ('changes' in begun) throw changedElements(begun.changes, { kind: now.kind, noun });
+    if (!('overlaps' in begun)) {
+      requireToDo(begun, now, isRest);
+      return begun;
+    }
+    asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
+  }
+  return null;
+}
+
+/** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
+function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationRequest, isRest: boolean): void {
+  if (begun.state === 'cancelled') {
+    const isPart = begun.lacking(elements).length < elements.length;
+    if (!isRest || !isPart) throw wasCancelled(begun.dateChanged, isPart);
+    begun.settle({ state: 'partial', landed: [] });
+  }
+  if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
+  begun.remove();
+  throw noRest();
+}
+
+/** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
+const noRest = (): FlywheelError =>
+  notSent(
+    'The journal of this machine does not know this file, so --rest cannot tell what has landed.',
+    'To send everything, leave out --rest.',
+  );
+
+/** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
+export const wasCancelled = (date: string, isPart = false): FlywheelError =>
+  notSent(
+    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
+    isPart
+      ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
+      : 'To run it anyway, add --again.',
+  );
+
+/** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
+function prints(
+  journal: Journal,
+  { kind, content, origin, again }: OperationRequest,
+  work: Preparation,
+): boolean {
+  const state = journal.known(kind, content, origin)?.state;
+  if (state === undefined || state === 'cancelled' || again) return false;
+  if (work.rest === true && state === 'partial') return false;
+  return work.isRepeat?.(state) ?? isOver(state);
+}
+
+/** Takes up an operation by its id, when no other process is at it any more. @returns `undefined` where there is none. */
+export async function takeOperation(
+  session: Session,
+  journal: Journal,
+  id: string,
+): Promise<Entry | undefined> {
+  const begun = await take(session, () => journal.take(id));
+  invariant(begun === undefined || 'kind' in begun, 'What is taken up is not new.');
+  return begun;
+}
+
+/** Pause between two looks at an operation that another process is at. */
+const POLL_MS = 100;
+
+type InTheWay = Extract<Begun, { readonly status: 'overlap' | 'changed' }>;
+
+/** @param unfinished - what to do where `again` was asked for, and the last one is not over. */
+async function take<Asked extends Begun | undefined>(
+  session: Session,
+  begin: () => Asked,
+  unfinished?: (entry: OperationSummary) => Promise<void>,
+): Promise<Entry | InTheWay | Extract<Asked, undefined>> {
+  const { clock } = session.context;
+  const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
+  let isSaid = false;
+  for (;;) {
+    const begun: Begun | undefined = begin();
+    if (begun === undefined) return undefined as Extract<Asked, undefined>;
+    if (begun.status === 'taken') return begun.entry;
+    if (begun.status === 'overlap' || begun.status === 'changed') return begun;
+    if (begun.status === 'unfinished') {
+      await unfinished?.(begun.entry);
+      continue;
+    }
+    const who = begun.process.replace(/-.*/, '');
+    if (clock.nowMs() >= endMs) {
+      throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still running this operation.`, {
+        hint: 'Run the command again to keep waiting. Nothing happens twice.',
+      });
+    }
+    if (!isSaid) session.output.tell(`Process ${who} is running this operation. Waiting for it to finish.`);
+    isSaid = true;
+    await session.context.sleep(POLL_MS);
+  }
+}
+
+/**
+ * What its service no longer knows is over, though nobody can bring it to its end: then it may be done anew.
+ * @throws `ERR_INPUT_INVALID` for any other operation that is not over.
+ */
+async function requireLost(
+  session: Session,
+  journal: Journal,
+  entry: OperationSummary,
+  { elements }: Pick<OperationRequest, 'elements'>,
+  { ask }: Pick<Preparation, 'ask'>,
+): Promise<void> {
+  const batchId = batchStages(entry.notes).at(-1)?.batchId;
+  if (!(await isLost(session, journal, batchId, elements, ask))) throw unfinished(session, entry);
+  const begun = journal.take(entry.id);
+  if (begun?.status !== 'taken') throw unfinished(session, entry);
+  begun.entry.settle({ state: 'cancelled', landed: [] });
+  begun.entry.markPrinted();
+  const what = batchId === undefined ? 'what has landed of this file' : `batch ${batchId} of this file`;
+  session.output.warn(`The service no longer knows ${what}. Starting everything again.`);
+}
+
+async function isLost(
+  session: Session,
+  journal: Journal,
+  batchId: string | undefined,
+  elements: readonly Element[],
+  ask: AskDoneThere | undefined,
+): Promise<boolean> {
+  const landed = new Set(journal.landed(elements));
+  const noted = elements.filter(({ digest }) => landed.has(digest));
+  // Where some of it is still there, it is not done in full.
+  if (noted.length > 0) return ask !== undefined && (await lostThere(ask, noted))?.length === noted.length;
+  if (batchId === undefined) return false;
+  return (await findBatch(session, batchId)) === null;
+}
+
+function unfinished(session: Session, entry: OperationSummary): FlywheelError {
+  const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
+  const cancel = commandLine(session.settings, 'batch', 'cancel', batchId);
+  const [state, hint] = (
+    {
+      open: ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`],
+      waiting: [
+        'is not finished: its batch waits for approval',
+        `Approve and execute the batch, or cancel it: \`${cancel}\``,
+      ],
+      partial: ['has landed in part', 'Use --rest instead of --again to send what did not land.'],
+    } as const
+  )[entry.state as 'open' | 'waiting' | 'partial'];
+  return notSent(
+    `--again needs a finished operation. This one, started ${entry.dateBegun}, ${state}.`,
+    hint,
+    { idempotencyKey: entry.key },
+  );
+}
+
+/** What is going to be sent: numbers of elements, where its service has just been asked what it has done of them. */
+interface Ready {
+  readonly left?: readonly number[];
+}
+
+/**
+ * All that comes before the first request.
+ * @returns `null`: nothing is left to send.
+ * @throws as {@link foreseeUnchanged} and `prepare`
+ */
+export async function makeReady(
+  session: Session,
+  { entry, isLookedUp = false }: Taken,
+  work: Preparation,
+): Promise<Ready | null> {
+  const ready = isLookedUp ? {} : await leaveOutDone(session, entry, work);
+  return ready && (await work.prepare(entry)) ? ready : null;
+}
+
+/** Before the first request goes out that has no answer yet: others may have done it meanwhile. */
+async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
+  // Somebody has said that all of it is done once more.
+  if (isOver(entry.state) || entry.notes['again'] === true) return {};
+  const unanswered = work.unanswered(entry);
+  if (unanswered === undefined || unanswered.requests.length === 0) return {};
+  const found = await foreseeUnchanged(session, entry, unanswered, work);
+  if (found?.isOver === true) return null;
+  if (found === null && !entry.isNew) tellByNotes(session);
+  if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
+  if (found === null) return {};
+  const { left, leftOut } = found;
+  if (leftOut.length === 0) return { left };
+  session.output.tell(`${countText(leftOut.length, work.noun)} skipped: another request landed them.`);
+  return work.leaveOut(entry, new Set(leftOut)) ? { left } : null;
+}
+
+const WOULD: Readonly<Record<OperationState, string>> = {
+  open: 'its outcome is unknown, and the command would resume it',
+  waiting: 'its batch is waiting, and the command would resume it',
+  partial: 'part of it has landed, and only --rest would send the others',
+  done: 'it is done, and the command would only print the stored result',
+  cancelled: 'its batch was cancelled',
+};
+
+/**
+ * The numbers of the elements that the command would send; `null`: all of them.
+ * @param workOf - the work of the command.
+ * @throws what the command would be refused with.
+ */
+export async function takenByDryRun(
+  session: Session,
+  request: OperationRequest,
+  workOf: (session: Session) => Preparation,
+): Promise<readonly number[] | null> {
+  const dry: Session = { ...session, isDryRun: true };
+  const opened = await session.service().catch((error: unknown) => {
+    if (!isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) throw error;
+    return null;
+  });
+  if (opened === null) return null;
+  await opened.copyJournal();
+  const work = workOf(dry);
+  const begun = await beginOperation(dry, request, work);
+  if (begun === null) return [];
+  const { entry, isKnownThere } = begun;
+  const { tell } = session.output;
+  if (!entry.isNew && !(work.rest === true && entry.state === 'partial'))
+    tell(`This file was started ${entry.dateBegun}: ${WOULD[entry.state]}.`);
+  else if (isKnownThere)
+    tell('This file was sent before. The command would resume it or print the stored result.');
+  const ready = await makeReady(dry, begun, work);
+  if (ready === null) return [];
+  if (isOver(entry.state)) {
+    if (work.ask !== undefined) await requireNoted(dry, request.elements, work.ask);
+    return [];
+  }
+  const [last] = batchStages(entry.notes).slice(-1);
+  const unanswered = work.unanswered(entry)?.requests.flatMap(({ indexes }) => indexes);
+  return ready.left ?? unanswered ?? last?.indexes ?? null;
+}
