@@ -5,10 +5,12 @@ import type { ExitCode } from '../errors/exit-codes.js';
 import type { Use } from './config/settings-table.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import type { Completed } from './help/completion.js';
+import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
+import type { Columns } from './output/table.js';
 
 /** What commander does not write of a command's help. */
-interface HelpTexts {
+export interface HelpTexts {
   /** Sentences below the summary. */
   readonly details?: readonly string[];
   /** The JSON that it prints, as a shape. */
@@ -22,14 +24,23 @@ interface HelpTexts {
 }
 
 /** Everything that one command is. */
-interface CommandDefinition<Args extends unknown[], Options extends OptionValues> extends HelpTexts {
+interface CommandDefinition<Args extends unknown[], Options extends OptionValues, Value, Item>
+  extends HelpTexts {
   /** Declares arguments and options; what `run` gets is inferred from it. @default none */
   readonly configure?: (command: Command) => Command<Args, Options>;
-  readonly run: (session: Session, args: Args, options: Options) => Outcome;
+  /** @returns what is printed through `view`; without a view the exit number, where it is not that of success. */
+  readonly run: (session: Session, args: Args, options: Options) => Promise<Value>;
+  /** What was returned, as people read it; elsewhere it is JSON. */
+  readonly view?: (value: Value, style: Style, session: Session) => readonly string[];
+  /** The items behind `csv`. @default all that was returned */
+  readonly rows?: (value: Value) => readonly Item[];
+  readonly csv?: Columns<Item>;
+  /** @default success */
+  readonly exit?: (value: Value) => ExitCode;
 }
 
 /** The exit number, where it is not that of success. */
-type Outcome = Promise<ExitCode> | Promise<void>;
+type Outcome = Promise<ExitCode | undefined>;
 
 /** The arguments that a `configure` declares. */
 export type ArgsOf<Configure extends (command: Command) => { readonly processedArgs: unknown }> =
@@ -51,23 +62,38 @@ export interface CommandSpec {
 }
 
 /** A command from its definition. */
-export function defineCommand<Args extends unknown[] = [], Options extends OptionValues = OptionValues>({
+export function defineCommand<
+  Args extends unknown[] = [],
+  Options extends OptionValues = OptionValues,
+  Value = unknown,
+  Item = unknown,
+>({
   configure = (command) => command as unknown as Command<Args, Options>,
   run,
+  view,
+  rows = (value) => value as readonly Item[],
+  exit,
   ...help
-}: CommandDefinition<Args, Options>): CommandSpec {
+}: CommandDefinition<Args, Options, Value, Item>): CommandSpec {
   return {
     help,
     mount: (command, execute) => {
       const configured = configure(command);
       configured.action(() =>
-        execute((session) => run(session, configured.processedArgs, configured.opts())),
+        execute(async (session) => {
+          const value = await run(session, configured.processedArgs, configured.opts());
+          if (view === undefined) return typeof value === 'number' ? (value as ExitCode) : undefined;
+          const lines = (style: Style) => view(value, style, session);
+          if (help.csv === undefined) session.output.result(value, lines);
+          else await session.output.list(rows(value), help.csv, lines, value);
+          return exit?.(value);
+        }),
       );
     },
   };
 }
 
-/** A word of the command line: a command, a word that leads to others, or both. */
+/** A word of the command line: a command, or one that leads to others. */
 export interface CatalogueEntry {
   readonly name: string;
   readonly summary: string;

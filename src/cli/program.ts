@@ -2,10 +2,10 @@
  * Builds the tree of words that one can type. Only names and summaries are known at first; a command's module is loaded
  * when it is the one that was typed.
  */
-import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, CommanderError, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
-import type { CatalogueEntry, CommandSpec, Run } from './command.js';
+import type { CatalogueEntry, CommandSpec, HelpTexts, Run } from './command.js';
 import type { GlobalFlags } from './config/resolve.js';
 import { addGlobalOptions, globalFlags, requireUse, type Use } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
@@ -41,8 +41,6 @@ interface ProgramOptions {
   readonly version: string;
   /** Columns of what shows help. */
   readonly width: number;
-  /** The words there are; those of `flywheel` unless given. */
-  readonly catalogue?: readonly CatalogueEntry[];
   write(text: string): void;
   /** Runs what was asked for. */
   execute(request: Request): Promise<void>;
@@ -76,89 +74,73 @@ export function buildTree(options: ProgramOptions): CommandTree {
     .exitOverride()
     .addHelpText('after', ['', ...wrapped(ROOT_NOTES, width)].join('\n'));
   addGlobalOptions(root);
-  const specs = new Map<CommandUnknownOpts, CommandSpec>();
-  const usesOf: CommandTree['usesOf'] = (command) => specs.get(command)?.help.uses ?? USUAL;
-  const execute = (command: CommandUnknownOpts, run: Run): Promise<void> => {
-    const path = commandPath(command);
-    requireUse(root, path, usesOf(command));
-    return options.execute({ run, path, globals: globalFlags(root) });
-  };
-  /** The entries of commands of which no more than name and summary is in the tree. */
-  const unloaded = new Map<CommandUnknownOpts, readonly [Command, CatalogueEntry]>();
+  const helps = new Map<CommandUnknownOpts, HelpTexts>();
+  const usesOf: CommandTree['usesOf'] = (command) => helps.get(command)?.uses ?? USUAL;
+  /** Of commands of which no more than name and summary is in the tree. */
+  const unloaded = new Map<CommandUnknownOpts, () => Promise<void>>();
   let reached: CommandUnknownOpts = root;
+  const load = async (command: CommandUnknownOpts): Promise<void> => {
+    reached = command;
+    await unloaded.get(command)?.();
+    unloaded.delete(command);
+  };
 
-  function addEntries(parent: Command, entries: readonly CatalogueEntry[]): void {
-    for (const entry of entries) {
-      const command: Command = parent
-        .command(entry.name, { hidden: entry.isHidden === true })
-        .helpCommand(false);
-      if (entry.task !== undefined) command.helpGroup(entry.task);
-      command.summary(entry.summary).description(entry.summary);
-      unloaded.set(command, [command, entry]);
+  function addEntries(parent: Command, all: readonly CatalogueEntry[]): void {
+    for (const { name, summary, task, isHidden = false, load: loadSpec, entries = [] } of all) {
+      const command: Command = parent.command(name, { hidden: isHidden }).helpCommand(false);
+      if (task !== undefined) command.helpGroup(task);
+      command.summary(summary).description(summary);
+      addEntries(command, entries);
+      if (loadSpec !== undefined) unloaded.set(command, async () => addSpec(command, await loadSpec()));
     }
-    parent.hook('preSubcommand', async (_parent, command) => {
-      reached = command;
-      await load(command, parent.args[1]);
+    parent.hook('preSubcommand', (_parent, command) => load(command));
+  }
+
+  /** Gives a command its words and its help texts. */
+  function addSpec(command: Command, { help, mount }: CommandSpec): void {
+    const { details, csv, output, examples } = help;
+    const path = commandPath(command);
+    helps.set(command, help);
+    mount(command, (run) => {
+      requireAll(command, required);
+      requireUse(root, path, usesOf(command));
+      const runInMode: Run = (session) => {
+        if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
+        throw new FlywheelError('ERR_USAGE', `\`${path}\` prints no list, so --output csv does not apply.`);
+      };
+      return options.execute({ run: runInMode, path, globals: globalFlags(root) });
     });
+    // Commander would name the first that is missing, also where another was only misspelt.
+    const required = command.options.filter(({ mandatory }) => mandatory);
+    for (const option of required) option.makeOptionMandatory(false);
+    if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
+    const columns = csv === undefined ? [] : [`csv: ${Object.keys(csv).join(', ')}`];
+    const shapes = [...output, ...columns].flatMap((text) =>
+      indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
+    );
+    // Lines to copy are never broken.
+    const shown = examples.length === 0 ? [] : ['', 'Examples:', ...examples.map((line) => `  $ ${line}`)];
+    command.addHelpText(
+      'after',
+      ['', 'Output:', ...shapes, ...shown, '', ...wrapped(NOTES, width)].join('\n'),
+    );
   }
 
-  /** @param next - the word that follows, while words are parsed. */
-  async function load(loading: CommandUnknownOpts, next?: string): Promise<void> {
-    const found = unloaded.get(loading);
-    if (found === undefined) return;
-    unloaded.delete(loading);
-    const [command, { load: loadSpec, entries = [] }] = found;
-    const isOnTheWay = entries.some(({ name }) => name === next);
-    // Commander would take the options of a command, and ask for them, on the way to one below it.
-    if (loadSpec !== undefined && !isOnTheWay) {
-      const spec = await loadSpec();
-      specs.set(command, spec);
-      addSpec(command, spec, { execute, width });
-      command.hook('preSubcommand', (_command, below) => refuseDetour(below));
-    }
-    addEntries(command, entries);
-  }
-
-  addEntries(root, options.catalogue ?? CATALOGUE);
-  return { root, load: (command) => load(command), reached: () => reached, usesOf };
-}
-
-/** Gives a command its words and its help texts. */
-function addSpec(
-  command: Command,
-  spec: CommandSpec,
-  {
-    execute,
-    width,
-  }: { readonly execute: (command: Command, run: Run) => Promise<void>; readonly width: number },
-): void {
-  const { details, csv, output, examples } = spec.help;
-  const path = commandPath(command);
-  const run =
-    (runCommand: Run): Run =>
-    (session) => {
-      if (session.output.mode !== 'csv' || csv !== undefined) return runCommand(session);
-      throw new FlywheelError('ERR_USAGE', `\`${path}\` prints no list, so --output csv does not apply.`);
-    };
-  spec.mount(command, (runCommand) => execute(command, run(runCommand)));
-  if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
-  const columns = csv === undefined ? [] : [`csv: ${Object.keys(csv).join(', ')}`];
-  const shapes = [...output, ...columns].flatMap((text) =>
-    indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
-  );
-  // Lines to copy are never broken.
-  const shown = examples.length === 0 ? [] : ['', 'Examples:', ...examples.map((line) => `  $ ${line}`)];
-  command.addHelpText('after', ['', 'Output:', ...shapes, ...shown, '', ...wrapped(NOTES, width)].join('\n'));
+  addEntries(root, CATALOGUE);
+  return { root, load, reached: () => reached, usesOf };
 }
 
 const wrapped = (lines: readonly string[], width: number): readonly string[] =>
   lines.flatMap((line) => wrapText(line, width));
 
-function refuseDetour(command: CommandUnknownOpts): never {
-  const { parent } = command;
-  const before = parent === null ? '' : commandPath(parent);
-  throw new FlywheelError('ERR_USAGE', `\`${command.name()}\` must come directly after \`${before}\`.`, {
-    hint: `Put options after it: ${commandPath(command)} [options]`,
+/** @throws `ERR_USAGE` naming all options that a command needs and has not got. */
+function requireAll(command: Command, required: readonly Option[]): void {
+  const missing = required.filter((option) => command.getOptionValue(option.attributeName()) === undefined);
+  if (missing.length === 0) return;
+  const flags = missing.map(({ flags }) => `'${flags}'`);
+  const all = flags.length > 1 ? `s ${flags.slice(0, -1).join(', ')} and` : '';
+  throw new FlywheelError('ERR_USAGE', `Missing required option${all} ${flags.at(-1)}.`, {
+    hint: `See \`${commandPath(command)} --help\`.`,
   });
 }
 
@@ -173,8 +155,6 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.code === 'commander.help') return tree.reached().outputHelp();
-    if (thrown.code === 'commander.missingMandatoryOptionValue')
-      throw await missingOptions(tree, words, thrown);
     if (thrown.exitCode !== 0) throw usageError(thrown);
   }
 }
@@ -205,32 +185,6 @@ export async function helpPage(path: readonly string[], version: string, width: 
   }
   command.outputHelp();
   return text;
-}
-
-/** Commander stops at the first option that is missing, also where one was only misspelt: that one is named, else all of them. */
-async function missingOptions(
-  { root, reached }: CommandTree,
-  words: readonly string[],
-  cause: CommanderError,
-): Promise<FlywheelError> {
-  const command = reached();
-  const missing = command.options.filter(
-    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
-  );
-  for (const option of missing) option.makeOptionMandatory(false);
-  command.action(() => undefined);
-  try {
-    await root.parseAsync([...words], { from: 'user' });
-  } catch (thrown) {
-    if (thrown instanceof CommanderError && thrown.code === 'commander.unknownOption')
-      return usageError(thrown);
-  }
-  const flags = missing.map(({ flags }) => `'${flags}'`);
-  const all = flags.length > 1 ? `s ${flags.slice(0, -1).join(', ')} and` : '';
-  return new FlywheelError('ERR_USAGE', `Missing required option${all} ${flags.at(-1)}.`, {
-    hint: `See \`${commandPath(command)} --help\`.`,
-    cause,
-  });
 }
 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;

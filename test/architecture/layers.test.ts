@@ -65,7 +65,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['cli'],
   leven: ['cli'],
-  'd3-scale': ['cli'],
   conf: ['cli'],
   '@fastify/cors': ['http', 'rpc-node'],
   fastify: ['http', 'rpc-node'],

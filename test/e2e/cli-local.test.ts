@@ -286,7 +286,11 @@ describe('demo', () => {
     expect(exit).toBe(0);
     const report = JSON.parse(stdout);
     expect(report.batch.status).toBe('EXECUTED');
-    expect(report.result.totalSuccessful).toBeGreaterThanOrEqual(6);
+    expect(report.result.totalSuccessful).toBe(7);
+    // What the files ask for, to the last base unit.
+    expect(report.before).toMatchObject({ burned: '0', vault: '1000000', burnWallet: '1000000' });
+    expect(report.after).toMatchObject({ burned: '37.699', vault: '999975.75', burnWallet: '999980.801' });
+    expect([report.before.supply, report.after.supply]).toEqual(['1000000000', '999999962.301']);
     expect(stderr).toContain('$ flywheel batch approve');
     for (const { txHashes } of report.result.successfulExecutions)
       for (const hash of txHashes) expect(stderr).toContain(`transaction ${hash}`);

@@ -1,11 +1,6 @@
 /** `flywheel db`: a PostgreSQL database, and what the store of a data directory or of a database lacks. */
 import type { Command } from '@commander-js/extra-typings';
-import type {
-  DatabaseCopy,
-  DatabaseFinding,
-  DatabaseMigration,
-  DatabaseStatus,
-} from '../../contract/database-admin.js';
+import type { DatabaseCopy, DatabaseStatus } from '../../contract/database-admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -18,18 +13,6 @@ import { type Field, fieldLines } from '../output/table.js';
 import { countText, tokensText } from '../views/unit.js';
 
 const MIB = 1_024 * 1_024;
-
-function viewMigration(
-  { database, from, to, applied }: DatabaseMigration,
-  isDryRun: boolean,
-  style: Style,
-): readonly string[] {
-  if (applied.length === 0) return [style.good(`${database} already has schema version ${to}.`)];
-  const names = applied.join(', ');
-  return isDryRun
-    ? [`${database} would be upgraded from schema version ${from} to ${to}: ${names}.`]
-    : [style.good(`${database} was upgraded from schema version ${from} to ${to}: ${names}.`)];
-}
 
 function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
   const { schema, chain, projects, sizes, connections, pending } = status;
@@ -70,16 +53,6 @@ function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
   ];
   return fieldLines(fields, style);
 }
-
-const viewFindings = (checks: readonly DatabaseFinding[], style: Style): readonly string[] =>
-  checks.map(({ name, ok, detail }) => `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`);
-
-/** What was copied. */
-const viewCopy = ({ database, project, rows, wasThere }: DatabaseCopy): readonly string[] => [
-  wasThere
-    ? `The database already has everything, as project ${project}: ${rows} rows. Nothing was written.`
-    : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,
-];
 
 /** Transactions that are shown one by one. */
 const MAX_SHOWN = 20;
@@ -129,19 +102,14 @@ function requireExpected(session: Session, { transactions }: GapReport, expected
   );
 }
 
-async function acceptGap(session: Session, _args: [], options: OptionsOf<typeof gapOptions>): Promise<void> {
+async function acceptGap(session: Session, _args: [], options: OptionsOf<typeof gapOptions>) {
   const expected =
     options.expect === undefined
       ? undefined
       : integerOption('--expect', options.expect, { least: 0, most: MAX_TRANSACTIONS, fallback: 0 });
   const local = await session.local();
   const gap = await local.gap();
-  if (gap === null) {
-    session.output.result({ accepted: false, gap: null }, () => [
-      'Nothing is missing: the store knows every transaction of the chain.',
-    ]);
-    return;
-  }
+  if (gap === null) return { accepted: false, gap };
   requireExpected(session, gap, expected);
   if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
@@ -150,17 +118,13 @@ async function acceptGap(session: Session, _args: [], options: OptionsOf<typeof 
     { without: `--yes --expect ${gap.transactions}` },
   );
   await local.acceptGap(gap.transactions);
-  session.output.result({ accepted: true, gap }, (style) => [
-    style.good(`Accepted: ${burnsText(gap)} without a record. Writes are possible again.`),
-  ]);
+  return { accepted: true, gap };
 }
 
 export const commands = {
   status: defineCommand({
-    run: async ({ context, settings, output }) => {
-      const status = await (await context.openDatabase(settings)).status();
-      output.result(status, (style) => viewDatabase(status, style));
-    },
+    run: async ({ context, settings }) => (await context.openDatabase(settings)).status(),
+    view: viewDatabase,
     details: [
       'Row counts are estimates of the database. Running work is known by leases: a process that has ended may be listed until its lease expires.',
     ],
@@ -174,10 +138,12 @@ export const commands = {
     examples: ['flywheel db status', 'flywheel db status --json'],
   }),
   copy: defineCommand({
-    run: async ({ context, settings, output }) => {
-      const copied = await (await context.openDatabase(settings)).copy();
-      output.result(copied, () => viewCopy(copied));
-    },
+    run: async ({ context, settings }) => (await context.openDatabase(settings)).copy(),
+    view: ({ database, project, rows, wasThere }: DatabaseCopy) => [
+      wasThere
+        ? `The database already has everything, as project ${project}: ${rows} rows. Nothing was written.`
+        : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,
+    ],
     details: [
       'Copies all rows, the configuration and the API keys of the data directory into the configured database, which must have no project yet. The copy is read back and compared before it counts. Running it again changes nothing.',
       'Stop every process that uses the directory first, and use the database from then on. Private keys stay in the directory. Writes start once every transaction that was sent before has expired.',
@@ -191,9 +157,16 @@ export const commands = {
   }),
   migrate: defineCommand({
     configure: (command) => command.option('--dry-run', 'show what would be done; change nothing'),
-    run: async ({ context, settings, output }, _args, { dryRun: isDryRun = false }) => {
-      const done = await (await context.openDatabase(settings)).migrate({ isDryRun });
-      output.result({ ...done, dryRun: isDryRun }, (style) => viewMigration(done, isDryRun, style));
+    run: async ({ context, settings }, _args, { dryRun = false }) => ({
+      ...(await (await context.openDatabase(settings)).migrate({ isDryRun: dryRun })),
+      dryRun,
+    }),
+    view: ({ database, from, to, applied, dryRun }, style) => {
+      const change = `from schema version ${from} to ${to}: ${applied.join(', ')}.`;
+      if (applied.length === 0) return [style.good(`${database} already has schema version ${to}.`)];
+      return [
+        dryRun ? `${database} would be upgraded ${change}` : style.good(`${database} was upgraded ${change}`),
+      ];
     },
     details: [
       'Several processes may run it at once; one does the work. Servers of an older version then answer 503 until you replace them.',
@@ -205,12 +178,15 @@ export const commands = {
   }),
   check: defineCommand({
     configure: (command) => command.option('--chain', 'also compare burns and supplies with the chain'),
-    run: async ({ context, settings, output }, _args, { chain = false }) => {
+    run: async ({ context, settings }, _args, { chain = false }) => {
       const checks = await (await context.openDatabase(settings)).check({ onChain: chain });
-      const ok = checks.every((one) => one.ok);
-      output.result({ ok, checks }, (style) => viewFindings(checks, style));
-      return ok ? EXIT.done : EXIT.unsafe;
+      return { ok: checks.every((one) => one.ok), checks };
     },
+    view: ({ checks }, style) =>
+      checks.map(
+        ({ name, ok, detail }) => `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
+      ),
+    exit: ({ ok }) => (ok ? EXIT.done : EXIT.unsafe),
     details: [
       'Checks the configured database, or the store of the data directory. A server may keep running.',
       'Reads every row, which is slow on a large database, and changes nothing.',
@@ -228,6 +204,11 @@ export const commands = {
   'accept-gap': defineCommand({
     configure: gapOptions,
     run: acceptGap,
+    view: ({ gap }, style) => [
+      gap === null
+        ? 'Nothing is missing: the store knows every transaction of the chain.'
+        : style.good(`Accepted: ${burnsText(gap)} without a record. Writes are possible again.`),
+    ],
     details: [
       'flywheel stores every transaction before it sends it. If the chain has a transaction of the project that the store does not know, an older copy of the store was restored, or somebody else signs with the same keys.',
       'Accepting counts the lost burns and airdrops against the daily caps and writes an audit log entry. Lost proofs, API keys and idempotency keys do not come back: create lost keys again. A lost request that is sent again burns again. Pending requests of the restored copy are then resumed.',

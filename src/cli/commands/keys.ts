@@ -13,49 +13,15 @@ import {
   scopesOrAll,
 } from '../options.js';
 import type { Style } from '../output/color.js';
-import type { Csv } from '../output/csv.js';
 import { safeLine } from '../output/safe-text.js';
-import { fieldLines, tableLines } from '../output/table.js';
+import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { capFields, keyFields } from '../views/project.js';
-
-/** A key that was just made; it is kept nowhere, only its digest. */
-const viewCreatedKey = (key: ApiKeyCreated, style: Style): readonly string[] => [
-  style.good('Created an API key. It is shown only now:'),
-  `  ${key.key}`,
-  ...fieldLines(keyFields(key), style),
-];
 
 /** A key by its name and id. */
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;
 
-/** All keys. */
-const viewKeys = (keys: readonly ApiKeyInfo[], style: Style): readonly string[] =>
-  keys.length === 0
-    ? ['No API keys found.']
-    : tableLines(
-        [
-          { title: 'id' },
-          { title: 'name' },
-          { title: 'scopes' },
-          { title: 'proof types' },
-          { title: 'created' },
-          { title: 'ends' },
-          { title: 'revoked' },
-        ],
-        keys.map((key) => [
-          key.id,
-          `${key.name ?? ''}${key.isInUse ? ' (used on this machine)' : ''}`.trim(),
-          key.scopes.join(', '),
-          key.proofTypes?.join(', ') ?? 'all',
-          key.dateCreated,
-          key.dateExpires ?? 'never',
-          key.dateRevoked ?? 'no',
-        ]),
-        style.width,
-      );
-
-const KEYS_CSV: Csv<ApiKeyInfo> = {
+const KEYS_CSV: Columns<ApiKeyInfo> = {
   id: (key) => key.id,
   name: (key) => key.name,
   'in use here': (key) => key.isInUse,
@@ -66,26 +32,22 @@ const KEYS_CSV: Csv<ApiKeyInfo> = {
   revoked: (key) => key.dateRevoked,
 };
 
-const viewAudit = (acts: readonly AuditAct[], style: Style): readonly string[] =>
-  acts.length === 0
-    ? ['The audit log is empty.']
-    : tableLines(
-        [{ title: 'date' }, { title: 'who' }, { title: 'what' }, { title: 'project' }, { title: 'subject' }],
-        acts.map(({ date, actor, action, project, subject, detail }) => [
-          date,
-          actor,
-          action,
-          project ?? 'all',
-          // Of a key its name is what people know.
-          [subject, typeof detail['name'] === 'string' ? `(${detail['name']})` : null]
-            .filter(Boolean)
-            .join(' '),
-        ]),
-        style.width,
-      );
+function viewKeys(keys: readonly ApiKeyInfo[], { width }: Style): readonly string[] {
+  if (keys.length === 0) return ['No API keys found.'];
+  const { 'in use here': _, ...columns } = KEYS_CSV;
+  const shown: Columns<ApiKeyInfo> = {
+    ...columns,
+    name: ({ name, isInUse }) => `${name ?? ''}${isInUse ? ' (used on this machine)' : ''}`.trim(),
+    scopes: (key) => key.scopes.join(', '),
+    'proof types': (key) => key.proofTypes?.join(', ') ?? 'all',
+    ends: (key) => key.dateExpires ?? 'never',
+    revoked: (key) => key.dateRevoked ?? 'no',
+  };
+  return tableLines(keys, shown, width);
+}
 
 const AUDIT_LIMIT = { least: 1, most: 1_000_000, fallback: 100 };
-const AUDIT_CSV: Csv<AuditAct> = {
+const AUDIT_CSV: Columns<AuditAct> = {
   date: (act) => act.date,
   who: (act) => act.actor,
   what: (act) => act.action,
@@ -94,16 +56,27 @@ const AUDIT_CSV: Csv<AuditAct> = {
   detail: (act) => JSON.stringify(act.detail),
 };
 
+function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string[] {
+  if (acts.length === 0) return ['The audit log is empty.'];
+  const { detail: _, ...columns } = AUDIT_CSV;
+  const shown: Columns<AuditAct> = {
+    ...columns,
+    project: (act) => act.project ?? 'all',
+    // Of a key its name is what people know.
+    subject: ({ subject, detail: { name } }) =>
+      [subject, typeof name === 'string' ? `(${name})` : null].filter(Boolean).join(' '),
+  };
+  return tableLines(acts, shown, width);
+}
+
 /** `null` takes the cap away; `undefined` leaves it. @throws `ERR_INPUT_INVALID` */
 const capOption = (flag: string, text: string | undefined): string | null | undefined =>
   text === 'none' ? null : decimalOption(flag, text, undefined);
 
 export const commands = {
   list: defineCommand({
-    run: async (session) => {
-      const keys = await (await session.local()).listKeys();
-      await session.output.list(keys, KEYS_CSV, (style) => viewKeys(keys, style));
-    },
+    run: async (session) => (await session.local()).listKeys(),
+    view: viewKeys,
     output: [
       '[ { "id", "name", "isInUse", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" } ]',
     ],
@@ -116,14 +89,18 @@ export const commands = {
         .option('--name <name>', 'what to call the key, such as "cron on web-1"')
         .addOption(SCOPE_OPTION)
         .option('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)', collect),
-    run: async (session, _args, { name = null, scope, proofType }) => {
-      const key = await (await session.local()).createKey({
+    run: async (session, _args, { name = null, scope, proofType }) =>
+      (await session.local()).createKey({
         name,
         scopes: scopesOrAll(scope),
         proofTypes: proofTypes(proofType, null),
-      });
-      session.output.result(key, (style) => viewCreatedKey(key, style));
-    },
+      }),
+    // It is kept nowhere, only its digest.
+    view: (key: ApiKeyCreated, style) => [
+      style.good('Created an API key. It is shown only now:'),
+      `  ${key.key}`,
+      ...fieldLines(keyFields(key), style),
+    ],
     output: ['{ "id", "key", "name", "scopes" }'],
     examples: ['flywheel keys create --name "cron on web-1" --scope burn --proof-type WATCH_AD'],
   }),
@@ -140,14 +117,15 @@ export const commands = {
         session.output.warn(
           `This is the key that commands on this machine use. They are refused ${end}. Make another with \`${commandLine(session.settings, 'keys', 'create')}\`, then set FLYWHEEL_API_KEY to it.`,
         );
-      session.output.result(key, (style) => [
-        style.good(
-          key.dateRevoked === null
-            ? `${keyName(key)} is valid until ${key.dateExpires}.`
-            : `Revoked ${keyName(key)} (${key.dateRevoked}).`,
-        ),
-      ]);
+      return key;
     },
+    view: (key: ApiKeyInfo, style) => [
+      style.good(
+        key.dateRevoked === null
+          ? `${keyName(key)} is valid until ${key.dateExpires}.`
+          : `Revoked ${keyName(key)} (${key.dateRevoked}).`,
+      ),
+    ],
     details: [
       'To replace a key, create another with the same scopes (`flywheel keys create`), hand it out, and revoke the old one with --after. Idempotency keys belong to the project: the new key resumes and repeats requests that the old key started.',
       'Commands on this machine use the file api-key in the data directory, unless FLYWHEEL_API_KEY is set.',
@@ -172,9 +150,9 @@ export const commands = {
       };
       const isChange = changes.burn !== undefined || changes.airdrop !== undefined;
       const local = await session.local();
-      const caps: Caps = isChange ? await local.setCaps(changes) : await local.caps();
-      session.output.result(caps, (style) => fieldLines(capFields(caps, null), style));
+      return isChange ? local.setCaps(changes) : local.caps();
     },
+    view: (caps: Caps, style) => fieldLines(capFields(caps, null), style),
     details: [
       'A burn or a batch that would pass a cap is refused. A cap that is lowered undoes nothing: what was accepted before keeps its room. Each change is in `flywheel audit`.',
     ],
@@ -192,9 +170,9 @@ export const commands = {
     run: async (session, _args, options) => {
       const times = timesQuery(session, options);
       const limit = integerOption('--limit', options.limit, AUDIT_LIMIT);
-      const acts = await (await session.local()).audit({ ...times, limit });
-      await session.output.list(acts, AUDIT_CSV, (style) => viewAudit(acts, style));
+      return (await session.local()).audit({ ...times, limit });
     },
+    view: viewAudit,
     details: [
       'Registrations, key changes, copies, migrations and accepted gaps are logged in the same transaction. The database refuses to change or delete an entry. The log holds no secrets.',
     ],

@@ -1,24 +1,23 @@
 /** `flywheel history` and `report`: every burn and airdrop, newest first; and what they and their costs come to. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import { type HistoryItem, MOVES } from '../../contract/schemas/history.js';
-import { REPORT_PERIODS, type ReportPeriod, type ReportRow } from '../../contract/schemas/report.js';
+import { REPORT_PERIODS, type Report, type ReportPeriod } from '../../contract/schemas/report.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../lists.js';
 import { parseBatchId } from '../options.js';
 import type { Style } from '../output/color.js';
-import type { Csv } from '../output/csv.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
-import { fieldLines } from '../output/table.js';
+import { type Columns, fieldLines } from '../output/table.js';
+import { REPORT_CSV, reportHtml, viewReport } from '../report/report.js';
 import { callWith } from '../send.js';
-import { viewReport } from '../views/report.js';
 import { linkField, tokensText } from '../views/unit.js';
 
 const HISTORY_LIMIT = { most: 1_000_000, fallback: 50 };
 
-const HISTORY_CSV: Csv<HistoryRow> = {
+const HISTORY_CSV: Columns<HistoryRow> = {
   date: (row) => row.date,
   action: (row) => row.action,
   amount: (row) => row.amount,
@@ -105,22 +104,6 @@ async function history(session: Session, _args: [], options: HistoryOptions): Pr
   await session.output.list(rows, HISTORY_CSV, (style) => viewHistory(rows, symbol, style));
 }
 
-const REPORT_CSV: Csv<ReportRow> = {
-  period: (row) => row.period,
-  type: (row) => row.type,
-  burned: (row) => row.burned,
-  airdropped: (row) => row.airdropped,
-  burns: (row) => row.burns,
-  'failed burns': (row) => row.failedBurns,
-  pipelines: (row) => row.pipelines,
-  'failed pipelines': (row) => row.failedPipelines,
-  'fee lamports': (row) => row.feeLamports,
-  'rent paid lamports': (row) => row.rentPaidLamports,
-  'rent reclaimed lamports': (row) => row.rentReclaimedLamports,
-  'vault rent lamports': (row) => row.vaultRentLamports,
-  'cost lamports': (row) => row.costLamports,
-};
-
 const reportOptions = (command: Command) =>
   command
     .option(
@@ -145,18 +128,21 @@ function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 
   return { period: periods[0] ?? 'all', ...(isType ? { byType: 'true' as const } : {}) };
 }
 
-async function report(session: Session, _args: [], options: OptionsOf<typeof reportOptions>): Promise<void> {
+async function report(
+  session: Session,
+  _args: [],
+  options: OptionsOf<typeof reportOptions>,
+): Promise<Report> {
   const query = { ...rowsOf(options.by ?? 'day'), ...timesQuery(session, options) };
   const html = outputFile(session, '--html', options.html, options);
   if (html !== null) requireFree(html);
   const opened = await session.service();
   const { value } = await opened.service.report(query, callWith(session, opened));
   if (html !== null) {
-    const { reportHtml } = await import('../report/report-html.js');
     writeOutput(html, reportHtml(value, isoTime(session.context.clock.nowMs())));
     session.output.notice(`Written: ${html.path}`);
   }
-  await session.output.list(value.rows, REPORT_CSV, (style) => viewReport(value, style), value);
+  return value;
 }
 
 export const commands = {
@@ -177,6 +163,8 @@ export const commands = {
   report: defineCommand({
     configure: reportOptions,
     run: report,
+    view: viewReport,
+    rows: ({ rows }) => rows,
     output: [
       '{ "symbol", "supply", "since", "until", "pendingBurns",',
       '  "rows": [ { "period", "type", "burned", "airdropped", "burns", "failedBurns", … } ], "total" }',

@@ -97,25 +97,10 @@ function fundInput(options: OptionsOf<typeof fundOptions>): FundInput {
   return { to, ...(tokens === undefined ? {} : { tokens }), ...(sol === undefined ? {} : { sol }) };
 }
 
-/** An account that was funded; its balances now. */
-const viewFund = (value: FundResult, style: Style): readonly string[] => [
-  style.good(`Funded ${value.address}.`),
-  ...fieldLines(
-    [
-      ['tokens', grouped(value.tokens)],
-      ['SOL', solOf(value.lamports)],
-      ['transaction', value.txHash],
-    ],
-    style,
-  ),
-];
-
 export const commands = {
   status: defineCommand({
-    run: async (session) => {
-      const status = await (await session.local()).status();
-      session.output.result(status, (style) => viewStatus(status, style));
-    },
+    run: async (session) => (await session.local()).status(),
+    view: viewStatus,
     output: [
       'the output of `flywheel local init` without the key, and',
       '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
@@ -126,9 +111,19 @@ export const commands = {
     configure: fundOptions,
     run: async (session, _args, options) => {
       const input = fundInput(options);
-      const funded = await (await session.local()).fund(input);
-      session.output.result(funded, (style) => viewFund(funded, style));
+      return (await session.local()).fund(input);
     },
+    view: ({ address, tokens, lamports, txHash }: FundResult, style) => [
+      style.good(`Funded ${address}.`),
+      ...fieldLines(
+        [
+          ['tokens', grouped(tokens)],
+          ['SOL', solOf(lamports)],
+          ['transaction', txHash],
+        ],
+        style,
+      ),
+    ],
     output: ['{ "address", "tokens": balance, "lamports": balance, "txHash": signature }'],
     examples: [
       'flywheel local fund --tokens 5000',
@@ -140,8 +135,9 @@ export const commands = {
       const dataDir = session.settings.dataDir.value;
       await requireConsent(session, `Delete everything in ${dataDir}?`);
       await (await session.local()).reset();
-      session.output.result({ dataDir, reset: true }, (style) => [style.good(`Deleted ${dataDir}.`)]);
+      return { dataDir, reset: true };
     },
+    view: ({ dataDir }, style) => [style.good(`Deleted ${dataDir}.`)],
     details: ["Deletes the ledger, all keys, and the owner's keypair if it was created there."],
     uses: ['service'],
     output: ['{ "dataDir": path, "reset": true }'],
@@ -150,24 +146,19 @@ export const commands = {
   'export-owner': defineCommand({
     configure: (command) =>
       command.argument('<file>', 'file to write (0600); an existing file is not replaced'),
-    run: async (session, [file]) => {
-      const owner = await (await session.local()).exportOwner(resolve(session.context.cwd, file));
-      const { address, keypair } = owner;
-      session.output.result(owner, (style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)]);
-    },
+    run: async (session, [file]) => (await session.local()).exportOwner(resolve(session.context.cwd, file)),
+    view: ({ address, keypair }, style) => [style.good(`Wrote the keypair of ${address} to ${keypair}.`)],
     uses: ['service'],
     output: ['{ "address", "keypair": path }'],
     examples: ['flywheel local export-owner owner.json'],
   }),
   'fetch-squads': defineCommand({
-    run: async (session) => {
-      const found = await (await session.local()).fetchSquads();
-      session.output.result(found, (style) => [
-        style.good(`This data directory ${found.fetched ? 'now' : 'already'} runs the real Squads program.`),
-        `file     ${found.file}`,
-        `SHA-256  ${found.sha256}`,
-      ]);
-    },
+    run: async (session) => (await session.local()).fetchSquads(),
+    view: ({ fetched, file, sha256 }, style) => [
+      style.good(`This data directory ${fetched ? 'now' : 'already'} runs the real Squads program.`),
+      `file     ${file}`,
+      `SHA-256  ${sha256}`,
+    ],
     details: [
       'Downloads the program from the RPC node of --rpc-url, checks its SHA-256 against the one on mainnet, and stores it in the data directory. Without it a native implementation of Squads runs, which answers UnsupportedInstruction to what it lacks.',
     ],
@@ -178,8 +169,9 @@ export const commands = {
     run: async (session) => {
       const report = await (await session.local()).vault();
       session.output.linkTo(report.cluster?.name ?? null);
-      session.output.result(report, (style) => viewVault(report, style));
+      return report;
     },
+    view: viewVault,
     details: [
       'Reads the project of the data directory. For "pipelines" it assumes one burn per pipeline: rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
     ],

@@ -20,7 +20,6 @@ import { integerOption } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { shellLine } from '../shell-line.js';
 import { limitFields, pinnedFields, viewPins } from '../views/facts.js';
 import { typedPath } from '../wallet/keypair-source.js';
 
@@ -44,61 +43,46 @@ interface ProfileView extends Profile {
   readonly file?: string;
 }
 
-const rpcText = ({ rpcUrl = [], rpcSource }: ProfileView): string =>
-  `${[rpcUrl].flat().join(', ')}${rpcSource === undefined ? '' : ` (${rpcSource})`}`;
+/** `apiUrl` → `api url`. */
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** One profile. */
-const viewProfile = (profile: ProfileView, style: Style): readonly string[] => {
-  const fields: readonly Field[] = [
-    ['api', profile.apiUrl ?? 'none: the embedded engine'],
-    ['key header', profile.apiKeyHeader],
-    ['api key', profile.hasApiKey ? 'stored' : 'none'],
-    ['data dir', profile.dataDir],
-    ['database', profile.databaseUrl],
-    ['database file', profile.databaseUrlFile],
-    ['project', profile.project],
-    ['rpc', profile.rpcUrl && rpcText(profile)],
-    ['rpc quorum', profile.rpcQuorum],
-    ['max fee', profile.maxPriorityFee === undefined ? null : `${profile.maxPriorityFee} lamports`],
-    ['commitment', profile.commitment],
-    ['keypair', profile.keypair],
-    ['operator signer', profile.operatorSigner],
-    ['burn signer', profile.burnSigner],
-    ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
-    ...limitFields(profile.limits ?? {}),
-    ['file', profile.file],
-  ];
-  return [`${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`, ...fieldLines(fields, style)];
-};
+const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
+  `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,
+  ...fieldLines(
+    [
+      ...PROFILE_FIELDS.map((name): Field => {
+        const { rpcSource = '', [name]: value } = profile;
+        if (name === 'apiUrl') return ['api', profile.apiUrl ?? 'none: the embedded engine'];
+        const source = name === 'rpcUrl' && rpcSource !== '' ? ` (${rpcSource})` : '';
+        return [words(name), value && `${[value].flat().join(', ')}${source}`];
+      }),
+      ['api key', profile.hasApiKey ? 'stored' : 'none'],
+      ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
+      ...limitFields(profile.limits ?? {}),
+      ['file', profile.file],
+    ],
+    style,
+  ),
+];
 
-/** All profiles. */
-const viewProfiles = (profiles: readonly ProfileView[], style: Style): readonly string[] =>
-  profiles.length === 0
-    ? ['No profiles found. Add one: `flywheel profile add NAME --api-url URL --api-key-stdin`']
-    : tableLines(
-        [{ title: '' }, { title: 'name' }, { title: 'api' }, { title: 'key' }],
-        profiles.map((profile) => [
-          profile.current ? '*' : '',
-          profile.name,
-          profile.apiUrl ?? 'embedded',
-          profile.hasApiKey ? 'stored' : 'none',
-        ]),
-        style.width,
-      );
-/** All profiles by name. */
+/** All profiles by name, without what may be a key in them. */
 function profileViews({ settings, context }: Session): readonly ProfileView[] {
   const directory = settings.configDir.value;
   const { current, profiles } = readProfiles(directory);
   return Object.entries(profiles)
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, profile]) => ({
-      name,
-      current: name === current,
-      hasApiKey: readProfileKey(directory, name, context.platform) !== null,
-      ...profile,
-      ...shownRpc(profile),
-      ...shownDatabase(profile),
-    }));
+    .map(([name, profile]) => {
+      const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
+      const { databaseUrl } = profile;
+      return {
+        name,
+        current: name === current,
+        hasApiKey: readProfileKey(directory, name, context.platform) !== null,
+        ...profile,
+        ...(first === undefined ? {} : { rpcUrl: others.length === 0 ? first : [first, ...others] }),
+        ...(databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' }),
+      };
+    });
 }
 
 /** One of them. @throws `ERR_CONFIG_INVALID` where there is none. */
@@ -111,15 +95,6 @@ function profileView(session: Session, name: string | null): ProfileView {
     { hint: 'List profiles: `flywheel profile list`' },
   );
 }
-
-function shownRpc(profile: Profile): Pick<ProfileView, 'rpcUrl'> {
-  const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
-  if (first === undefined) return {};
-  return { rpcUrl: others.length === 0 ? first : [first, ...others] };
-}
-
-const shownDatabase = ({ databaseUrl }: Profile): Pick<ProfileView, 'databaseUrl'> =>
-  databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' };
 
 /** One that was written by hand may be no address; what it is instead may be a key. */
 function shownUrl(text: string): string {
@@ -144,26 +119,22 @@ async function readRecipients({ context }: Session, option: string): Promise<rea
 
 /** @throws `ERR_INPUT_INVALID` naming the option. */
 async function readLimitChanges(session: Session, options: AddOptions): Promise<LimitChanges> {
-  const changes: Record<string, string | readonly Address[] | null> = {};
+  const { recipients } = options;
+  const changes: [keyof Limits, string | readonly Address[] | null][] = [];
   for (const name of NUMBER_LIMITS) {
     const text = options[name];
     if (text === undefined) continue;
-    if (text !== NONE && !isLimitNumber(text)) {
-      const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-      const got = JSON.stringify(text.slice(0, 60));
-      throw inputError(flag, `expected a decimal number or ${NONE}, got ${got}`);
-    }
-    changes[name] = text === NONE ? null : text;
+    if (text !== NONE && !isLimitNumber(text))
+      throw inputError(
+        `--${words(name).replaceAll(' ', '-')}`,
+        `expected a decimal number or ${NONE}, got ${JSON.stringify(text.slice(0, 60))}`,
+      );
+    changes.push([name, text === NONE ? null : text]);
   }
-  const { recipients } = options;
   if (recipients !== undefined)
-    changes['recipients'] = recipients === NONE ? null : await readRecipients(session, recipients);
-  return changes;
+    changes.push(['recipients', recipients === NONE ? null : await readRecipients(session, recipients)]);
+  return Object.fromEntries(changes);
 }
-
-/** Limits with what has changed of them; those that were taken away are not there. */
-const changedLimits = (before: Limits, changes: LimitChanges): Limits =>
-  Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null));
 
 /** Longest API key in bytes. */
 const MAX_KEY_BYTES = 4_096;
@@ -187,27 +158,37 @@ const addOptions = (command: Command) =>
 
 type AddOptions = OptionsOf<typeof addOptions>;
 
-async function add(session: Session, [given]: [string], options: AddOptions): Promise<void> {
+async function add(session: Session, [given]: [string], options: AddOptions): Promise<ProfileView> {
   const name = parseProfileName(given);
-  const changes = parseChanges(session, options);
+  const { keypair } = options;
+  const pinned = parsePinned(options);
+  const changes: Profile = {
+    ...typedFields(session.settings),
+    ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
+    ...(pinned === undefined ? {} : { pinned }),
+  };
   checkQuorum(session, name, changes);
   const limits = await readLimitChanges(session, options);
-  const hasLimits = Object.keys(limits).length > 0;
-  const withChanges = (before: Profile): Profile => ({
-    ...changes,
-    ...(hasLimits ? { limits: changedLimits(before.limits ?? {}, limits) } : {}),
-  });
+  const withChanges = ({ limits: before = {} }: Profile): Profile => {
+    if (Object.keys(limits).length === 0) return changes;
+    const all = Object.entries({ ...before, ...limits }).filter(([, value]) => value !== null);
+    return { ...changes, limits: Object.fromEntries(all) };
+  };
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../config/profile-store.js');
   const { configDir } = session.settings;
   await saveProfile(configDir.value, name, { changes: withChanges, key, isNew: options.update !== true });
-  const saved = profileView(session, name);
-  session.output.result(saved, (style) => viewProfile(saved, style));
+  return profileView(session, name);
 }
 
 /** The global options that a profile keeps, by their settings. */
 const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
   (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
+);
+
+/** Fields of a profile that are settings. */
+const PROFILE_FIELDS = Object.values(SETTING_ROWS).flatMap(
+  ({ profile }) => (profile ?? []) as keyof Omit<Profile, 'pinned' | 'limits'> | [],
 );
 
 /** A setting as a profile keeps it; `undefined` for what it does not keep, such as a keypair. */
@@ -235,17 +216,6 @@ function typedFields(settings: Settings): Profile {
   return Object.fromEntries(fields);
 }
 
-/** Fields from the global options as well as from the command's own; only what was typed is stored. */
-function parseChanges({ settings }: Session, options: AddOptions): Profile {
-  const { keypair } = options;
-  const pinned = parsePinned(options);
-  return {
-    ...typedFields(settings),
-    ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
-    ...(pinned === undefined ? {} : { pinned }),
-  };
-}
-
 /** Nodes and quorum of the profile as it will be have to fit. @throws `ERR_USAGE` */
 function checkQuorum({ settings }: Session, name: string, changes: Profile): void {
   if (changes.rpcUrl === undefined && changes.rpcQuorum === undefined) return;
@@ -255,21 +225,18 @@ function checkQuorum({ settings }: Session, name: string, changes: Profile): voi
   requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
 }
 
-function parsePinned({ multisig, owner, operator, mint, vaultIndex }: AddOptions): Pins | undefined {
-  if ([multisig, owner, operator, mint].every((pin) => pin === undefined)) return undefined;
-  if (multisig === undefined || owner === undefined || operator === undefined || mint === undefined)
-    throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
-  const pin = (flag: string, text: string): Address => {
-    if (isAddress(text)) return text;
-    throw new FlywheelError('ERR_INPUT_INVALID', `--${flag}: expected a base58 address of 32 bytes.`);
-  };
-  return {
-    multisig: pin('multisig', multisig),
-    owner: pin('owner', owner),
-    operator: pin('operator', operator),
-    mint: pin('mint', mint),
-    vaultIndex: integerOption('--vault-index', vaultIndex, { least: 0, most: 255, fallback: 0 }),
-  };
+function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
+  const names = ['multisig', 'owner', 'operator', 'mint'] as const;
+  if (names.every((name) => options[name] === undefined)) return undefined;
+  const pins = names.map((name) => {
+    const { [name]: text } = options;
+    if (text === undefined)
+      throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
+    if (!isAddress(text)) throw inputError(`--${name}`, 'expected a base58 address of 32 bytes');
+    return [name, text];
+  });
+  const index = integerOption('--vault-index', vaultIndex, { least: 0, most: 255, fallback: 0 });
+  return { ...Object.fromEntries(pins), vaultIndex: index };
 }
 
 async function readKey({ context }: Session): Promise<Secret> {
@@ -283,13 +250,6 @@ async function readKey({ context }: Session): Promise<Secret> {
   );
 }
 
-/** A profile that names no RPC is used with that of the Solana CLI. */
-function withRpc({ context }: Session, profile: ProfileView): ProfileView {
-  if (profile.rpcUrl !== undefined) return profile;
-  const [node] = solanaRpc(context.home).value;
-  return node === undefined ? profile : { ...profile, rpcUrl: node.shown, rpcSource: 'solana config' };
-}
-
 const pinOptions = (command: Command) =>
   command
     .argument('[name]', 'the profile in use, named for safety')
@@ -300,7 +260,7 @@ async function pin(
   session: Session,
   [typed]: [string | undefined],
   options: OptionsOf<typeof pinOptions>,
-): Promise<void> {
+): Promise<Pins> {
   const { settings } = session;
   const [{ confirmPins, keepPins, readPins, requireChain, requirePins }, { driftOf }] = await Promise.all([
     import('../batch/pins.js'),
@@ -314,22 +274,22 @@ async function pin(
   const opened = await session.service();
   const before = opened.pins;
   const pins = await readPins(requireChain(opened), requirePins(before));
-  for (const { fact, before: was, now } of before?.facts === undefined
-    ? []
-    : driftOf(before.facts, pins.facts ?? {}))
+  const drift = before?.facts === undefined ? [] : driftOf(before.facts, pins.facts ?? {});
+  for (const { fact, before: was, now } of drift)
     session.output.tell(`Changed: ${fact} was ${was} and is ${now}.`);
   if (!settings.yes) await confirmPins(session, pins);
   else if (settings.profile.value !== null) await keepPins(session, settings.profile.value, pins);
   else if (outFile === null)
     session.output.warn('No profile is in use, so nothing was pinned. Add --profile NAME or --out FILE.');
   if (outFile !== null) writeOutput(outFile, `${JSON.stringify(pins, null, 2)}\n`, { isPublic: true });
-  session.output.result(pins, (style) => viewPins(pins, style));
+  return pins;
 }
 
 export const commands = {
   add: defineCommand({
     configure: addOptions,
     run: add,
+    view: viewProfile,
     details: [
       `The profile also stores these global options: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
       'The API key is stored in a separate file that only you can read. It is never taken from the command line.',
@@ -346,10 +306,20 @@ export const commands = {
     ],
   }),
   list: defineCommand({
-    run: async (session) => {
-      const profiles = profileViews(session);
-      session.output.result(profiles, (style) => viewProfiles(profiles, style));
-    },
+    run: async (session) => profileViews(session),
+    view: (profiles, { width }) =>
+      profiles.length === 0
+        ? ['No profiles found. Add one: `flywheel profile add NAME --api-url URL --api-key-stdin`']
+        : tableLines(
+            profiles,
+            {
+              '': ({ current }) => (current ? '*' : ''),
+              name: ({ name }) => name,
+              api: ({ apiUrl }) => apiUrl ?? 'embedded',
+              key: ({ hasApiKey }) => (hasApiKey ? 'stored' : 'none'),
+            },
+            width,
+          ),
     uses: ['service'],
     output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
     examples: ['flywheel profile list'],
@@ -357,11 +327,13 @@ export const commands = {
   show: defineCommand({
     configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
     run: async (session, [given]) => {
-      const { profile, configDir } = session.settings;
-      const view = profileView(session, given ?? profile.value);
-      const shown = { ...withRpc(session, view), file: join(configDir.value, PROFILES_FILE) };
-      session.output.result(shown, (style) => viewProfile(shown, style));
+      const { context, settings } = session;
+      const view = profileView(session, given ?? settings.profile.value);
+      const [node] = view.rpcUrl === undefined ? solanaRpc(context.home).value : [];
+      const rpc = node === undefined ? {} : { rpcUrl: node.shown, rpcSource: 'solana config' as const };
+      return { ...view, ...rpc, file: join(settings.configDir.value, PROFILES_FILE) };
     },
+    view: viewProfile,
     uses: ['service'],
     output: [
       '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
@@ -371,6 +343,7 @@ export const commands = {
   pin: defineCommand({
     configure: pinOptions,
     run: pin,
+    view: viewPins,
     details: [
       'Reads members and rights, threshold, time lock, configuration authority, rent collector, mint and vault account from the chain.',
       'Approvals are refused once any of it changes, until you pin it again.',
@@ -384,38 +357,30 @@ export const commands = {
       command
         .argument('[name]', 'name of the profile')
         .option('--none', 'use no profile: commands use the embedded engine again'),
-    run: async ({ settings, output }, [given], { none }) => {
+    run: async ({ settings }, [given], { none }) => {
       if ((given === undefined) === (none === undefined))
         throw new FlywheelError('ERR_USAGE', 'Name a profile, or add --none.');
       const current = given === undefined ? null : parseProfileName(given);
       const { useProfile } = await import('../config/profile-store.js');
       await useProfile(settings.configDir.value, current);
-      output.result({ current }, (style) => [
-        style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
-      ]);
+      return { current };
     },
+    view: ({ current }, style) => [
+      style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
+    ],
     uses: ['service'],
     output: ['{ "current": name|null }'],
     examples: ['flywheel profile use staging', 'flywheel profile use --none'],
   }),
   remove: defineCommand({
     configure: (command) => command.argument('<name>', 'name of the profile'),
-    run: async ({ settings, output }, [given]) => {
+    run: async ({ settings }, [given]) => {
       const name = parseProfileName(given);
-      const { pendingOf, removeProfile } = await import('../config/profile-store.js');
-      const pending = await pendingOf(settings.configDir.value, name);
-      if (pending > 0) {
-        throw new FlywheelError(
-          'ERR_CONFIG_INVALID',
-          `The profile ${name} has ${pending} pending operations or waiting batches. It was not removed.`,
-          {
-            hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
-          },
-        );
-      }
+      const { removeProfile } = await import('../config/profile-store.js');
       await removeProfile(settings.configDir.value, name);
-      output.result({ removed: name }, (style) => [style.good(`Removed the profile ${name}.`)]);
+      return { removed: name };
     },
+    view: ({ removed }, style) => [style.good(`Removed the profile ${removed}.`)],
     uses: ['service'],
     output: ['{ "removed": name }'],
     examples: ['flywheel profile remove staging'],

@@ -29,10 +29,8 @@ async function verify(session: Session, _args: [], options: OptionsOf<typeof ver
 export const commands = {
   hash: defineCommand({
     configure: (command) => command.argument('<file>', 'proof file (a JSON object); - for standard input'),
-    run: async ({ context, output }, [file]) => {
-      const hash = proofHash(readProof(await readInputText(context, file)));
-      output.result({ hash }, () => [hash]);
-    },
+    run: async ({ context }, [file]) => ({ hash: proofHash(readProof(await readInputText(context, file))) }),
+    view: ({ hash }) => [hash],
     details: ['Hashes the canonical JSON (RFC 8785), so white space and key order do not matter.'],
     uses: [],
     output: ['{ "hash": sha256 }'],

@@ -111,12 +111,11 @@ function textOption(flag: string, text: string | undefined): string | null {
   throw inputError(flag, `expected 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
-async function keypairOption(session: Session, flag: string, file: string): Promise<Uint8Array> {
-  return readKeypair(session.context, typedPath(file, flag));
-}
+const keypairOption = (session: Session, flag: string, file: string): Promise<Uint8Array> =>
+  readKeypair(session.context, typedPath(file, flag));
 
 async function parse(session: Session, options: RegisterOptions): Promise<RegistrationInput> {
-  const settings: Omit<RegistrationInput, 'operator' | 'burnWallet'> = {
+  const terms = {
     mint: addressOption('--mint', options.mint),
     owner: addressOption('--owner', options.owner),
     multisig: options.multisig === undefined ? null : addressOption('--multisig', options.multisig),
@@ -128,8 +127,7 @@ async function parse(session: Session, options: RegisterOptions): Promise<Regist
     dailyAirdrop: decimalOption('--daily-airdrop-cap', options.dailyAirdropCap, null),
   };
   const operator = await operatorOption(session, options);
-  const burnWallet = await burnWalletOption(session, options.burnWallet);
-  return { ...settings, operator, burnWallet };
+  return { ...terms, operator, burnWallet: await burnWalletOption(session, options.burnWallet) };
 }
 
 async function operatorOption(session: Session, options: RegisterOptions): Promise<GivenKey> {
@@ -162,13 +160,10 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
 
 /** Shows the plan, and goes on with the name of the cluster for an answer. */
 async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
-  const { output, settings } = session;
-  showSubject(session, viewRegistrationPlan(plan, output.noticeStyle).join('\n'));
+  showSubject(session, viewRegistrationPlan(plan, session.output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
   const word = plan.cluster.name ?? WORD;
-  const what =
-    plan.state === 'finished' ? 'pin it as it is now' : plan.state === 'unfinished' ? 'carry on' : 'register';
-  if (settings.yes) return;
+  const what = { new: 'register', unfinished: 'carry on', finished: 'pin it as it is now' }[plan.state];
   await requireConsent(session, `Type ${word} to ${what}`, { typed: word });
 }
 
@@ -267,21 +262,22 @@ const viewRegistered = (
   `  ${commandLine(settings, 'vault')}`,
 ];
 
-async function register(session: Session, _args: [], options: RegisterOptions): Promise<void> {
+async function register(
+  session: Session,
+  _args: [],
+  options: RegisterOptions,
+): Promise<RegistrationResult | (RegistrationPlan & { readonly dryRun: true })> {
   const { settings, context, output } = session;
   const input = await parse(session, options);
   const registrar = await context.openRegistrar(settings, options.cluster);
   try {
     const plan = await registrar.plan(input);
-    if (options.dryRun === true) {
-      output.result({ dryRun: true, ...plan }, (style) => viewRegistrationPlan(plan, style));
-      return;
-    }
+    if (options.dryRun === true) return { dryRun: true, ...plan };
     await agree(session, plan);
     output.progress.show('Waiting for the registration to be finalized');
     const registered = await registrar.perform();
     output.linkTo(registered.cluster.name);
-    output.result(registered, (style) => viewRegistered(registered, settings, style));
+    return registered;
   } finally {
     await registrar.close();
   }
@@ -327,6 +323,14 @@ const initOptions = (command: Command) =>
 type InitOptions = OptionsOf<typeof initOptions>;
 
 async function initInput(session: Session, options: InitOptions): Promise<LocalInitInput> {
+  const { context } = session;
+  const { ownerKeypair, squadsProgram } = options;
+  // That it can be read is made sure of here, its checksum where it is loaded.
+  if (squadsProgram !== undefined) await readInputBytes(context, squadsProgram);
+  const owner =
+    ownerKeypair === undefined
+      ? null
+      : await loadKeypair(context, typedPath(ownerKeypair, '--owner-keypair'));
   return {
     name: options.name ?? DEFAULTS.name,
     symbol: options.symbol ?? DEFAULTS.symbol,
@@ -344,42 +348,17 @@ async function initInput(session: Session, options: InitOptions): Promise<LocalI
     ...projectTerms(options),
     dailyBurn: decimalOption('--daily-burn', options.dailyBurn, null),
     dailyAirdrop: decimalOption('--daily-airdrop', options.dailyAirdrop, null),
-    owner: await existingOwner(session, options.ownerKeypair),
-    squadsProgram: await programFile(session, options.squadsProgram),
+    owner: owner && { address: owner.address, keypair: keypairPath(context, ownerKeypair ?? '') },
+    squadsProgram: squadsProgram === undefined ? null : resolve(context.cwd, squadsProgram),
   };
 }
-
-async function existingOwner(
-  { context }: Session,
-  file: string | undefined,
-): Promise<LocalInitInput['owner']> {
-  if (file === undefined) return null;
-  const { address } = await loadKeypair(context, typedPath(file, '--owner-keypair'));
-  return { address, keypair: keypairPath(context, file) };
-}
-
-/** The path, absolute; that it can be read is made sure of here, its checksum where it is loaded. */
-async function programFile({ context }: Session, file: string | undefined): Promise<string | null> {
-  if (file === undefined) return null;
-  await readInputBytes(context, file);
-  return resolve(context.cwd, file);
-}
-
-/** A flywheel that was just set up. */
-const viewLocalInit = (value: LocalInitResult, settings: Settings, style: Style): readonly string[] => [
-  style.good('The project is ready.'),
-  ...fieldLines(registrationFields(value), style),
-  '',
-  ...viewKeptKey(value.apiKey, settings, style),
-  '',
-  'Next:',
-  `  ${commandLine(settings, 'burn', '--type', value.proofTypes[0] ?? 'TYPE', '--proof', '{"orderId":"A-1001"}', '--amount', '1')}`,
-];
 
 export const commands = {
   register: defineCommand({
     configure: registerOptions,
     run: register,
+    view: (value, style, { settings }) =>
+      'dryRun' in value ? viewRegistrationPlan(value, style) : viewRegistered(value, settings, style),
     details: [
       'Shows costs, known addresses and what cannot be undone, then asks (not with --yes). Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration: every run makes new keys.',
       'After an interruption, run the same command again: it resumes, and nothing is paid twice. A database registers one project at a time, and refuses one with the mint, name or vault of another. In a registered directory the command checks everything again and pins what has changed.',
@@ -400,9 +379,17 @@ export const commands = {
     configure: initOptions,
     run: async (session, _args, options) => {
       const input = await initInput(session, options);
-      const made = await (await session.local()).init(input);
-      session.output.result(made, (style) => viewLocalInit(made, session.settings, style));
+      return (await session.local()).init(input);
     },
+    view: (value: LocalInitResult, style, { settings }) => [
+      style.good('The project is ready.'),
+      ...fieldLines(registrationFields(value), style),
+      '',
+      ...viewKeptKey(value.apiKey, settings, style),
+      '',
+      'Next:',
+      `  ${commandLine(settings, 'burn', '--type', value.proofTypes[0] ?? 'TYPE', '--proof', '{"orderId":"A-1001"}', '--amount', '1')}`,
+    ],
     uses: ['service'],
     output: [
       '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
-import { OPERATION_LIST, type Operation, type OperationId, type Rate } from '../../contract/operations.js';
+import { OPERATION_LIST, type OperationId, type Rate } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -23,75 +23,44 @@ async function untilStopped(
   await running.close();
 }
 
-/** Operations by the words that the command line has for them. */
-const BY_WORD: ReadonlyMap<string, Operation> = new Map(
-  OPERATION_LIST.map((operation) => [operation.word, operation]),
-);
-
-const SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600 };
+/** Units of time, the largest first. */
+const SECONDS: Readonly<Record<string, number>> = { h: 3_600, min: 60, s: 1 };
 
 /** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`; of one key `burn=100/s@ID`. */
 const RATE = /^([a-z-]+)=([1-9][0-9]{0,5})\/([1-9][0-9]{0,4})?(s|min|h)(?:@([0-9a-f-]{36}))?$/;
 
-/** The rate of an operation, of one key only where it has an id. */
-interface ParsedRate {
-  readonly operation: OperationId;
-  readonly keyId: string | undefined;
-  readonly rate: Rate;
-}
-
-/** What is set, for all keys and for some. */
-interface RateOptions {
-  readonly rates: Rates;
-  /** By the id of the key. */
-  readonly keyRates: Readonly<Record<string, Rates>>;
-}
-
 type Rates = Partial<Record<OperationId, Rate>>;
 
-const invalid = (text: string): FlywheelError =>
-  new FlywheelError(
-    'ERR_INPUT_INVALID',
-    `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
-    {
-      hint: `Operations: ${[...BY_WORD.keys()].join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
-    },
-  );
-
-function parseRate(text: string): ParsedRate {
-  const [, name = '', points, count = '1', unit = '', keyId] = RATE.exec(text) ?? [];
-  const operation = BY_WORD.get(name)?.id;
-  const seconds = SECONDS[unit];
-  if (operation === undefined || seconds === undefined) throw invalid(text);
-  return { operation, keyId, rate: { points: Number(points), windowSeconds: Number(count) * seconds } };
-}
-
-/** @throws `ERR_INPUT_INVALID` for an operation that is given twice. */
-function ratesOf(parsed: readonly ParsedRate[]): Rates {
-  const set: Rates = Object.fromEntries(parsed.map(({ operation, rate }) => [operation, rate]));
-  if (Object.keys(set).length === parsed.length) return set;
-  throw new FlywheelError('ERR_INPUT_INVALID', '--rate names an operation twice.');
-}
-
 /**
- * The rates of a repeating option.
+ * The rates of a repeating option, for all keys and for some, by their ids.
  * @throws `ERR_INPUT_INVALID`, also for an operation that is given twice.
  */
-function rateOptions(given: readonly string[] = []): RateOptions {
-  const parsed = given.map(parseRate);
-  const ids = new Set(parsed.flatMap(({ keyId }) => keyId ?? []));
-  const of = (id: string | undefined): Rates => ratesOf(parsed.filter(({ keyId }) => keyId === id));
-  return { rates: of(undefined), keyRates: Object.fromEntries([...ids].map((id) => [id, of(id)])) };
+function rateOptions(given: readonly string[] = []): Pick<ServeOptions, 'rates' | 'keyRates'> {
+  const rates: Rates = {};
+  const keyRates: Record<string, Rates> = {};
+  for (const text of given) {
+    const [, word = '', points, count = '1', unit = '', keyId] = RATE.exec(text) ?? [];
+    const operation = OPERATION_LIST.find((one) => one.word === word)?.id;
+    const seconds = SECONDS[unit];
+    if (operation === undefined || seconds === undefined)
+      throw new FlywheelError(
+        'ERR_INPUT_INVALID',
+        `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
+        {
+          hint: `Operations: ${OPERATION_LIST.map((one) => one.word).join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
+        },
+      );
+    if (keyId !== undefined) keyRates[keyId] ??= {};
+    const set = keyId === undefined ? rates : (keyRates[keyId] ?? {});
+    if (set[operation] !== undefined)
+      throw new FlywheelError('ERR_INPUT_INVALID', '--rate names an operation twice.');
+    set[operation] = { points: Number(points), windowSeconds: Number(count) * seconds };
+  }
+  return { rates, keyRates };
 }
 
-const UNITS: readonly (readonly [number, string])[] = [
-  [3_600, 'h'],
-  [60, 'min'],
-  [1, 's'],
-];
-
 function rateText({ points, windowSeconds }: Rate): string {
-  const [seconds, unit] = UNITS.find(([size]) => windowSeconds % size === 0) ?? [1, 's'];
+  const [unit, seconds] = Object.entries(SECONDS).find(([, size]) => windowSeconds % size === 0) ?? ['s', 1];
   const count = windowSeconds / seconds;
   return `${points}/${count === 1 ? '' : count}${unit}`;
 }
@@ -101,15 +70,7 @@ const DEFAULT_RATES = OPERATION_LIST.map(({ word, rateLimit }) => `${word}=${rat
   ', ',
 );
 
-const LOG_LEVELS: readonly ServeOptions['logLevel'][] = [
-  'trace',
-  'debug',
-  'info',
-  'warn',
-  'error',
-  'fatal',
-  'silent',
-];
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const DEFAULT_PORT = 8_787;
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -137,26 +98,18 @@ const serveOptions = (command: Command) =>
       `time that running requests get at shutdown (default: ${DEFAULT_GRACE_SECONDS})`,
     );
 
-type Options = OptionsOf<typeof serveOptions>;
-
-function parse(options: Options, { context }: Session): ServeOptions {
-  const token = context.env['FLYWHEEL_METRICS_TOKEN'];
+function parse(options: OptionsOf<typeof serveOptions>, { context }: Session): ServeOptions {
+  const { FLYWHEEL_METRICS_TOKEN: token = '' } = context.env;
+  const whole = (flag: string, text: string | undefined, least: number, most: number, fallback: number) =>
+    integerOption(flag, text, { least, most, fallback });
   return {
     host: options.host ?? '127.0.0.1',
-    port: integerOption('--port', options.port, { least: 0, most: 65_535, fallback: DEFAULT_PORT }),
-    logLevel: LOG_LEVELS.find((level) => level === options.logLevel) ?? 'info',
-    maxBodyBytes: integerOption('--max-body', options.maxBody, {
-      least: 1_024,
-      most: 500_000_000,
-      fallback: MAX_BODY_BYTES,
-    }),
-    metricsToken: token === undefined || token === '' ? null : new Secret(token),
+    port: whole('--port', options.port, 0, 65_535, DEFAULT_PORT),
+    logLevel: options.logLevel ?? 'info',
+    maxBodyBytes: whole('--max-body', options.maxBody, 1_024, 500_000_000, MAX_BODY_BYTES),
+    metricsToken: token === '' ? null : new Secret(token),
     shutdownGraceMs:
-      integerOption('--shutdown-grace', options.shutdownGrace, {
-        least: 0,
-        most: 3_600,
-        fallback: DEFAULT_GRACE_SECONDS,
-      }) * 1_000,
+      whole('--shutdown-grace', options.shutdownGrace, 0, 3_600, DEFAULT_GRACE_SECONDS) * 1_000,
     ...rateOptions(options.rate),
     corsOrigins: options.corsOrigin ?? [],
     bearer: options.bearer === true,

@@ -65,11 +65,8 @@ export const commands = {
       command.addArgument(
         new Argument('<file>', 'which file').choices(['burns', 'pipelines', 'approval'] as const),
       ),
-    run: async ({ output }, [kind]) => {
-      const { fileSchema } = await import('../../contract/file-schemas.js');
-      const schema = fileSchema(kind);
-      output.result(schema, () => JSON.stringify(schema, null, 2).split('\n'));
-    },
+    run: async (_session, [kind]) => (await import('../../contract/file-schemas.js')).fileSchema(kind),
+    view: (schema) => JSON.stringify(schema, null, 2).split('\n'),
     details: [
       'JSON Schema 2020-12, for editors and for programs that write such files.',
       'A pipelines file may name it in "$schema"; a burns file is an array and cannot. CSV has no schema.',

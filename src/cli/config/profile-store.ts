@@ -46,11 +46,10 @@ function open<Content extends Record<string, unknown>>(configDir: string, file: 
   });
 }
 
-const originOf = ({ apiUrl }: Profile): string | undefined =>
-  apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
-
-/** A key that was given for one service goes to no other. @throws `ERR_CONFIG_INVALID` */
+/** @throws `ERR_CONFIG_INVALID` where the key of a profile would go to another service. */
 function requireSameService(configDir: string, name: string, before: Profile, after: Profile): void {
+  const originOf = ({ apiUrl }: Profile): string | undefined =>
+    apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
   const [old, now] = [originOf(before), originOf(after)];
   if (old === undefined || now === undefined || old === now || !hasKey(configDir, name)) return;
   throw new FlywheelError(
@@ -65,20 +64,23 @@ function requireSameService(configDir: string, name: string, before: Profile, af
 const placeOf = ({ apiUrl }: Profile): string | undefined =>
   apiUrl !== undefined && URL.canParse(apiUrl) ? servicePlace(apiUrl) : apiUrl;
 
-/** Operations are pending at the address that the profile has. @throws `ERR_CONFIG_INVALID` */
-function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
-  if (pending === 0 || placeOf(before) === placeOf(after)) return;
-  throw new FlywheelError(
+const isInUse = (name: string, pending: number, unchanged: string): FlywheelError =>
+  new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The profile ${name} has ${pending} pending operations or waiting batches. Its API address was not changed.`,
+    `The profile ${name} has ${pending} pending operations or waiting batches. ${unchanged}`,
     {
       hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
     },
   );
+
+/** @throws `ERR_CONFIG_INVALID` where operations are pending at the address that the profile has. */
+function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
+  if (pending > 0 && placeOf(before) !== placeOf(after))
+    throw isInUse(name, pending, 'Its API address was not changed.');
 }
 
 /** How many operations are open at the address that a profile has. @throws `ERR_STORE_UNAVAILABLE` */
-export async function pendingOf(configDir: string, name: string): Promise<number> {
+async function pendingOf(configDir: string, name: string): Promise<number> {
   const { profiles } = readProfiles(configDir);
   const address = Object.hasOwn(profiles, name) ? placeOf(profiles[name] ?? {}) : undefined;
   return address === undefined ? 0 : countPending(configDir, address);
@@ -132,8 +134,10 @@ export function useProfile(configDir: string, name: string | null): Promise<void
   });
 }
 
-/** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
-export function removeProfile(configDir: string, name: string): Promise<void> {
+/** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name, or operations are pending there. */
+export async function removeProfile(configDir: string, name: string): Promise<void> {
+  const pending = await pendingOf(configDir, name);
+  if (pending > 0) throw isInUse(name, pending, 'It was not removed.');
   return alone(configDir, () => {
     const { current, profiles } = requireProfile(configDir, name);
     checkKeys(configDir);

@@ -19,8 +19,6 @@ const BY_OPTION: Readonly<Record<string, Values>> = {
   'rpc-url': CLUSTERS,
   cluster: CLUSTERS,
   commitment: ['confirmed', 'finalized'],
-  'token-program': ['token', 'token-2022'],
-  'token-generation': ['v1', 'v2'],
   by: ['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type'],
   expect: '@files',
   proof: '@files',
@@ -59,7 +57,10 @@ function argumentsOf(command: CommandUnknownOpts): readonly Values[] {
 }
 
 /** One line without what a shell or a terminal would take for more than text. */
-const described = (text: string): string => (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim();
+const described = (word: string, text: string): Candidate => [
+  word,
+  (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim(),
+];
 
 /** What is asked of the tree of commands. */
 export interface Completed {
@@ -102,20 +103,21 @@ export async function completions(
   const { command, open } = await reached(tree, typed);
   const [, name, value = current] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
   const option = name === undefined ? open : optionOf(command, tree.root, name);
-  const candidates = async (from: Values): Promise<readonly Candidate[]> => {
-    if (from === null) return [];
-    if (typeof from !== 'string') return from.map((word) => [word, '']);
-    return from === '@files' || from === '@directories' ? [[from, '']] : names(from);
+  const candidates = async (values: readonly Values[]): Promise<readonly Candidate[]> => {
+    const found = values.map(async (from): Promise<readonly Candidate[]> => {
+      if (from === null) return [];
+      if (typeof from !== 'string') return from.map((word) => [word, '']);
+      return from === '@files' || from === '@directories' ? [[from, '']] : names(from);
+    });
+    return (await Promise.all(found)).flat();
   };
-  const all = async (values: readonly Values[]) => (await Promise.all(values.map(candidates))).flat();
-  const wordsHere = async () => [...wordsOf(command), ...(await all(argumentsOf(command)))];
-  const optionsHere = () => optionsOf(command, tree);
-  const found =
-    option !== undefined
-      ? await all(valuesOf(option) ?? [])
-      : value.startsWith('-')
-        ? optionsHere()
-        : await wordsHere();
+  const isOption = option === undefined && value.startsWith('-');
+  const found = isOption
+    ? optionsOf(command, tree)
+    : [
+        ...(option === undefined ? wordsOf(command) : []),
+        ...(await candidates(option === undefined ? argumentsOf(command) : (valuesOf(option) ?? []))),
+      ];
   return found
     .filter(([word]) => word.startsWith('@') || word.startsWith(value))
     .map(([word, description]) => {
@@ -128,20 +130,20 @@ const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>
   command
     .createHelp()
     .visibleCommands(command)
-    .map((one) => [one.name(), described(one.summary())]);
+    .map((one) => described(one.name(), one.summary()));
 
-const optionsOf = (
+function optionsOf(
   command: CommandUnknownOpts,
   { root, usesOf }: Pick<Completed, 'root' | 'usesOf'>,
-): readonly Candidate[] => [
-  ...[
-    ...command.options,
-    ...(command === root ? [] : root.options.filter((option) => hasEffect(option, usesOf(command)))),
-  ].flatMap(({ long, description }): readonly Candidate[] =>
-    long == null ? [] : [[long, described(description)]],
-  ),
-  ['--help', 'show help'],
-];
+): readonly Candidate[] {
+  const uses = usesOf(command);
+  const global = root.options.filter((option) => command === root || hasEffect(option, uses));
+  const all = command === root ? global : [...command.options, ...global];
+  return [
+    ...all.flatMap(({ long, description }) => (long == null ? [] : [described(long, description)])),
+    ['--help', 'show help'],
+  ];
+}
 
 /** Shells that a script can be written for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

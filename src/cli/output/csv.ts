@@ -1,12 +1,7 @@
 /** Lists as CSV (RFC 4180), for spreadsheets. */
 import { stringify } from 'csv-stringify/sync';
 import { safeLine } from './safe-text.js';
-
-/** A cell; what is absent is empty. */
-type Cell = string | number | boolean | null | undefined;
-
-/** The columns of a list by their names, in order. */
-export type Csv<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+import type { Cell, Columns } from './table.js';
 
 /** How a formula begins in Excel, LibreOffice or Google Sheets: also behind blanks, and in the wide forms of some locales. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
@@ -19,7 +14,7 @@ function cellText(cell: Cell): string {
 }
 
 /** A header and a line an item. */
-export const csvText = <Item>(items: readonly Item[], csv: Csv<Item>): string =>
+export const csvText = <Item>(items: readonly Item[], csv: Columns<Item>): string =>
   stringify(
     items.map((item) => Object.values(csv).map((cell) => cellText(cell(item)))),
     { header: true, columns: Object.keys(csv) },

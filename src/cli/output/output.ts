@@ -2,10 +2,9 @@
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
-import type { Csv } from './csv.js';
 import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson } from './safe-text.js';
-import { sentenceLines } from './table.js';
+import { type Columns, sentenceLines } from './table.js';
 
 /** What a command prints through. */
 export interface Output {
@@ -22,7 +21,7 @@ export interface Output {
   /** A list: as {@link result}, and with a line an item in csv. @param value - what JSON has, where that is more than the list */
   list<Item>(
     items: readonly Item[],
-    csv: Csv<Item>,
+    csv: Columns<Item>,
     view: (style: Style) => readonly string[],
     value?: unknown,
   ): Promise<void>;

@@ -3,10 +3,12 @@
  * work is done; elsewhere, and for those who cannot see pictures move, a line now and then. What has many parts is shown as a
  * bar with rate and time left, or as a sentence.
  */
+import { clearLine, cursorTo, moveCursor } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Ora } from 'ora';
 import type { OutputStream } from '../context.js';
 import { countText, grouped } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
-import type { Spinner } from './spinner.js';
 
 export interface Progress {
   /** Shows this instead of what was shown. */
@@ -87,6 +89,35 @@ interface ProgressTerms {
 const nothing = (): void => undefined;
 const NOTHING: Progress = { show: nothing, wait: nothing, measure: nothing, clear: nothing };
 
+/** Columns of the spinner itself, and the last one, which would break the line. */
+const SPINNER_COLUMNS = 3;
+
+/** ora on a stream of ours. It gets no hand on signals, standard input and the cursor: those stay with the command. */
+async function createSpinner(stream: OutputStream): Promise<Ora> {
+  const { default: ora } = await import('ora');
+  const write = (text: unknown, _encoding: string, written: () => void): void => {
+    stream.write(String(text));
+    written();
+  };
+  const terminal = new Writable({ decodeStrings: false, write });
+  const asked = {
+    isTTY: true,
+    cursorTo: (x: number) => cursorTo(terminal, x),
+    moveCursor: (x: number, y: number) => moveCursor(terminal, x, y),
+    clearLine: (direction: -1 | 0 | 1) => clearLine(terminal, direction),
+  };
+  Object.defineProperty(terminal, 'columns', { get: () => stream.columns });
+  return ora({
+    stream: Object.assign(terminal, asked),
+    isEnabled: true,
+    color: false,
+    // It would read, and throw away, what is typed while it spins, an interruption with it.
+    discardStdin: false,
+    // It would listen for signals to show the cursor again, and end the process at the first one, in the middle of a request.
+    hideCursor: false,
+  });
+}
+
 /** Progress on a stream. */
 export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: ProgressTerms): Progress {
   if (!wanted) return NOTHING;
@@ -97,7 +128,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
   /** The same is measured on, whatever was shown in between. */
   let measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let spinner: Spinner | undefined;
+  let spinner: Ora | undefined;
   const elapsedMs = (): number => (sinceMs === null ? 0 : nowMs() - sinceMs);
 
   /** @param atMs - of the clock, which may stand still while the timer runs. */
@@ -113,10 +144,15 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
   }
 
   async function spin(): Promise<void> {
-    const { createSpinner } = await import('./spinner.js');
-    spinner ??= createSpinner(stream);
-    // Meanwhile the work may be over.
-    if (sinceMs !== null) spinner.start((columns) => text(columns));
+    const due = timer;
+    spinner ??= await createSpinner(stream);
+    // Meanwhile the work may be over, and another begun.
+    if (timer !== due) return;
+    const columns = Math.max(0, stream.columns - SPINNER_COLUMNS);
+    spinner.text = text(columns).slice(0, columns);
+    spinner.render();
+    // Its own timer would keep a process alive that has nothing left to do.
+    timer = setTimeout(() => void spin(), spinner.interval).unref();
   }
 
   const draw = (look: typeof text): void => {
@@ -149,7 +185,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
       sinceMs = null;
       clearTimeout(timer);
       timer = undefined;
-      spinner?.clear();
+      spinner?.stop();
     },
   };
 }

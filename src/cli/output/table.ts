@@ -1,5 +1,5 @@
 /** Rows and sentences → lines that fit a width. Addresses, hashes, ids and commands are never shortened or broken, so that they can be copied; only
- * columns marked so wrap, and what does not fit turns into records. Packages for tables (cli-table3, cliui, columnify) cut or
+ * one column may wrap, and what does not fit turns into records. Packages for tables (cli-table3, cliui, columnify) cut or
  * break an address in 40 columns, or leave a column out, and none has records. */
 import type { OutputStream } from '../context.js';
 import { safeLine } from './safe-text.js';
@@ -58,7 +58,6 @@ const ownLine = (text: string, width: number): string =>
 const WORD = /(?:`[^`]+`|\S)+/g;
 
 const wordsOf = (text: string): readonly string[] => safeLine(text).match(WORD) ?? [];
-const lengthOf = ({ length }: string): number => length;
 
 /** Words of a text in lines of at most `width`; a longer word keeps a line of its own. */
 export function wrapText(text: string, width: number): string[] {
@@ -95,88 +94,65 @@ export const headed = (
   return fits ? [`${paint(head)} ${dim(clean)}`] : [paint(head), dim(ownLine(clean, width))];
 };
 
-export interface Column {
-  readonly title: string;
-  /** The text may be wrapped; at most one column has this. */
-  readonly wraps?: boolean;
-  readonly align?: 'left' | 'right';
-  /** Where the row does not fit, the cell stands on a line of its own below it; for signatures. At most one column has this. */
-  readonly below?: boolean;
+/** A cell; what is absent is empty. */
+export type Cell = string | number | boolean | null | undefined;
+
+/** The columns of a list by their names, in order. */
+export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+
+/** Columns that are not as others: those of numbers, and one whose text may be wrapped. */
+interface TableTerms {
+  readonly right?: readonly string[];
+  readonly wraps?: string;
 }
 
 /** The least that a wrapping column gets before the table turns into records. */
 const MIN_WRAP_WIDTH = 20;
 
-/**
- * A table with a header. When the width does not hold it, first the column that may goes below its rows, then it turns into
- * records: a line for each column of each row.
- */
-export function tableLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+/** A table with a header; when the width does not hold it, it turns into records: a line for each column of each row. */
+export function tableLines<Item>(
+  items: readonly Item[],
+  columns: Columns<Item>,
   width: number,
+  { right = [], wraps = '' }: TableTerms = {},
 ): string[] {
-  const clean = rows.map((row) => row.map(safeLine));
-  const widths = columns.map((column, at) =>
-    Math.max(column.title.length, ...clean.map((row) => (row[at] ?? '').length)),
+  const titles = Object.keys(columns);
+  const rows = items.map((item) => Object.values(columns).map((cell) => safeLine(String(cell(item) ?? ''))));
+  const widths = titles.map((title, at) =>
+    Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
   );
   const total = widths.reduce((sum, size) => sum + size + GAP, -GAP);
-  const belowAt = columns.findIndex((column) => column.below === true);
-  if (total > width && belowAt >= 0) {
-    const without = <Item>(items: readonly Item[]): Item[] => items.filter((_, at) => at !== belowAt);
-    const lines = tableLines(without(columns), clean.map(without), width);
-    // As many lines as rows, and the header: it has become neither records nor wrapped.
-    if (lines.length === clean.length + 1)
-      return lines.flatMap((line, at) => {
-        const cell = at === 0 ? '' : (clean[at - 1]?.[belowAt] ?? '');
-        return cell === '' ? [line] : [line, ownLine(cell, width)];
-      });
-  }
-  const wrapAt = columns.findIndex((column) => column.wraps === true);
+  const wrapAt = titles.indexOf(wraps);
   if (total > width) {
     const room = wrapAt < 0 ? -1 : (widths[wrapAt] ?? 0) - (total - width);
-    const longest = Math.max(0, ...clean.flatMap((row) => wordsOf(row[wrapAt] ?? '').map(lengthOf)));
-    if (room < Math.max(MIN_WRAP_WIDTH, longest)) return recordLines(columns, clean, width);
+    const longest = Math.max(
+      0,
+      ...rows.flatMap((row) => wordsOf(row[wrapAt] ?? '').map(({ length }) => length)),
+    );
+    if (room < Math.max(MIN_WRAP_WIDTH, longest))
+      return rows.flatMap((row, index) => [
+        ...(index > 0 ? [''] : []),
+        ...fieldLines(
+          titles.map((title, at): Field => [title, row[at]]),
+          { ...UNBOUNDED, width },
+        ),
+      ]);
     widths[wrapAt] = room;
   }
-  const header = columns.map((column, at) => pad(column.title, widths[at] ?? 0, column.align));
-  return [joinCells(header), ...clean.flatMap((row) => rowLines(columns, row, widths, wrapAt))];
-}
-
-const pad = (text: string, size: number, align: Column['align'] = 'left'): string =>
-  align === 'right' ? text.padStart(size) : text.padEnd(size);
-
-const joinCells = (cells: readonly string[]): string => cells.join(' '.repeat(GAP)).trimEnd();
-
-function rowLines(
-  columns: readonly Column[],
-  row: readonly string[],
-  widths: readonly number[],
-  wrapAt: number,
-): string[] {
-  const wrapped = wrapAt < 0 ? [''] : wrapText(row[wrapAt] ?? '', widths[wrapAt] ?? MIN_WRAP_WIDTH);
-  return wrapped.map((part, line) =>
-    joinCells(
-      columns.map((column, at) => {
-        const text = at === wrapAt ? part : line === 0 ? (row[at] ?? '') : '';
-        return pad(text, widths[at] ?? 0, column.align);
-      }),
-    ),
-  );
-}
-
-function recordLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): string[] {
-  return rows.flatMap((row, index) => [
-    ...(index > 0 ? [''] : []),
-    ...fieldLines(
-      columns.map((column, at): Field => [column.title, row[at] ?? '']),
-      { ...UNBOUNDED, width },
-    ),
-  ]);
+  const lineOf = (cells: readonly string[]): string =>
+    titles
+      .map((title, at) => {
+        const [cell = '', size = 0] = [cells[at], widths[at]];
+        return right.includes(title) ? cell.padStart(size) : cell.padEnd(size);
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd();
+  return [titles, ...rows].flatMap((cells) => {
+    const wrapped = wrapAt < 0 ? [''] : wrapText(cells[wrapAt] ?? '', widths[wrapAt] ?? MIN_WRAP_WIDTH);
+    return wrapped.map((text, line) =>
+      lineOf(cells.map((cell, at) => (at === wrapAt ? text : line === 0 ? cell : ''))),
+    );
+  });
 }
 
 /** A command to copy that ends a sentence of ours; an error may be in the words of others. */

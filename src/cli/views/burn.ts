@@ -111,15 +111,18 @@ function failureLines(
   count = failures.length,
 ): readonly string[] {
   if (failures.length === 0) return [];
-  const rows = failures
-    .slice(0, MAX_LISTED)
-    .map((failure) => [`[${failure.index}]`, failure.type, failure.message]);
-  const more = count - rows.length;
+  const listed = failures.slice(0, MAX_LISTED);
+  const more = count - listed.length;
   return [
     ...tableLines(
-      [{ title: 'entry', align: 'right' }, { title: 'code' }, { title: 'reason', wraps: true }],
-      rows,
+      listed,
+      {
+        entry: ({ index }) => `[${index}]`,
+        code: ({ type }) => type,
+        reason: ({ message }) => message,
+      },
       style.width,
+      { right: ['entry'], wraps: 'reason' },
     ),
     ...(more > 0 ? [`… and ${grouped(more)} more`] : []),
   ];

@@ -68,19 +68,22 @@ export const capFields = ({ day, burn, airdrop }: Caps, symbol: string | null): 
 
 /** A line for each account. */
 export const balanceLines = (
-  { vault, burnWallet, ...wallets }: LocalStatusResult['balances'] | LocalVaultResult['balances'],
+  balances: LocalStatusResult['balances'] | LocalVaultResult['balances'],
   order: readonly ('owner' | 'operator')[],
   style: Style,
-): readonly string[] =>
-  tableLines(
-    [{ title: 'account' }, { title: 'tokens', align: 'right' }, { title: 'SOL', align: 'right' }],
-    [
-      ['vault', grouped(vault.tokens), solOf(vault.lamports)],
-      ['burn wallet', grouped(burnWallet.tokens), solOf(burnWallet.lamports)],
-      ...order.flatMap((name) => {
-        const wallet = wallets[name];
-        return wallet === undefined ? [] : [[name, '', solOf(wallet.lamports)]];
-      }),
-    ],
+): readonly string[] => {
+  const accounts = (['vault', 'burnWallet', ...order] as const).flatMap((name) => {
+    const account: { readonly tokens?: string; readonly lamports: string } | undefined = balances[name];
+    return account === undefined ? [] : [{ name, ...account }];
+  });
+  return tableLines(
+    accounts,
+    {
+      account: ({ name }) => (name === 'burnWallet' ? 'burn wallet' : name),
+      tokens: ({ tokens }) => tokens && grouped(tokens),
+      SOL: ({ lamports }) => solOf(lamports),
+    },
     style.width,
+    { right: ['tokens', 'SOL'] },
   );
+};

@@ -1,81 +1,16 @@
 /** Words that lead to a command, help for all of them, and the mode in which errors are told. */
 import { describe, expect, it } from 'vitest';
-import { type CatalogueEntry, defineCommand } from '../../../src/cli/command.js';
-import { executeRequest } from '../../../src/cli/execute-request.js';
 import { SHELLS } from '../../../src/cli/help/completion.js';
 import { runProgram } from '../../../src/cli/program.js';
 import { shownWords } from '../../../src/cli/shell-line.js';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
-import { FlywheelError, isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { complaint, localWith, person, READER } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
 import { helpPages } from '../../support/help-pages.js';
 import { testCli } from '../../support/in-process.js';
-
-describe('a word that is a command and leads to others', () => {
-  const texts = { output: ['{}'], examples: ['flywheel mint'] } as const;
-  let ran: unknown[] = [];
-  const mint = defineCommand({
-    ...texts,
-    configure: (command) =>
-      command
-        .argument('[note]', 'a note')
-        .requiredOption('--amount <n>', 'how much')
-        .option('--dry-run', 'do nothing'),
-    run: async (_session, [note], { amount, dryRun }) => {
-      ran.push(['mint', note, amount, dryRun]);
-    },
-  });
-  const mintList = defineCommand({
-    ...texts,
-    configure: (command) => command.option('--limit <n>', 'how many').option('--dry-run', 'of the same name'),
-    run: async (_session, _args, { limit, dryRun }) => {
-      ran.push(['mint list', limit, dryRun]);
-    },
-  });
-  const entries = [
-    { name: 'list', summary: 'List what was minted.', load: async () => mintList },
-    { name: 'undo', summary: 'Words below.', entries: [] },
-  ];
-  const catalogue: readonly CatalogueEntry[] = [
-    { name: 'mint', summary: 'Mint tokens.', load: async () => mint, entries },
-  ];
-
-  /** Runs words; what was run, or the error. */
-  async function run(...words: string[]): Promise<unknown> {
-    const { context } = testCli();
-    ran = [];
-    const execute = async (request: Parameters<typeof executeRequest>[1]): Promise<void> => {
-      await executeRequest(context, request, words, async () => 0);
-    };
-    try {
-      await runProgram({ version: '0', width: 80, catalogue, write: () => undefined, execute }, words);
-    } catch (error) {
-      return isFlywheelError(error) ? error.message : error;
-    }
-    return ran;
-  }
-
-  it('is run by itself, or leads on, each with its own arguments and options', async () => {
-    expect(await run('mint', '--amount', '5')).toEqual([['mint', undefined, '5', undefined]]);
-    expect(await run('mint', 'gift', '--dry-run', '--amount', '5')).toEqual([['mint', 'gift', '5', true]]);
-    expect(await run('mint', 'list')).toEqual([['mint list', undefined, undefined]]);
-    expect(await run('--quiet', 'mint', 'list', '--limit', '3', '--dry-run')).toEqual([
-      ['mint list', '3', true],
-    ]);
-    expect(await run('mint', '--json', 'list')).toEqual([['mint list', undefined, undefined]]);
-  });
-
-  it('refuses options between the words, and what neither it nor the other knows', async () => {
-    expect(await run('mint', '--amount', '5', 'list')).toContain('`list`');
-    expect(await run('mint', '--amount', '5', '--limit', '3')).toContain("'--limit'");
-    expect(await run('mint', 'list', '--amount', '5')).toContain("'--amount'");
-    expect(await run('mint')).toContain("'--amount <n>'");
-    expect(ran).toEqual([]);
-  });
-});
 
 describe('completion', () => {
   it.each(SHELLS)('of %s asks the program what may follow', async (shell) => {

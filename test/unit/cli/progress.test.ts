@@ -46,7 +46,7 @@ describe('progress', () => {
   const pass = async (ms: number): Promise<void> => {
     nowMs += ms;
     await vi.advanceTimersByTimeAsync(ms);
-    await import('../../../src/cli/output/spinner.js');
+    await import('ora');
     await new Promise((resolve) => setImmediate(resolve));
   };
 

@@ -19,7 +19,7 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
 import { getBatch, isFinal } from '../../operation/service-record.js';
 import { parseBatchId } from '../../options.js';
-import type { Csv } from '../../output/csv.js';
+import type { Columns } from '../../output/table.js';
 import { callWith, noteReply } from '../../send.js';
 import { actionText, viewBatch, viewBatchList, viewPipelines } from '../../views/batch.js';
 
@@ -60,7 +60,7 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
   }
 }
 
-const LIST_CSV: Csv<ListedBatch> = {
+const LIST_CSV: Columns<ListedBatch> = {
   id: (batch) => batch.id,
   status: (batch) => batch.status,
   'batch index': (batch) => batch.batchIndex,
@@ -100,7 +100,7 @@ async function list(session: Session, _args: [], options: OptionsOf<typeof listO
   await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, opened.symbol, style));
 }
 
-const SHOW_CSV: Csv<PipelineState> = {
+const SHOW_CSV: Columns<PipelineState> = {
   index: (pipeline) => pipeline.index,
   type: (pipeline) => pipeline.type,
   state: (pipeline) => pipeline.state,

@@ -1,0 +1,216 @@
+/** What burns, airdrops and their costs come to: for people in a terminal, for spreadsheets, and as a page that loads nothing else. */
+import type { Report, ReportRow, ReportSums } from '../../contract/schemas/report.js';
+import { visibleLine } from '../../values/text.js';
+import type { Style } from '../output/color.js';
+import { safeLine } from '../output/safe-text.js';
+import { type Columns, type Field, fieldLines, tableLines } from '../output/table.js';
+import { countText, grouped, solOf, solText, tokensText } from '../views/unit.js';
+
+export const REPORT_CSV: Columns<ReportRow> = {
+  period: (row) => row.period,
+  type: (row) => row.type,
+  burned: (row) => row.burned,
+  airdropped: (row) => row.airdropped,
+  burns: (row) => row.burns,
+  'failed burns': (row) => row.failedBurns,
+  pipelines: (row) => row.pipelines,
+  'failed pipelines': (row) => row.failedPipelines,
+  'fee lamports': (row) => row.feeLamports,
+  'rent paid lamports': (row) => row.rentPaidLamports,
+  'rent reclaimed lamports': (row) => row.rentReclaimedLamports,
+  'vault rent lamports': (row) => row.vaultRentLamports,
+  'cost lamports': (row) => row.costLamports,
+};
+
+/** The columns that people read, without the numbers of operations and costs. */
+const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
+  period: ({ period }) => period ?? 'all',
+  ...(rows.some(({ type }) => type !== null) ? { type: ({ type }: ReportRow) => type ?? '(batches)' } : {}),
+  burned: ({ burned }) => grouped(burned),
+  airdropped: ({ airdropped }) => grouped(airdropped),
+});
+
+/** All columns, with what is counted in groups and lamports as SOL. */
+const allColumns = (report: Report): Columns<ReportRow> => ({
+  ...shownColumns(report),
+  ...Object.fromEntries(
+    Object.entries(REPORT_CSV)
+      .slice(Object.keys(REPORT_CSV).indexOf('burns'))
+      .map(([name, cell]): [string, (row: ReportRow) => string] => {
+        const isLamports = name.endsWith(' lamports');
+        const text = (row: ReportRow): string => String(cell(row));
+        return isLamports
+          ? [name.replace('lamports', '(SOL)'), (row) => solOf(text(row))]
+          : [name, (row) => grouped(text(row))];
+      }),
+  ),
+});
+
+const BAR = '█';
+const MAX_BAR = 30;
+const LEAST_BAR = 8;
+/** What a line has beside its bar, about. */
+const BESIDE_BAR = 60;
+
+/** `98.7 %`, never rounded up to all. */
+function rate(done: number, failed: number): string {
+  if (done + failed === 0) return 'nothing yet';
+  const tenths = Math.floor((done * 1_000) / (done + failed));
+  return `${tenths / 10} % of ${grouped(done + failed)}`;
+}
+
+/** The sums over all, each with its name. */
+const reportTotals = ({
+  symbol,
+  supply,
+  chargesTransferFee,
+  total,
+  pendingBurns,
+}: Report): readonly Field[] => [
+  ['burned', tokensText(total.burned, symbol)],
+  ['airdropped', tokensText(total.airdropped, symbol)],
+  ['', chargesTransferFee ? 'Recipients received less: the token charges a fee on each transfer.' : null],
+  ['supply now', tokensText(supply, symbol)],
+  ['burns', countOf(total.burns, total.failedBurns)],
+  ['pipelines', countOf(total.pipelines, total.failedPipelines)],
+  ['succeeded', successOf(total)],
+  ['fees', solText(total.feeLamports)],
+  ['token accounts', `${solText(total.vaultRentLamports)} of rent for new recipients, paid by the vault`],
+  [
+    'batch rent',
+    `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
+  ],
+  ['cost', solText(total.costLamports)],
+  ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
+];
+
+const countOf = (done: number, failed: number): string =>
+  failed === 0 ? grouped(done) : `${grouped(done)}, and ${grouped(failed)} failed`;
+
+const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
+  rate(burns + pipelines, failedBurns + failedPipelines);
+
+/** The time that it is about; empty where that is all. */
+const spanOf = ({ since, until }: Report): string =>
+  [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
+
+/** Totals, then a line for each row with a bar for what it burned. */
+export function viewReport(report: Report, style: Style): readonly string[] {
+  const { rows, symbol } = report;
+  const span = spanOf(report);
+  const head = [style.bold(`Report on ${safeLine(symbol)}${span === '' ? '' : ` ${safeLine(span)}`}`)];
+  if (rows.length === 0) return [...head, 'Nothing was burned or airdropped.'];
+  const room = Math.max(LEAST_BAR, Math.min(MAX_BAR, style.width - BESIDE_BAR));
+  const most = Math.max(...rows.map(({ burned }) => Number(burned)));
+  const bar = ({ burned }: ReportRow): string =>
+    burned === '0' ? '' : BAR.repeat(Math.max(1, Math.round((Number(burned) * room) / most)));
+  const table = tableLines(rows, { ...shownColumns(report), '': bar }, style.width, {
+    right: ['burned', 'airdropped'],
+  });
+  return [...head, ...fieldLines(reportTotals(report), style), '', ...table];
+}
+
+/** Colours for types; those beyond share the last one. */
+const SERIES = 6;
+const seriesOf = (at: number): number => Math.min(SERIES - 1, Math.max(0, at));
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #16181d; --paper: #fbfbfa; --line: #d9dad6; --quiet: #5c616b;
+  --s0: #1f4fd8; --s1: #0f7a55; --s2: #b4470c; --s3: #7a3fb8; --s4: #a3231b; --s5: #5c616b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9eaec; --paper: #131417; --line: #33363d; --quiet: #a3a8b2;
+  --s0: #8fb0ff; --s1: #5fd39a; --s2: #ffb27a; --s3: #cfa6ff; --s4: #ff8b82; --s5: #a3a8b2; } }
+@media print { :root { color-scheme: light; } body { padding: 0; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem 1rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+main { max-width: 68rem; margin: 0 auto; }
+h1 { margin: 0; font-size: 1.5rem; overflow-wrap: anywhere; }
+h2 { margin: 2rem 0 .5rem; font-size: 1.125rem; }
+.quiet, dt { color: var(--quiet); }
+.quiet { overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
+dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.table { overflow-x: auto; }
+.table:focus-visible { outline: 2px solid var(--s0); outline-offset: 2px; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--quiet); font-size: 12px; }
+${Array.from({ length: SERIES }, (_, at) => `.s${at} { fill: var(--s${at}); background: var(--s${at}); }`).join(' ')}
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
+.legend i { display: inline-block; width: .75em; height: .75em; margin-right: .5em; }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .375rem .75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
+th:first-child, td:first-child, .text { text-align: left; }
+thead th { color: var(--quiet); font-weight: 600; }
+`;
+
+/** Text that may stand in HTML, as text and in an attribute; without what is hidden, or is obeyed where the file is printed. */
+const escapeHtml = (text: string): string =>
+  visibleLine(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** In units of the drawing: a line for each period, its label, and its longest bar. */
+const CHART = { line: 26, label: 110, bar: 590 };
+
+/** A bar for each period, in pieces by type. */
+function chart({ rows, total, symbol }: Report, measure: 'burned' | 'airdropped', types: readonly string[]) {
+  if (total[measure] === '0') return '';
+  const heading = measure === 'burned' ? 'Burned' : 'Airdropped';
+  const sums = new Map<string, number>();
+  const amountOf = (row: ReportRow): number => Number(row[measure]);
+  const labelOf = ({ period }: ReportRow): string => period ?? 'all';
+  for (const row of rows) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + amountOf(row));
+  const labels = [...sums.keys()];
+  const scale = CHART.bar / Math.max(...sums.values());
+  const ends = new Map<string, number>();
+  const pieces = rows.flatMap((row) => {
+    const [label, width] = [labelOf(row), amountOf(row) * scale];
+    const x = ends.get(label) ?? CHART.label;
+    ends.set(label, x + width);
+    const title = [label, ...(row.type === null ? [] : [row.type])].join(', ');
+    return width === 0
+      ? []
+      : `<rect class="s${seriesOf(types.indexOf(row.type ?? ''))}" x="${x.toFixed(1)}" y="${labels.indexOf(label) * CHART.line + 4}" width="${width.toFixed(1)}" height="${CHART.line - 8}"><title>${escapeHtml(`${title}: ${grouped(row[measure])}`)}</title></rect>`;
+  });
+  const texts = labels.map(
+    (label, at) => `<text y="${at * CHART.line + CHART.line / 2}" dy=".35em">${escapeHtml(label)}</text>`,
+  );
+  const legend = types.map((type, at) => `<li><i class="s${seriesOf(at)}"></i>${escapeHtml(type)}</li>`);
+  const name = `${heading} by period: ${grouped(total[measure])} ${symbol} in total; the table below has all figures`;
+  return `<h2>${heading} (${escapeHtml(symbol)})</h2>
+<svg role="img" aria-label="${escapeHtml(name)}" viewBox="0 0 ${CHART.label + CHART.bar} ${labels.length * CHART.line}">${texts.join('')}${pieces.join('')}</svg>
+<ul class="legend">${legend.join('')}</ul>`;
+}
+
+function figures(report: Report): string {
+  const columns = Object.entries(allColumns(report));
+  const head = columns.map(([name]) => `<th scope="col">${escapeHtml(name)}</th>`);
+  const rows = report.rows.map((row) => {
+    const cells = columns.map(([, cell], at) => {
+      const text = escapeHtml(String(cell(row)));
+      return at === 0 ? `<th scope="row">${text}</th>` : `<td>${text}</td>`;
+    });
+    return `<tr>${cells.join('')}</tr>`;
+  });
+  return `<h2>All figures</h2><div class="table" tabindex="0" role="group" aria-label="All figures"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+}
+
+/** @param madeAt - ISO text. */
+export function reportHtml(report: Report, madeAt: string): string {
+  const types = [...new Set(report.rows.flatMap(({ type }) => type ?? []))].sort();
+  const title = escapeHtml(`Report on ${report.symbol}`);
+  const facts = reportTotals(report).flatMap(([name, value]) =>
+    value == null ? [] : `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(String(value))}</dd>`,
+  );
+  const about = [spanOf(report) || 'all time', `generated ${madeAt}`, `mint ${report.mintAddress}`];
+  const parts = [chart(report, 'burned', types), chart(report, 'airdropped', types), figures(report)];
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<style>${STYLE}</style></head>
+<body><main><h1>${title}</h1>
+<p class="quiet">${escapeHtml(about.join(' · '))}</p>
+<dl>${facts.join('')}</dl>
+${report.rows.length === 0 ? '<p>Nothing was burned or airdropped.</p>' : parts.join('')}
+</main></body></html>
+`;
+}
