@@ -6,7 +6,7 @@ import { MAX_PAGE_ITEMS } from '../contract/schemas/page.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isAddress } from '../values/address.js';
 import type { Session } from './command.js';
-import { integerOption, timeOption } from './options.js';
+import { readInteger, timeOption } from './options.js';
 
 /** Which pipelines are meant. */
 export const pipelineFilters = <
@@ -98,7 +98,7 @@ export const partOf = (
   options: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
   range: { readonly most: number; readonly fallback: number },
 ): Part => ({
-  limit: integerOption('--limit', options.limit, { least: 1, ...range }),
+  limit: options.limit === undefined ? range.fallback : readInteger('--limit', options.limit, 1, range.most),
   cursor: options.cursor,
 });
 

@@ -23,77 +23,78 @@ export const collect = (value: string, before: readonly string[] = []): readonly
 const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
   inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
 
+/** `--max-wait <seconds>` and `-p, --profile <name>`: `--max-wait`, `--profile`. */
+export const longFlag = (flags: string): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags;
+
+/** An option that is read when it is typed. @param read - throws naming the option; commander takes `null` for an empty text */
+const readOption = <const Usage extends string, Value>(
+  flags: Usage,
+  help: string,
+  read: (flag: string, text: string) => Value,
+) => new Option(flags, help).argParser<Value>((text) => read(longFlag(flags), text));
+
 const DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
-/**
- * Decimal text, zero allowed, or the fallback.
- * @throws `ERR_INPUT_INVALID`
- */
-export function decimalOption<Fallback>(
-  flag: string,
-  text: string | undefined,
-  fallback: Fallback,
-): string | Fallback {
-  if (text === undefined) return fallback;
+function readDecimal(flag: string, text: string): string {
   if (DECIMAL.test(text) && text.length <= 60) return text;
   throw unexpected(flag, 'a decimal number such as 12.5', text);
 }
 
-/** SOL as lamports, zero allowed. @throws `ERR_INPUT_INVALID` */
-export function lamportsOption(flag: string, given: string | undefined): bigint | undefined {
-  const text = decimalOption(flag, given, undefined);
-  if (text === undefined) return undefined;
-  if (Number(text) === 0) return 0n;
-  try {
-    return parseTokenAmount(text, SOL_DECIMALS);
-  } catch (cause) {
-    if (!isFlywheelError(cause)) throw cause;
-    throw inputError(flag, cause.message.replace(/\.$/, ''), cause);
-  }
-}
+/** Decimal text, zero allowed. */
+export const decimal = <const Usage extends string>(flags: Usage, help: string) =>
+  readOption(flags, help, readDecimal);
 
-/**
- * A whole number in a range, or the fallback.
- * @throws `ERR_INPUT_INVALID`
- */
-export function integerOption(
-  flag: string,
-  text: string | undefined,
-  range: { readonly least: number; readonly most: number; readonly fallback: number },
-): number {
-  if (text === undefined) return range.fallback;
+/** Decimal text, or `none`. */
+export const decimalOrNone = <const Usage extends string>(flags: Usage, help: string) =>
+  readOption(flags, help, (flag, text) => (text === 'none' ? text : readDecimal(flag, text)));
+
+/** SOL as lamports, zero allowed. */
+export const lamports = <const Usage extends string>(flags: Usage, help: string) =>
+  readOption(flags, help, (flag, text) => {
+    if (Number(readDecimal(flag, text)) === 0) return 0n;
+    try {
+      return parseTokenAmount(text, SOL_DECIMALS);
+    } catch (cause) {
+      if (!isFlywheelError(cause)) throw cause;
+      throw inputError(flag, cause.message.replace(/\.$/, ''), cause);
+    }
+  });
+
+/** @throws `ERR_INPUT_INVALID` */
+export function readInteger(flag: string, text: string, least: number, most: number): number {
   const value = Number(text);
-  if (/^[0-9]{1,9}$/.test(text) && value >= range.least && value <= range.most) return value;
-  throw unexpected(flag, `a whole number from ${range.least} to ${range.most}`, text);
+  if (/^[0-9]{1,9}$/.test(text) && value >= least && value <= most) return value;
+  throw unexpected(flag, `a whole number from ${least} to ${most}`, text);
 }
 
-/** Proof types of a repeating option, each once, or the fallback. @throws `ERR_INPUT_INVALID` */
-export function proofTypes<Fallback>(
-  given: readonly string[] | undefined,
-  fallback: Fallback,
-): readonly string[] | Fallback {
-  if (given === undefined) return fallback;
-  if (given.every((type) => type !== '' && type.length <= MAX_PROOF_TYPE_LENGTH)) return [...new Set(given)];
-  throw inputError('--proof-type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
-}
+/** A whole number in a range. */
+export const integer = <const Usage extends string>(
+  flags: Usage,
+  help: string,
+  least: number,
+  most: number,
+) => readOption(flags, help, (flag, text) => readInteger(flag, text, least, most));
+
+/** Proof types, each once. */
+export const proofTypes = <const Usage extends string>(flags: Usage, help: string) =>
+  new Option(flags, help).argParser((text, before: readonly string[] = []) => {
+    if (text !== '' && text.length <= MAX_PROOF_TYPE_LENGTH) return [...new Set([...before, text])];
+    throw inputError(longFlag(flags), `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
+  });
 
 const DAY_MS = 86_400_000;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000, d: DAY_MS };
 const DURATION = /^([0-9]{1,6})(s|min|h|d)$/;
 const MAX_MS = 3_650 * DAY_MS;
 
-/**
- * Milliseconds of `90s`, `30min`, `24h` or `7d`; `0` is none.
- * @throws `ERR_INPUT_INVALID`
- */
-export function durationOption(flag: string, text: string | undefined, fallbackMs: number): number {
-  if (text === undefined) return fallbackMs;
-  if (text === '0') return 0;
-  const [, count, unit] = DURATION.exec(text) ?? [];
-  const ms = Number(count) * (UNITS_MS[unit ?? ''] ?? Number.NaN);
-  if (ms <= MAX_MS) return ms;
-  throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
-}
+/** Milliseconds of `90s`, `30min`, `24h` or `7d`; `0` is none. */
+export const duration = <const Usage extends string>(flags: Usage, help: string) =>
+  readOption(flags, help, (flag, text) => {
+    const [, count, unit] = DURATION.exec(text) ?? [];
+    const ms = text === '0' ? 0 : Number(count) * (UNITS_MS[unit ?? ''] ?? Number.NaN);
+    if (ms <= MAX_MS) return ms;
+    throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
+  });
 
 /** How many whole days ago a named day began. */
 const NAMED_DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
@@ -192,12 +193,12 @@ function addColumn(text: string, before: Columns | undefined): Columns {
   return new Map([...(before ?? []), [field, name]]);
 }
 
-const DESCRIPTION =
+const KEY_HELP =
   'run the request at most once under this key (default: from the content; new for each `burn`)';
 
-export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', DESCRIPTION);
+export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', KEY_HELP);
 /** For requests whose key has to be a UUID. */
-export const IDEMPOTENCY_UUID_OPTION = new Option('--idempotency-key <uuid>', DESCRIPTION);
+export const IDEMPOTENCY_UUID_OPTION = new Option('--idempotency-key <uuid>', KEY_HELP);
 
 /**
  * The key given, if one was.

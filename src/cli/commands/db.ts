@@ -7,7 +7,7 @@ import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { GapReport } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
-import { integerOption } from '../options.js';
+import { integer } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { countText, tokensText } from '../views/unit.js';
@@ -84,10 +84,15 @@ function viewGap(gap: GapReport): readonly string[] {
   ];
 }
 
-const MAX_TRANSACTIONS = 1_000_000;
-
 const gapOptions = (command: Command) =>
-  command.option('--expect <n>', 'accept only if this many transactions are missing (required with --yes)');
+  command.addOption(
+    integer(
+      '--expect <n>',
+      'accept only if this many transactions are missing (required with --yes)',
+      0,
+      1_000_000,
+    ),
+  );
 
 /** Without a person who looks at it, its size has to have been seen before. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
 function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
@@ -102,15 +107,11 @@ function requireExpected(session: Session, { transactions }: GapReport, expected
   );
 }
 
-async function acceptGap(session: Session, _args: [], options: OptionsOf<typeof gapOptions>) {
-  const expected =
-    options.expect === undefined
-      ? undefined
-      : integerOption('--expect', options.expect, { least: 0, most: MAX_TRANSACTIONS, fallback: 0 });
+async function acceptGap(session: Session, _args: [], { expect }: OptionsOf<typeof gapOptions>) {
   const local = await session.local();
   const gap = await local.gap();
   if (gap === null) return { accepted: false, gap };
-  requireExpected(session, gap, expected);
+  requireExpected(session, gap, expect);
   if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,

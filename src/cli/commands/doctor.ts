@@ -13,7 +13,6 @@ import { checkRpc } from '../doctor/check-rpc.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
-import { shellLine } from '../shell-line.js';
 import { countText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
@@ -37,26 +36,20 @@ function freeSpace(directory: string): string {
   });
 }
 
-/** Processes that hold the lock of the data directory, as Linux tells; a lock ends with its process, so that none is ever left behind. */
-function lockHolders(lock: string): readonly string[] | null {
-  const stats = statSync(lock, { throwIfNoEntry: false });
-  if (stats === undefined) return [];
-  try {
-    const held = readFileSync('/proc/locks', 'utf8').split('\n');
-    const ours = held.filter((line) => line.split(/\s+/)[5]?.endsWith(`:${stats.ino}`));
-    return [...new Set(ours.flatMap((line) => line.split(/\s+/)[4] ?? []))];
-  } catch {
-    return null;
-  }
-}
-
-/** Who holds the lock of a data directory, in words. */
+/** Who holds the lock of a data directory, in words, as Linux tells; it ends with its process, so that none is ever left behind. */
 export function lockText(dataDir: string): string {
-  const holders = lockHolders(join(dataDir, 'lock'));
-  if (holders === null) return 'this system does not show who uses the data directory';
-  return holders.length === 0
+  const stats = statSync(join(dataDir, 'lock'), { throwIfNoEntry: false });
+  let held: readonly string[];
+  try {
+    held = stats === undefined ? [] : readFileSync('/proc/locks', 'utf8').split('\n');
+  } catch {
+    return 'this system does not show who uses the data directory';
+  }
+  const ours = held.map((line) => line.split(/\s+/)).filter((words) => words[5]?.endsWith(`:${stats?.ino}`));
+  const holders = new Set(ours.flatMap((words) => words[4] ?? []));
+  return holders.size === 0
     ? 'the data directory is not in use'
-    : `in use by process ${holders.join(', ')}`;
+    : `in use by process ${[...holders].join(', ')}`;
 }
 
 function certificates(file: string): string {
@@ -91,27 +84,19 @@ function locale(env: Session['context']['env']): string {
 
 /** Clocks that differ by more than this make dates and daily caps surprising. */
 const MAX_CLOCK_SKEW_MS = 30_000;
-const OTHERS = 0o077;
 
-/** A directory that only the user can use; one that is missing is fine when something makes it later. */
-function checkDirectory(path: string, platform: string): string {
+/** A directory that can be used; one that is missing is fine when something makes it later. Who else can use it, its files tell. */
+function checkDirectory(path: string): string {
   try {
-    const { mode } = statSync(path);
-    if (platform !== 'win32' && (mode & OTHERS) !== 0) {
-      throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: other users can access this directory.`, {
-        hint: `Run: ${shellLine(['chmod', '700', path])}`,
-      });
-    }
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return path;
-  } catch (error) {
-    if (error instanceof FlywheelError) throw error;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not created yet)`;
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(error)}.`, { cause: error });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not created yet)`;
+    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(cause)}.`, { cause });
   }
 }
 
-function checkKey(opened: OpenedService, session: Session): string {
+function keyText(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
   const { source } = session.settings.apiKey;
   if (source !== 'default') return `from the ${source}`;
@@ -165,8 +150,8 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   };
   await look('version', () => context.version);
   await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
-  await look('config directory', () => checkDirectory(config, platform));
-  if (isHere) await look('data directory', () => checkDirectory(data, platform));
+  await look('config directory', () => checkDirectory(config));
+  if (isHere) await look('data directory', () => checkDirectory(data));
   found.push(...checkFiles('config files', config, platform));
   if (isHere) found.push(...checkFiles('data files', data, platform));
   const several = await checkDatabase(session, look);
@@ -233,7 +218,7 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
     return;
   }
   try {
-    await look('api key', () => checkKey(opened, session));
+    await look('api key', () => keyText(opened, session));
     await checkService(session, opened, look);
     await look('native parts', () => nativeParts(opened));
     const { chain } = opened;
@@ -255,13 +240,6 @@ async function nativeParts(opened: OpenedService): Promise<string> {
   return ['database and virtual machine can be loaded', ...names].join(', ');
 }
 
-/** Takes what is the user's own from others. */
-function repairFiles({ context, settings }: Session): readonly Finding[] {
-  const isHere = settings.apiUrl.value === null;
-  const directories = [settings.configDir.value, ...(isHere ? [settings.dataDir.value] : [])];
-  return repairModes(directories, context.platform);
-}
-
 /** As wide as a mark and the blank after it. */
 const BEHIND_MARK = '     ';
 
@@ -273,8 +251,10 @@ const marked = (mark: string, text: string, width: number): readonly string[] =>
 export const commands = {
   doctor: defineCommand({
     configure: (command) => command.option('--repair', 'make your files and directories private'),
-    run: async (session, _args, options) => {
-      const repaired = options.repair === true ? repairFiles(session) : [];
+    run: async (session, _args, { repair = false }) => {
+      const { apiUrl, configDir, dataDir } = session.settings;
+      const directories = [configDir.value, ...(apiUrl.value === null ? [dataDir.value] : [])];
+      const repaired = repair ? repairModes(directories, session.context.platform) : [];
       const findings = [...repaired, ...(await runChecks(session))];
       const checks = findings.map(({ exit: _exit, ...finding }) => finding);
       session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>

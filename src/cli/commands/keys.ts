@@ -3,15 +3,7 @@ import type { ApiKeyCreated, ApiKeyInfo, AuditAct, Caps } from '../../contract/a
 import { defineCommand } from '../command.js';
 import { timesQuery } from '../lists.js';
 import { commandLine } from '../operation/resume-line.js';
-import {
-  collect,
-  decimalOption,
-  durationOption,
-  integerOption,
-  proofTypes,
-  SCOPE_OPTION,
-  scopesOrAll,
-} from '../options.js';
+import { decimalOrNone, duration, integer, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
@@ -46,7 +38,6 @@ function viewKeys(keys: readonly ApiKeyInfo[], { width }: Style): readonly strin
   return tableLines(keys, shown, width);
 }
 
-const AUDIT_LIMIT = { least: 1, most: 1_000_000, fallback: 100 };
 const AUDIT_CSV: Columns<AuditAct> = {
   date: (act) => act.date,
   who: (act) => act.actor,
@@ -69,10 +60,6 @@ function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string
   return tableLines(acts, shown, width);
 }
 
-/** `null` takes the cap away; `undefined` leaves it. @throws `ERR_INPUT_INVALID` */
-const capOption = (flag: string, text: string | undefined): string | null | undefined =>
-  text === 'none' ? null : decimalOption(flag, text, undefined);
-
 export const commands = {
   list: defineCommand({
     run: async (session) => (await session.local()).listKeys(),
@@ -88,13 +75,11 @@ export const commands = {
       command
         .option('--name <name>', 'what to call the key, such as "cron on web-1"')
         .addOption(SCOPE_OPTION)
-        .option('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)', collect),
-    run: async (session, _args, { name = null, scope, proofType }) =>
-      (await session.local()).createKey({
-        name,
-        scopes: scopesOrAll(scope),
-        proofTypes: proofTypes(proofType, null),
-      }),
+        .addOption(
+          proofTypes('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)'),
+        ),
+    run: async (session, _args, { name = null, scope, proofType = null }) =>
+      (await session.local()).createKey({ name, scopes: scopesOrAll(scope), proofTypes: proofType }),
     // It is kept nowhere, only its digest.
     view: (key: ApiKeyCreated, style) => [
       style.good('Created an API key. It is shown only now:'),
@@ -108,10 +93,9 @@ export const commands = {
     configure: (command) =>
       command
         .argument('<id>', 'id of the key, from `flywheel keys list`')
-        .option('--after <time>', 'keep the key valid for 30min, 24h, 7d (default: 0)'),
+        .addOption(duration('--after <time>', 'keep the key valid for 30min, 24h, 7d').default(0)),
     run: async (session, [id], { after }) => {
-      const afterMs = durationOption('--after', after, 0);
-      const key = await (await session.local()).revokeKey(id, afterMs);
+      const key = await (await session.local()).revokeKey(id, after);
       const end = key.dateRevoked === null ? `from ${key.dateExpires} on` : 'from now on';
       if (key.isInUse)
         session.output.warn(
@@ -141,16 +125,20 @@ export const commands = {
   caps: defineCommand({
     configure: (command) =>
       command
-        .option('--burn <n>', 'most tokens burned in a UTC day from now on, or none for no cap')
-        .option('--airdrop <n>', 'most tokens airdropped in a UTC day from now on, or none for no cap'),
-    run: async (session, _args, options) => {
-      const changes = {
-        burn: capOption('--burn', options.burn),
-        airdrop: capOption('--airdrop', options.airdrop),
-      };
-      const isChange = changes.burn !== undefined || changes.airdrop !== undefined;
+        .addOption(
+          decimalOrNone('--burn <n>', 'most tokens burned in a UTC day from now on, or none for no cap'),
+        )
+        .addOption(
+          decimalOrNone(
+            '--airdrop <n>',
+            'most tokens airdropped in a UTC day from now on, or none for no cap',
+          ),
+        ),
+    run: async (session, _args, { burn, airdrop }) => {
       const local = await session.local();
-      return isChange ? local.setCaps(changes) : local.caps();
+      if (burn === undefined && airdrop === undefined) return local.caps();
+      const cap = (typed: string | undefined) => (typed === 'none' ? null : typed);
+      return local.setCaps({ burn: cap(burn), airdrop: cap(airdrop) });
     },
     view: (caps: Caps, style) => fieldLines(capFields(caps, null), style),
     details: [
@@ -166,10 +154,9 @@ export const commands = {
       command
         .option('--since <time>', 'only entries at this time or later: 24h, yesterday, ISO 8601')
         .option('--until <time>', 'only entries before this time')
-        .option('--limit <n>', `most entries to print (default: ${AUDIT_LIMIT.fallback})`),
-    run: async (session, _args, options) => {
+        .addOption(integer('--limit <n>', 'most entries to print', 1, 1_000_000).default(100)),
+    run: async (session, _args, { limit, ...options }) => {
       const times = timesQuery(session, options);
-      const limit = integerOption('--limit', options.limit, AUDIT_LIMIT);
       return (await session.local()).audit({ ...times, limit });
     },
     view: viewAudit,

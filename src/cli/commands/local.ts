@@ -7,7 +7,7 @@ import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { LocalStatusResult, LocalVaultResult } from '../context.js';
-import { decimalOption } from '../options.js';
+import { decimal } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { balanceLines, capFields, clusterText, registrationFields } from '../views/project.js';
@@ -80,21 +80,18 @@ const FUNDED = ['vault', 'burn-wallet', 'owner', 'operator'];
 const fundOptions = (command: Command) =>
   command
     .option('--to <account>', 'vault, burn-wallet, owner, operator or an address (default: vault)')
-    .option('--tokens <n>', 'whole tokens to send')
-    .option('--sol <n>', 'SOL to send');
+    .addOption(decimal('--tokens <n>', 'whole tokens to send'))
+    .addOption(decimal('--sol <n>', 'SOL to send'));
 
-function fundInput(options: OptionsOf<typeof fundOptions>): FundInput {
-  const to = options.to ?? 'vault';
+function fundInput({ to = 'vault', ...amounts }: OptionsOf<typeof fundOptions>): FundInput {
   if (!FUNDED.includes(to) && !isAddress(to))
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `--to: expected ${FUNDED.join(', ')} or a base58 address of 32 bytes.`,
     );
-  const tokens = decimalOption('--tokens', options.tokens, undefined);
-  const sol = decimalOption('--sol', options.sol, undefined);
-  if (tokens === undefined && sol === undefined)
+  if (amounts.tokens === undefined && amounts.sol === undefined)
     throw new FlywheelError('ERR_USAGE', 'Add --tokens, --sol or both.');
-  return { to, ...(tokens === undefined ? {} : { tokens }), ...(sol === undefined ? {} : { sol }) };
+  return { to, ...amounts };
 }
 
 export const commands = {

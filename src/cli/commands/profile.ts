@@ -13,10 +13,10 @@ import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { PROFILES_FILE } from '../config/paths.js';
 import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
-import { longFlag, rpcUrlsOf, solanaRpc } from '../config/resolve.js';
+import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { inputError, readOptionText } from '../input/read-input.js';
-import { integerOption } from '../options.js';
+import { integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
@@ -154,7 +154,7 @@ const addOptions = (command: Command) =>
     .option('--owner <address>', 'pin its owner')
     .option('--operator <address>', 'pin its operator')
     .option('--mint <address>', 'pin its mint')
-    .option('--vault-index <n>', 'index of its vault (default: 0)');
+    .addOption(integer('--vault-index <n>', 'index of its vault', 0, 255).default(0));
 
 type AddOptions = OptionsOf<typeof addOptions>;
 
@@ -235,8 +235,7 @@ function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
     if (!isAddress(text)) throw inputError(`--${name}`, 'expected a base58 address of 32 bytes');
     return [name, text];
   });
-  const index = integerOption('--vault-index', vaultIndex, { least: 0, most: 255, fallback: 0 });
-  return { ...Object.fromEntries(pins), vaultIndex: index };
+  return { ...Object.fromEntries(pins), vaultIndex };
 }
 
 async function readKey({ context }: Session): Promise<Secret> {

@@ -16,15 +16,7 @@ import { requireConsent, showSubject } from '../consent.js';
 import type { LocalInitInput, LocalInitResult } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
 import { commandLine } from '../operation/resume-line.js';
-import {
-  collect,
-  decimalOption,
-  integerOption,
-  lamportsOption,
-  proofTypes,
-  SCOPE_OPTION,
-  scopesOrAll,
-} from '../options.js';
+import { decimal, integer, lamports, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from '../views/facts.js';
@@ -33,30 +25,26 @@ import { linkField, solText } from '../views/unit.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 
-const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
 const MAX_NAME_LENGTH = 64;
 /** What is typed to agree, where the cluster has no name. */
 const WORD = 'register';
 
-const GENERATION_OPTION = new Option(
-  '--token-generation <name>',
-  'only v1 has the burn operations (default: v1)',
-).choices(['v1', 'v2'] as const);
-
-const PROOF_TYPE_OPTION = [
+const GENERATION_OPTION = new Option('--token-generation <name>', 'only v1 has the burn operations')
+  .choices(['v1', 'v2'] as const)
+  .default('v1', 'v1');
+const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
+const PROOF_TYPE_OPTION = proofTypes(
   '--proof-type <type>',
   `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
-  collect,
-] as const;
-
-const OPERATOR_SOL_OPTION = [
+);
+const OPERATOR_SOL_OPTION = lamports(
   '--min-operator-sol <n>',
   'least SOL that `batch init` leaves the operator (default: 0.1)',
-] as const;
-const BATCH_RENT_OPTION = [
+);
+const BATCH_RENT_OPTION = lamports(
   '--max-batch-rent <n>',
   'most rent in SOL of all waiting batches (default: 5)',
-] as const;
+);
 
 const registerOptions = (command: Command) =>
   command
@@ -70,35 +58,32 @@ const registerOptions = (command: Command) =>
       '--burn-wallet <file|address>',
       'burn wallet: a keypair file, copied too, or an address with --burn-signer (default: a new one)',
     )
-    .option('--vault-index <n>', 'index of the vault (default: 0)')
+    .addOption(integer('--vault-index <n>', 'index of the vault', 0, 255).default(0))
     .option('--name <text>', 'name of the token (default: its symbol)')
     .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
     .addOption(GENERATION_OPTION)
-    .option(...PROOF_TYPE_OPTION)
+    .addOption(PROOF_TYPE_OPTION)
     .addOption(SCOPE_OPTION)
-    .option('--daily-burn-cap <n>', 'most tokens to burn per UTC day (default: no cap)')
-    .option('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)')
-    .option(...OPERATOR_SOL_OPTION)
-    .option(...BATCH_RENT_OPTION)
+    .addOption(decimal('--daily-burn-cap <n>', 'most tokens to burn per UTC day (default: no cap)'))
+    .addOption(decimal('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
+    .addOption(OPERATOR_SOL_OPTION)
+    .addOption(BATCH_RENT_OPTION)
     .option('--dry-run', 'show the plan and its costs; send nothing');
 
 type RegisterOptions = OptionsOf<typeof registerOptions>;
 
 /** What both kinds of project are given. */
-function projectTerms(
-  options: Pick<
-    RegisterOptions,
-    'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent'
-  >,
-) {
-  return {
-    tokenGeneration: options.tokenGeneration ?? 'v1',
-    proofTypes: proofTypes(options.proofType, DEFAULT_PROOF_TYPES),
-    scopes: scopesOrAll(options.scope),
-    minOperatorSol: lamportsOption('--min-operator-sol', options.minOperatorSol),
-    maxBatchRent: lamportsOption('--max-batch-rent', options.maxBatchRent),
-  };
-}
+const projectTerms = ({
+  proofType = DEFAULT_PROOF_TYPES,
+  scope,
+  ...options
+}: Pick<RegisterOptions, 'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent'>) => ({
+  tokenGeneration: options.tokenGeneration,
+  proofTypes: proofType,
+  scopes: scopesOrAll(scope),
+  minOperatorSol: options.minOperatorSol,
+  maxBatchRent: options.maxBatchRent,
+});
 
 function addressOption(flag: string, text: string): string {
   if (isAddress(text)) return text;
@@ -119,12 +104,12 @@ async function parse(session: Session, options: RegisterOptions): Promise<Regist
     mint: addressOption('--mint', options.mint),
     owner: addressOption('--owner', options.owner),
     multisig: options.multisig === undefined ? null : addressOption('--multisig', options.multisig),
-    vaultIndex: integerOption('--vault-index', options.vaultIndex, { least: 0, most: 255, fallback: 0 }),
+    vaultIndex: options.vaultIndex,
     name: textOption('--name', options.name),
     symbol: textOption('--symbol', options.symbol),
     ...projectTerms(options),
-    dailyBurn: decimalOption('--daily-burn-cap', options.dailyBurnCap, null),
-    dailyAirdrop: decimalOption('--daily-airdrop-cap', options.dailyAirdropCap, null),
+    dailyBurn: options.dailyBurnCap ?? null,
+    dailyAirdrop: options.dailyAirdropCap ?? null,
   };
   const operator = await operatorOption(session, options);
   return { ...terms, operator, burnWallet: await burnWalletOption(session, options.burnWallet) };
@@ -283,71 +268,52 @@ async function register(
   }
 }
 
-/** What `local init` gives unless options say otherwise. */
-const DEFAULTS = {
-  name: 'Flywheel',
-  symbol: 'FLY',
-  supply: '1000000000',
-  vaultTokens: '1000000',
-  vaultSol: '10',
-  burnWalletTokens: '1000000',
-  burnWalletSol: '10',
-} as const;
+/** An amount with what `local init` gives unless it says otherwise. */
+const amount = <const Usage extends string>(flags: Usage, help: string, usual: string) =>
+  decimal(flags, help).default(usual, usual);
 
 const initOptions = (command: Command) =>
   command
-    .option('--name <text>', `name of the token (default: ${DEFAULTS.name})`)
-    .option('--symbol <text>', `symbol of the token (default: ${DEFAULTS.symbol})`)
-    .option('--decimals <n>', 'decimals of the mint (default: 6)')
-    .option('--supply <n>', `tokens to mint (default: ${DEFAULTS.supply})`)
+    .addOption(new Option('--name <text>', 'name of the token').default('Flywheel', 'Flywheel'))
+    .addOption(new Option('--symbol <text>', 'symbol of the token').default('FLY', 'FLY'))
+    .addOption(integer('--decimals <n>', 'decimals of the mint', 0, 18).default(6))
+    .addOption(amount('--supply <n>', 'tokens to mint', '1000000000'))
     .addOption(
-      new Option('--token-program <name>', 'program of the mint (default: token)').choices([
-        'token',
-        'token-2022',
-      ]),
+      new Option('--token-program <name>', 'program of the mint')
+        .choices(['token', 'token-2022'])
+        .default('token', 'token'),
     )
     .addOption(GENERATION_OPTION)
-    .option('--vault-tokens <n>', `tokens for the vault (default: ${DEFAULTS.vaultTokens})`)
-    .option('--vault-sol <n>', `SOL for the vault (default: ${DEFAULTS.vaultSol})`)
-    .option('--burn-wallet-tokens <n>', `tokens for the burn wallet (default: ${DEFAULTS.burnWalletTokens})`)
-    .option('--burn-wallet-sol <n>', `SOL for the burn wallet (default: ${DEFAULTS.burnWalletSol})`)
+    .addOption(amount('--vault-tokens <n>', 'tokens for the vault', '1000000'))
+    .addOption(amount('--vault-sol <n>', 'SOL for the vault', '10'))
+    .addOption(amount('--burn-wallet-tokens <n>', 'tokens for the burn wallet', '1000000'))
+    .addOption(amount('--burn-wallet-sol <n>', 'SOL for the burn wallet', '10'))
     .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
-    .option(...PROOF_TYPE_OPTION)
+    .addOption(PROOF_TYPE_OPTION)
     .addOption(SCOPE_OPTION)
-    .option('--daily-burn <n>', 'most tokens to burn per UTC day (default: no cap)')
-    .option('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)')
-    .option(...OPERATOR_SOL_OPTION)
-    .option(...BATCH_RENT_OPTION)
+    .addOption(decimal('--daily-burn <n>', 'most tokens to burn per UTC day (default: no cap)'))
+    .addOption(decimal('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
+    .addOption(OPERATOR_SOL_OPTION)
+    .addOption(BATCH_RENT_OPTION)
     .option('--squads-program <file>', 'Squads program file to run instead of the native implementation');
 
-type InitOptions = OptionsOf<typeof initOptions>;
-
-async function initInput(session: Session, options: InitOptions): Promise<LocalInitInput> {
+async function initInput(
+  session: Session,
+  { ownerKeypair, squadsProgram, ...options }: OptionsOf<typeof initOptions>,
+): Promise<LocalInitInput> {
   const { context } = session;
-  const { ownerKeypair, squadsProgram } = options;
   // That it can be read is made sure of here, its checksum where it is loaded.
   if (squadsProgram !== undefined) await readInputBytes(context, squadsProgram);
   const owner =
     ownerKeypair === undefined
       ? null
       : await loadKeypair(context, typedPath(ownerKeypair, '--owner-keypair'));
+  const { proofType: _, scope: __, ...amounts } = options;
   return {
-    name: options.name ?? DEFAULTS.name,
-    symbol: options.symbol ?? DEFAULTS.symbol,
-    decimals: integerOption('--decimals', options.decimals, { least: 0, most: 18, fallback: 6 }),
-    supply: decimalOption('--supply', options.supply, DEFAULTS.supply),
-    tokenProgram: options.tokenProgram ?? 'token',
-    vaultTokens: decimalOption('--vault-tokens', options.vaultTokens, DEFAULTS.vaultTokens),
-    vaultSol: decimalOption('--vault-sol', options.vaultSol, DEFAULTS.vaultSol),
-    burnWalletTokens: decimalOption(
-      '--burn-wallet-tokens',
-      options.burnWalletTokens,
-      DEFAULTS.burnWalletTokens,
-    ),
-    burnWalletSol: decimalOption('--burn-wallet-sol', options.burnWalletSol, DEFAULTS.burnWalletSol),
+    ...amounts,
     ...projectTerms(options),
-    dailyBurn: decimalOption('--daily-burn', options.dailyBurn, null),
-    dailyAirdrop: decimalOption('--daily-airdrop', options.dailyAirdrop, null),
+    dailyBurn: options.dailyBurn ?? null,
+    dailyAirdrop: options.dailyAirdrop ?? null,
     owner: owner && { address: owner.address, keypair: keypairPath(context, ownerKeypair ?? '') },
     squadsProgram: squadsProgram === undefined ? null : resolve(context.cwd, squadsProgram),
   };

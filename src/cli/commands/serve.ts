@@ -7,7 +7,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { RunningServer, ServeOptions } from '../context.js';
-import { collect, integerOption } from '../options.js';
+import { collect, integer } from '../options.js';
 
 /** Does only this machine reach it? */
 const isLoopbackHost = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
@@ -71,17 +71,17 @@ const DEFAULT_RATES = OPERATION_LIST.map(({ word, rateLimit }) => `${word}=${rat
 );
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-const DEFAULT_PORT = 8_787;
-const DEFAULT_GRACE_SECONDS = 30;
 
 const serveOptions = (command: Command) =>
   command
-    .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <n>', `port; 0 for a free one (default: ${DEFAULT_PORT})`)
+    .addOption(new Option('--host <host>', 'address to listen on').default('127.0.0.1', '127.0.0.1'))
+    .addOption(integer('--port <n>', 'port; 0 for a free one', 0, 65_535).default(8_787))
     .addOption(
       new Option('--log-level <level>', 'log level on standard error (default: info)').choices(LOG_LEVELS),
     )
-    .option('--max-body <bytes>', `largest request body (default: ${MAX_BODY_BYTES})`)
+    .addOption(
+      integer('--max-body <bytes>', 'largest request body', 1_024, 500_000_000).default(MAX_BODY_BYTES),
+    )
     .option(
       '--rate <operation=n/unit>',
       `rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: ${DEFAULT_RATES})`,
@@ -93,30 +93,23 @@ const serveOptions = (command: Command) =>
       collect,
     )
     .option('--bearer', 'also accept the API key as "authorization: Bearer …"')
-    .option(
-      '--shutdown-grace <seconds>',
-      `time that running requests get at shutdown (default: ${DEFAULT_GRACE_SECONDS})`,
+    .addOption(
+      integer('--shutdown-grace <seconds>', 'time that running requests get at shutdown', 0, 3_600).default(
+        30,
+      ),
     );
 
 function parse(options: OptionsOf<typeof serveOptions>, { context }: Session): ServeOptions {
+  const { host, port, logLevel = 'info', maxBody, shutdownGrace, rate, corsOrigin, bearer } = options;
   const { FLYWHEEL_METRICS_TOKEN: token = '' } = context.env;
-  const whole = (flag: string, text: string | undefined, least: number, most: number, fallback: number) =>
-    integerOption(flag, text, { least, most, fallback });
   return {
-    host: options.host ?? '127.0.0.1',
-    port: whole('--port', options.port, 0, 65_535, DEFAULT_PORT),
-    logLevel: options.logLevel ?? 'info',
-    maxBodyBytes: whole('--max-body', options.maxBody, 1_024, 500_000_000, MAX_BODY_BYTES),
+    ...{ host, port, logLevel, maxBodyBytes: maxBody, shutdownGraceMs: shutdownGrace * 1_000 },
     metricsToken: token === '' ? null : new Secret(token),
-    shutdownGraceMs:
-      whole('--shutdown-grace', options.shutdownGrace, 0, 3_600, DEFAULT_GRACE_SECONDS) * 1_000,
-    ...rateOptions(options.rate),
-    corsOrigins: options.corsOrigin ?? [],
-    bearer: options.bearer === true,
+    ...rateOptions(rate),
+    corsOrigins: corsOrigin ?? [],
+    bearer: bearer === true,
   };
 }
-
-const RPC_PORT = 8_899;
 
 export const commands = {
   serve: defineCommand({
@@ -145,13 +138,16 @@ export const commands = {
   rpc: defineCommand({
     configure: (command) =>
       command
-        .option('--host <host>', 'address to listen on (default: 127.0.0.1)')
-        .option(
-          '--port <n>',
-          `port of the RPC; subscriptions also use the next port; 0 for free ones (default: ${RPC_PORT})`,
+        .addOption(new Option('--host <host>', 'address to listen on').default('127.0.0.1', '127.0.0.1'))
+        .addOption(
+          integer(
+            '--port <n>',
+            'port of the RPC; subscriptions also use the next port; 0 for free ones',
+            0,
+            65_534,
+          ).default(8_899),
         ),
-    run: async (session, _args, { host = '127.0.0.1', port: typed }) => {
-      const port = integerOption('--port', typed, { least: 0, most: 65_534, fallback: RPC_PORT });
+    run: async (session, _args, { host, port }) => {
       const node = await session.context.startLocalRpc(session.settings, { host, port });
       if (!isLoopbackHost(host))
         session.output.warn(`Everyone who can reach ${host} can take SOL from this test cluster.`);

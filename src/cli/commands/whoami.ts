@@ -1,5 +1,6 @@
 /** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
 import type { Command } from '@commander-js/extra-typings';
+import type { Pins } from '../../approval/pins.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';
 import type { KeyDescription } from '../../contract/schemas/key.js';
@@ -19,9 +20,6 @@ interface Row {
   /** Why it cannot be told, which is no failure of a command that only looks. */
   readonly problem?: string;
 }
-
-/** What is shown of pins. */
-type PinnedAddresses = Readonly<Record<'multisig' | 'mint' | 'owner', string>>;
 
 /** The value of a setting as it may be shown: of a key only that it is there. */
 function shown(value: unknown): Row['value'] {
@@ -68,13 +66,6 @@ async function databaseRows(settings: Settings): Promise<Readonly<Record<string,
   return { database: await rowOf(source, () => `${value.shown} by ${value.name}`), databasePool, project };
 }
 
-/** The settings with the keypair that a command would take: where nobody names one, that of the Solana CLI. */
-function withKeypair(settings: Settings, home: string): Settings {
-  if (settings.keypair.value !== null) return settings;
-  const path = solanaCliSetting(home, 'keypair_path');
-  return path === undefined ? settings : { ...settings, keypair: { value: path, source: 'solana config' } };
-}
-
 /** Where the flywheel is, as far as the data directory says. */
 const chainText = (chain: DataChain | null): string => {
   if (chain === null) return 'not known';
@@ -84,24 +75,22 @@ const chainText = (chain: DataChain | null): string => {
 };
 
 /** The pins that hold: those of the data directory, where it is used and none were given for this command. */
-async function pinsOf(
-  { context }: Session,
-  settings: Settings,
-): Promise<Readonly<Record<'multisig' | 'mint' | 'pinnedOwner', Row>>> {
-  const rows = (pins: PinnedAddresses | null, source: Row['source'], more: { problem?: string } = {}) => ({
-    multisig: { value: pins?.multisig ?? null, source, ...more },
+async function pinsOf({ context }: Session, settings: Settings): Promise<Readonly<Record<string, Row>>> {
+  let { value: pins, source }: Setting<Pick<Pins, 'multisig' | 'mint' | 'owner'> | null> = settings.pinned;
+  let problem: string | undefined;
+  if (source !== 'flag' && settings.database.value === null)
+    try {
+      const here = await context.dataPins(settings);
+      if (here !== null) [pins, source] = [here, 'data directory'];
+    } catch (error) {
+      if (!isFlywheelError(error)) throw error;
+      [pins, source, problem] = [null, 'data directory', error.message];
+    }
+  return {
+    multisig: { value: pins?.multisig ?? null, source, ...(problem === undefined ? {} : { problem }) },
     mint: { value: pins?.mint ?? null, source },
     pinnedOwner: { value: pins?.owner ?? null, source },
-  });
-  const { value, source } = settings.pinned;
-  if (source === 'flag' || settings.database.value !== null) return rows(value, source);
-  try {
-    const here = await context.dataPins(settings);
-    return here === null ? rows(value, source) : rows(here, 'data directory');
-  } catch (error) {
-    if (!isFlywheelError(error)) throw error;
-    return rows(null, 'data directory', { problem: error.message });
-  }
+  };
 }
 
 /** Which key it is; `null` where the service does not say. */
@@ -123,14 +112,19 @@ function keyText(key: KeyDescription | null): string {
 
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<void> {
   const { context } = session;
-  const settings = withKeypair(await context.effectiveSettings(session.settings), context.home);
+  const settings = await context.effectiveSettings(session.settings);
+  const path = solanaCliSetting(context.home, 'keypair_path');
+  // What a command would take: where nobody names one, that of the Solana CLI.
+  const { value: keypair, source }: Settings['keypair'] =
+    settings.keypair.value === null && path !== undefined
+      ? { value: path, source: 'solana config' }
+      : settings.keypair;
   const rows = {
-    ...describe(settings),
+    ...describe({ ...settings, keypair: { value: keypair, source } }),
     ...(await pinsOf(session, settings)),
     ...(await databaseRows(settings)),
   };
   const { limits } = settings;
-  const { value: keypair, source } = settings.keypair;
   const owner = await rowOf(source, () => (keypair === null ? null : keypairOwner(context, keypair)));
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;

@@ -1,83 +1,65 @@
 /** Flag > environment > profile > default: every setting with its source. */
 import { statSync } from 'node:fs';
-import { resolve, resolve as resolvePath } from 'node:path';
+import { resolve } from 'node:path';
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
-import type { KeypairSigner } from '../../chain/transaction/signer.js';
-import type {
-  KeyKeeper,
-  LimitSetting,
-  Setting,
-  Settings,
-  SignerSettings,
-  Source,
-} from '../../compose/settings.js';
+import type { KeyKeeper, LimitSetting, Setting, Settings, Source } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../../files/read-file.js';
 import { DatabaseAddress } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import type { CliContext } from '../context.js';
+import { longFlag } from '../options.js';
 import { messageForm, outputMode } from '../output/color.js';
 import { shellLine } from '../shell-line.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
 import { configDir, defaultDataDir, SOLANA_CONFIG_FILE, solanaCliSetting } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
-import {
-  MAX_NODES,
-  type Reading,
-  SETTING_ROWS,
-  type SETTINGS_TABLE,
-  type SettingName,
-  type ValueOf,
-} from './settings-table.js';
+import { MAX_NODES, type Reading, SETTING_ROWS, type SettingName, type ValueOf } from './settings-table.js';
 
 /** Global options as they were typed, by their settings. */
 export type GlobalFlags = Readonly<Partial<Record<SettingName, string | boolean | readonly string[]>>>;
 
 /** Where settings are looked up. */
-export interface Places {
+interface Places {
   readonly flags: GlobalFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly profile: object;
+  readonly profile: Profile;
 }
 
 /** What stands there. */
-export interface Found {
+interface Found {
   readonly text: string;
   readonly source: Source;
   /** How a message calls the place. */
   readonly where: string;
 }
 
-/** `--max-wait <seconds>` and `-p, --profile <name>`: `--max-wait`, `--profile`. */
-export const longFlag = (flags: string): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags;
-
-const textIn = (holder: object, key: string): string | undefined => {
-  const value = (holder as Readonly<Record<string, unknown>>)[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-};
+const usual = <Value>(value: Value): Setting<Value> => ({ value, source: 'default' });
+const invalid = (message: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
 
 /** The text of a setting; one that is empty is not set, except as an option. */
 function findSetting(name: SettingName, { flags, env, profile }: Places): Found | undefined {
-  const { flags: option, variables = [], profile: field } = SETTING_ROWS[name];
-  const typed = option === undefined ? undefined : textIn(flags, name);
-  if (typed !== undefined && option !== undefined)
+  const { flags: option, variables: [variable = ''] = [], profile: field } = SETTING_ROWS[name];
+  const textIn = (value: unknown): string =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const typed = flags[name];
+  if (option !== undefined && typeof typed === 'string')
     return { text: typed, source: 'flag', where: longFlag(option) };
-  const [variable = ''] = variables;
-  const given = env[variable];
-  if (given !== undefined && given !== '') return { text: given, source: 'environment', where: variable };
-  const stored = field === undefined ? undefined : textIn(profile, field);
-  if (stored === undefined || stored === '') return undefined;
-  return { text: stored, source: 'profile', where: `${field} of the profile` };
+  const given = env[variable] ?? '';
+  if (given !== '') return { text: given, source: 'environment', where: variable };
+  const stored = field === undefined ? '' : textIn((profile as Readonly<Record<string, unknown>>)[field]);
+  return stored === '' ? undefined : { text: stored, source: 'profile', where: `${field} of the profile` };
 }
 
 const TEXT: Reading<string | null> = { takes: 'text', fallback: null, read: (text) => text };
 
 /** A setting as it was found and read. @throws `ERR_USAGE` for what was typed, else `ERR_CONFIG_INVALID`, naming the place and what it takes. */
-export function setting<Name extends SettingName>(name: Name, places: Places): Setting<ValueOf<Name>> {
+function setting<Name extends SettingName>(name: Name, places: Places): Setting<ValueOf<Name>> {
   const reading = (SETTING_ROWS[name].reading ?? TEXT) as Reading<ValueOf<Name>>;
   const found = findSetting(name, places);
-  if (found === undefined) return { value: reading.fallback, source: 'default' };
+  if (found === undefined) return usual(reading.fallback);
   const value = reading.read(found.text);
   if (value !== undefined) return { value, source: found.source };
   throw new FlywheelError(
@@ -93,12 +75,7 @@ const STRENGTH: readonly Source[] = ['flag', 'environment', 'profile'];
 
 /** @throws `ERR_CONFIG_INVALID` for a file that is not there, or that everybody can read. */
 function readSecretFile(path: string, name: string, platform: string): string {
-  const refuse = (reason: string, hint?: string): FlywheelError =>
-    new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      `${name}: ${path}: ${reason}.`,
-      hint === undefined ? {} : { hint },
-    );
+  const refuse = (reason: string, hint?: string) => invalid(`${name}: ${path}: ${reason}.`, hint);
   let text: string | undefined;
   try {
     text = readIfThere(path);
@@ -114,98 +91,64 @@ function readSecretFile(path: string, name: string, platform: string): string {
   return text;
 }
 
+/** A service elsewhere has its own. Nothing is read before it is needed. */
 function findDatabase(
   { cwd, platform }: Pick<CliContext, 'cwd' | 'platform'>,
   places: Places,
+  isRemote: boolean,
 ): Settings['database'] {
+  if (isRemote) return usual(null);
   // An address comes before a file in the same place; the variable of all programs comes last.
-  const [file, address] = [findSetting('databaseUrlFile', places), findSetting('databaseUrl', places)];
-  const isAddress =
-    address !== undefined &&
-    (file === undefined || STRENGTH.indexOf(address.source) <= STRENGTH.indexOf(file.source));
-  const found = isAddress ? address : file;
-  const shared = places.env['DATABASE_URL'] ?? '';
+  const [address, file] = [findSetting('databaseUrl', places), findSetting('databaseUrlFile', places)];
+  const [found] = [address, file]
+    .filter((one) => one !== undefined)
+    .sort((one, other) => STRENGTH.indexOf(one.source) - STRENGTH.indexOf(other.source));
+  const { DATABASE_URL: shared = '' } = places.env;
   if (found === undefined) {
-    if (shared === '') return { value: null, source: 'default' };
+    if (shared === '') return usual(null);
     const value = new DatabaseAddress('DATABASE_URL', () => shared, { isOwn: false });
     return { value, source: 'environment' };
   }
   const { text, source, where } = found;
-  if (isAddress) return { value: new DatabaseAddress(where, () => text), source };
+  if (found === address) return { value: new DatabaseAddress(where, () => text), source };
   const path = resolve(cwd, text);
   const read = (): string => readSecretFile(path, where, platform);
   return { value: new DatabaseAddress(where, read, { file: path }), source };
 }
 
-/** All of it; a service elsewhere has its own database. Nothing is read before it is needed. */
-const resolveDatabase = (
-  ambient: Pick<CliContext, 'cwd' | 'platform'>,
-  places: Places,
-  isRemote: boolean,
-): Pick<Settings, 'database' | 'databasePool' | 'project'> => ({
-  database: isRemote ? { value: null, source: 'default' } : findDatabase(ambient, places),
-  databasePool: setting('databasePool', places),
-  project: setting('project', places),
-});
-
-type RpcPlaces = Places & { readonly profile: Profile };
-
-const NONE: Setting<readonly NodeAddress[]> = { value: [], source: 'default' };
-
-/** The addresses in a variable, between commas or blanks. */
-const words = (text: string | undefined): readonly string[] =>
-  (text ?? '').split(/[\s,]+/).filter((word) => word !== '');
-
 /** What a profile stores, as a list. */
-export const rpcUrlsOf = ({ rpcUrl }: Profile): readonly string[] =>
-  rpcUrl === undefined ? [] : typeof rpcUrl === 'string' ? [rpcUrl] : rpcUrl;
+export const rpcUrlsOf = ({ rpcUrl = [] }: Profile): readonly string[] => [rpcUrl].flat();
 
 function addresses(
   texts: readonly string[],
   source: Source,
   read: (text: string) => NodeAddress,
-): Setting<readonly NodeAddress[]> {
+): Settings['rpcUrl'] {
   if (texts.length <= MAX_NODES) return { value: texts.map(read), source };
-  throw new FlywheelError('ERR_CONFIG_INVALID', `At most ${MAX_NODES} RPC nodes are allowed.`);
+  throw invalid(`At most ${MAX_NODES} RPC nodes are allowed.`);
 }
 
 /** The address that the Solana CLI uses, as the last resort. @throws `ERR_CONFIG_INVALID` */
-export function solanaRpc(home: string): Setting<readonly NodeAddress[]> {
+export function solanaRpc(home: string): Settings['rpcUrl'] {
   const text = solanaCliSetting(home, 'json_rpc_url');
-  if (text === undefined) return NONE;
+  if (text === undefined) return usual([]);
   return addresses([text], 'solana config', (url) =>
     solanaCliAddress(url, `json_rpc_url in ~/${SOLANA_CONFIG_FILE}`),
   );
 }
 
-/** The nodes that the environment names, or `null`. @throws `ERR_CONFIG_INVALID` */
-function environmentNodes(env: Places['env']): Settings['rpcUrl'] | null {
-  const variable = words(env['FLYWHEEL_RPC_URL']);
-  if (variable.length === 0) return null;
-  return addresses(variable, 'environment', (text) => nodeAddress(text, 'FLYWHEEL_RPC_URL'));
-}
-
-function findNodes(home: string, { flags, env, profile }: RpcPlaces): Settings['rpcUrl'] {
-  const typed = [flags.rpcUrl ?? []].flat().map(String);
-  const stored = rpcUrlsOf(profile);
-  if (typed.length > 0) return addresses(typed, 'flag', (text) => nodeAddress(text, '--rpc-url'));
-  const variable = environmentNodes(env);
-  if (variable !== null) return variable;
-  if (stored.length > 0)
-    return addresses(stored, 'profile', (text) => nodeAddress(text, 'rpcUrl of the profile'));
-  return solanaRpc(home);
-}
-
-/** What is wrong with the nodes or the quorum of the environment. */
-function environmentProblem(env: Places['env']): FlywheelError | null {
-  try {
-    environmentNodes(env);
-    setting('rpcQuorum', { env, flags: {}, profile: {} });
-    return null;
-  } catch (error) {
-    if (isFlywheelError(error)) return error;
-    throw error;
-  }
+/** @throws `ERR_CONFIG_INVALID` */
+function findNodes(home: string, { flags, env, profile }: Places): Settings['rpcUrl'] {
+  const variable = (env['FLYWHEEL_RPC_URL'] ?? '').split(/[\s,]+/).filter((word) => word !== '');
+  const named: readonly (readonly [readonly string[], Source, string])[] = [
+    [[flags.rpcUrl ?? []].flat().map(String), 'flag', '--rpc-url'],
+    [variable, 'environment', 'FLYWHEEL_RPC_URL'],
+    [rpcUrlsOf(profile), 'profile', 'rpcUrl of the profile'],
+  ];
+  const found = named.find(([texts]) => texts.length > 0);
+  if (found === undefined) return solanaRpc(home);
+  const [texts, source, where] = found;
+  return addresses(texts, source, (text) => nodeAddress(text, where));
 }
 
 /**
@@ -214,49 +157,52 @@ function environmentProblem(env: Places['env']): FlywheelError | null {
  */
 function resolveRpc(
   home: string,
-  places: RpcPlaces,
+  places: Places,
   isRemote: boolean,
 ): Pick<Settings, 'rpcUrl' | 'rpcQuorum' | 'rpcProblem'> {
-  const isTyped = places.flags.rpcUrl !== undefined || places.flags.rpcQuorum !== undefined;
+  const { rpcUrl, rpcQuorum } = places.flags;
+  const read = (from: Places) => ({
+    rpcUrl: findNodes(home, from),
+    rpcQuorum: setting('rpcQuorum', from),
+    rpcProblem: null,
+  });
   try {
-    const rpcQuorum = setting('rpcQuorum', places);
-    return { rpcUrl: findNodes(home, places), rpcQuorum, rpcProblem: null };
+    return read(places);
   } catch (error) {
-    if (isRemote || isTyped) throw error;
-    const rpcProblem = environmentProblem(places.env);
-    return { rpcUrl: NONE, rpcQuorum: { value: 1, source: 'default' }, rpcProblem };
+    if (isRemote || rpcUrl !== undefined || rpcQuorum !== undefined || !isFlywheelError(error)) throw error;
+    // What the environment says is meant for this command.
+    let rpcProblem: FlywheelError | null = null;
+    try {
+      if (/[^\s,]/.test(places.env['FLYWHEEL_RPC_URL'] ?? '')) findNodes(home, { ...places, profile: {} });
+      setting('rpcQuorum', { ...places, profile: {} });
+    } catch (problem) {
+      if (!isFlywheelError(problem)) throw problem;
+      rpcProblem = problem;
+    }
+    return { rpcUrl: usual([]), rpcQuorum: usual(1), rpcProblem };
   }
-}
-
-function resolveOne(
-  context: CliContext,
-  places: Places,
-  name: 'operatorSigner' | 'burnSigner',
-  variable: (typeof SETTINGS_TABLE.signerKeypairs.variables)[number],
-): Setting<KeyKeeper | null> {
-  const found = findSetting(name, places);
-  const keypair = places.env[variable];
-  if (found?.source !== 'flag' && keypair !== undefined && keypair !== '') {
-    if (found?.source === 'environment')
-      throw new FlywheelError('ERR_CONFIG_INVALID', `${found.where} and ${variable} cannot be combined.`);
-    const load = () => loadKey(context, keypair, variable);
-    return { value: { where: variable, load }, source: 'environment' };
-  }
-  if (found === undefined) return { value: null, source: 'default' };
-  return { value: { where: found.where, command: found.text }, source: found.source };
-}
-
-/** @throws `ERR_KEYPAIR_INVALID` naming the variable or the file, and never its content. */
-async function loadKey(context: CliContext, text: string, variable: string): Promise<KeypairSigner> {
-  const { loadKeypair } = await import('../wallet/load-keypair.js');
-  return loadKeypair(context, fromEnvironment(text), variable);
 }
 
 /** @throws `ERR_CONFIG_INVALID` where the environment names two keepers of one key. */
-const resolveSigners = (context: CliContext, places: Places): SignerSettings => ({
-  operator: resolveOne(context, places, 'operatorSigner', 'FLYWHEEL_OPERATOR_KEYPAIR'),
-  burnWallet: resolveOne(context, places, 'burnSigner', 'FLYWHEEL_BURN_KEYPAIR'),
-});
+function resolveSigner(
+  context: CliContext,
+  places: Places,
+  name: 'operatorSigner' | 'burnSigner',
+  variable: 'FLYWHEEL_OPERATOR_KEYPAIR' | 'FLYWHEEL_BURN_KEYPAIR',
+): Setting<KeyKeeper | null> {
+  const found = findSetting(name, places);
+  const { [variable]: keypair = '' } = places.env;
+  if (found?.source !== 'flag' && keypair !== '') {
+    if (found?.source === 'environment') throw invalid(`${found.where} and ${variable} cannot be combined.`);
+    const load = async () => {
+      const { loadKeypair } = await import('../wallet/load-keypair.js');
+      return loadKeypair(context, fromEnvironment(keypair), variable);
+    };
+    return { value: { where: variable, load }, source: 'environment' };
+  }
+  if (found === undefined) return usual(null);
+  return { value: { where: found.where, command: found.text }, source: found.source };
+}
 
 /**
  * The base address of an API, without a trailing slash.
@@ -264,73 +210,58 @@ const resolveSigners = (context: CliContext, places: Places): SignerSettings => 
  */
 function checkApiUrl(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      `${where} must be an http or https address, got ${JSON.stringify(text)}.`,
-    );
-  }
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw invalid(`${where} must be an http or https address, got ${JSON.stringify(text)}.`);
   // An empty query or fragment is still there in the text.
-  if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href)) {
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      `${where} must not hold a user name, password, query or fragment.`,
-    );
-  }
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href))
+    throw invalid(`${where} must not hold a user name, password, query or fragment.`);
   return url.href.replace(/\/+$/, '');
 }
 
 type ChosenProfile = Setting<string | null> & { readonly profile: Profile };
 
 function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): ChosenProfile {
-  const file = readProfiles(dir);
+  const { current, profiles } = readProfiles(dir);
   const named = setting('profile', { flags, env, profile: {} });
-  const chosen: Setting<string | null> =
-    named.value === null && file.current !== null ? { value: file.current, source: 'profile' } : named;
-  if (chosen.value === null) return { ...chosen, profile: {} };
-  const profile = Object.hasOwn(file.profiles, chosen.value) ? file.profiles[chosen.value] : undefined;
-  if (profile === undefined) {
-    // A variable may hold a key that was pasted into the wrong one.
-    const message =
-      chosen.source === 'environment'
-        ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
-        : `No profile ${JSON.stringify(chosen.value)}.`;
-    throw new FlywheelError('ERR_CONFIG_INVALID', message, {
-      hint: 'List profiles: `flywheel profile list`',
-    });
-  }
-  return { ...chosen, profile };
+  const { value, source }: Setting<string | null> =
+    named.value === null && current !== null ? { value: current, source: 'profile' } : named;
+  if (value === null) return { value, source, profile: {} };
+  const profile = Object.hasOwn(profiles, value) ? profiles[value] : undefined;
+  if (profile !== undefined) return { value, source, profile };
+  // A variable may hold a key that was pasted into the wrong one.
+  throw invalid(
+    source === 'environment'
+      ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
+      : `No profile ${JSON.stringify(value)}.`,
+    'List profiles: `flywheel profile list`',
+  );
 }
 
 function resolveApiUrl(places: Places): Setting<string | null> {
-  const { flags } = places;
-  if (flags.local === true) {
-    if (flags.apiUrl !== undefined)
-      throw new FlywheelError('ERR_USAGE', '--local and --api-url cannot be combined.');
-    return { value: null, source: 'flag' };
-  }
+  const { local, apiUrl, dataDir, profile } = places.flags;
+  if (local === true && apiUrl !== undefined)
+    throw new FlywheelError('ERR_USAGE', '--local and --api-url cannot be combined.');
   // Who names a data directory means the flywheel in it; a burn must not go to another one because of a setting kept elsewhere.
-  const namesDirectory =
-    flags.dataDir !== undefined && flags.apiUrl === undefined && flags.profile === undefined;
-  if (namesDirectory) return { value: null, source: 'flag' };
+  const namesDirectory = dataDir !== undefined && apiUrl === undefined && profile === undefined;
+  if (local === true || namesDirectory) return { value: null, source: 'flag' };
   const found = findSetting('apiUrl', places);
-  if (found === undefined) return { value: null, source: 'default' };
+  if (found === undefined) return usual(null);
   return { value: checkApiUrl(found.text, found.where), source: found.source };
 }
 
 /** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
 function resolveApiKey(
-  ambient: Pick<CliContext, 'env' | 'platform'>,
+  { env, platform }: Pick<CliContext, 'env' | 'platform'>,
   { value: name, profile }: ChosenProfile,
   apiUrl: string | null,
   dir: string,
 ): Setting<Secret | null> {
-  const environment = findSetting('apiKey', { flags: {}, env: ambient.env, profile: {} });
-  if (environment !== undefined) return { value: new Secret(environment.text), source: 'environment' };
+  const { FLYWHEEL_API_KEY: given = '' } = env;
+  if (given !== '') return { value: new Secret(given), source: 'environment' };
   const own = profile.apiUrl === undefined ? null : checkApiUrl(profile.apiUrl, 'the profile');
-  if (name === null || apiUrl === null || apiUrl !== own) return { value: null, source: 'default' };
-  const key = readProfileKey(dir, name, ambient.platform);
-  return key === null ? { value: null, source: 'default' } : { value: key, source: 'profile' };
+  if (name === null || apiUrl === null || apiUrl !== own) return usual(null);
+  const key = readProfileKey(dir, name, platform);
+  return key === null ? usual(null) : { value: key, source: 'profile' };
 }
 
 /** Pins of a file stand in for those of the profile; its limits hold beside them, so that no file takes a limit away. */
@@ -340,24 +271,18 @@ function resolvePins(
   { pinned, limits }: Profile,
 ): Pick<Settings, 'pinned' | 'limits'> {
   const own: readonly LimitSetting[] = limits === undefined ? [] : [{ value: limits, source: 'profile' }];
-  if (file !== undefined) {
-    const given = readPinsFile(resolvePath(cwd, file));
-    return {
-      pinned: { value: given.pinned, source: 'flag' },
-      limits: given.limits === null ? own : [...own, { value: given.limits, source: 'flag' }],
-    };
-  }
+  if (file === undefined)
+    return { pinned: pinned === undefined ? usual(null) : { value: pinned, source: 'profile' }, limits: own };
+  const given = readPinsFile(resolve(cwd, file));
   return {
-    pinned: pinned === undefined ? { value: null, source: 'default' } : { value: pinned, source: 'profile' },
-    limits: own,
+    pinned: { value: given.pinned, source: 'flag' },
+    limits: given.limits === null ? own : [...own, { value: given.limits, source: 'flag' }],
   };
 }
 
 function resolveKeypair(places: Places): Settings['keypair'] {
-  const found = findSetting('keypair', places);
-  if (found === undefined) return { value: null, source: 'default' };
-  const { text: given, source } = found;
-  return { value: source === 'environment' ? fromEnvironment(given) : given, source };
+  const { text, source } = findSetting('keypair', places) ?? { text: null, source: 'default' };
+  return { value: source === 'environment' && text !== null ? fromEnvironment(text) : text, source };
 }
 
 /**
@@ -376,7 +301,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
   const header = setting('apiKeyHeader', places);
   const headerName = header.value ?? API_KEY_HEADER;
   if (!/^[A-Za-z0-9-]+$/.test(headerName))
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${JSON.stringify(headerName)} is not a header name.`);
+    throw invalid(`${JSON.stringify(headerName)} is not a header name.`);
   return {
     output: outputMode(flags, io.stdout.isTTY),
     messages: messageForm(flags),
@@ -393,8 +318,10 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
       return resolveApiKey(context, found, apiUrl.value, config.value);
     },
     configDir: config,
-    dataDir: { ...dataDir, value: resolvePath(cwd, dataDir.value ?? defaultDataDir(context)) },
-    ...resolveDatabase(context, places, isRemote),
+    dataDir: { ...dataDir, value: resolve(cwd, dataDir.value ?? defaultDataDir(context)) },
+    database: findDatabase(context, places, isRemote),
+    databasePool: setting('databasePool', places),
+    project: setting('project', places),
     ...resolveRpc(context.home, places, isRemote),
     maxPriorityFee: setting('maxPriorityFee', places),
     commitment: setting('commitment', places),
@@ -402,7 +329,10 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     waitSeconds: setting('waitSeconds', places),
     maxWaitSeconds: setting('maxWaitSeconds', places),
     keypair: resolveKeypair(places),
-    signers: resolveSigners(context, places),
+    signers: {
+      operator: resolveSigner(context, places, 'operatorSigner', 'FLYWHEEL_OPERATOR_KEYPAIR'),
+      burnWallet: resolveSigner(context, places, 'burnSigner', 'FLYWHEEL_BURN_KEYPAIR'),
+    },
     ...resolvePins(cwd, findSetting('pins', places)?.text, profile),
   };
 }

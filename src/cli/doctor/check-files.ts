@@ -74,27 +74,32 @@ const hasOtherNames = (stats: Stats): boolean => stats.isFile() && stats.nlink >
 const rightMode = (stats: Stats): number => (stats.isDirectory() ? 0o700 : 0o600);
 
 function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
+  const odd = (what: string, hint: string, line: readonly string[], mode: number | null = null): Oddity => ({
+    ...{ path, what, mode },
+    hint: `${hint}: ${shellLine([...line, path])}${mode === null ? '' : ', or flywheel doctor --repair'}`,
+  });
   if (stats.isSymbolicLink())
-    return {
-      ...{ path, what: 'is a symbolic link, which may lead to a file of others', mode: null },
-      hint: `Replace the link with the file, or remove it: ${shellLine(['ls', '-l', path])}`,
-    };
+    return odd(
+      'is a symbolic link, which may lead to a file of others',
+      'Replace the link with the file, or remove it',
+      ['ls', '-l'],
+    );
   if (stats.uid !== uid)
-    return {
-      ...{ path, what: `belongs to another user (uid ${stats.uid})`, mode: null },
-      hint: `Take ownership: ${shellLine(['sudo', 'chown', String(uid), path])}`,
-    };
+    return odd(`belongs to another user (uid ${stats.uid})`, 'Take ownership', [
+      'sudo',
+      'chown',
+      String(uid),
+    ]);
   if ((stats.mode & OTHERS) === 0) return undefined;
-  const mode = rightMode(stats);
   if (hasOtherNames(stats))
-    return {
-      ...{ path, what: 'is accessible to other users and has a hard link elsewhere', mode: null },
-      hint: `Replace it with a copy, or remove it: ${shellLine(['ls', '-li', path])}`,
-    };
-  return {
-    ...{ path, what: `is accessible to other users (mode ${(stats.mode & PERMISSIONS).toString(8)})`, mode },
-    hint: `Run: ${shellLine(['chmod', mode.toString(8), path])}, or flywheel doctor --repair`,
-  };
+    return odd(
+      'is accessible to other users and has a hard link elsewhere',
+      'Replace it with a copy, or remove it',
+      ['ls', '-li'],
+    );
+  const mode = rightMode(stats);
+  const what = `is accessible to other users (mode ${(stats.mode & PERMISSIONS).toString(8)})`;
+  return odd(what, 'Run', ['chmod', mode.toString(8)], mode);
 }
 
 /** Everything in a directory and below it, itself first; links are not followed, unless the directory itself was put elsewhere by one. */
@@ -136,8 +141,7 @@ export const checkFiles = (name: string, directory: string, platform: string): r
     if (entries.length === 0) return [];
     const bad = (text: string, hint: string): Finding =>
       failed(name, new FlywheelError('ERR_CONFIG_INVALID', text, { hint }));
-    // Of the directory itself another finding tells who can use it.
-    const odd = odditiesOf(entries).filter(({ path, mode }) => path !== directory || mode === null);
+    const odd = odditiesOf(entries);
     if (odd.length === 0) return [fine(name, `${entries.length} in ${directory}, private to you`)];
     const shown = odd.slice(0, MAX_NAMED).map(({ path, what, hint }) => bad(`${path} ${what}.`, hint));
     const more = odd.length - shown.length;

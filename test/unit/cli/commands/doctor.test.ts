@@ -137,8 +137,16 @@ describe('doctor', () => {
     chmodSync(directory, 0o755);
     const found = await look(cli);
     expect(found.exit).toBe(2);
-    expect(named(found, 'config directory')?.hint).toContain(`chmod 700 ${directory}`);
-    expect(named(found, 'config files')?.detail).toContain(keys);
+    expect(
+      all(found, 'config files')
+        .map(({ hint }) => hint)
+        .join(),
+    ).toContain(`chmod 700 ${directory}`);
+    expect(
+      all(found, 'config files')
+        .map(({ detail }) => detail)
+        .join(),
+    ).toContain(keys);
     chmodSync(directory, 0o700);
     expect((await cli.run('whoami')).exit).toBe(2);
     await look(cli, '--repair');
