@@ -15,7 +15,7 @@ import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import { fieldLines, sentenceLines } from '../output/table.js';
 import { viewQuestion, viewRows, viewSummary } from '../views/approval.js';
-import { viewDetails } from '../views/batch-content.js';
+import { viewLook } from '../views/batch-content.js';
 import type { Unit } from '../views/unit.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import type { IssuedApproval } from './approval-source.js';
@@ -143,7 +143,7 @@ function showRows(
   ] as const;
   output.show(
     [
-      ...(settings.verbose ? [...viewDetails(review, unit, style), ...fieldLines(fee, style)] : []),
+      ...(settings.verbose ? [...viewLook(review, unit, style, []), ...fieldLines(fee, style)] : []),
       ...viewRows(review, held.strangers ?? new Set(), unit, style),
     ].join('\n'),
   );

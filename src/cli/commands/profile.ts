@@ -20,7 +20,7 @@ import { integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { limitFields, pinnedFields, viewPins } from '../views/facts.js';
+import { limitFields, pinnedFields, viewPins, words } from '../views/facts.js';
 import { typedPath } from '../wallet/keypair-source.js';
 
 /** The name of a profile. @throws `ERR_INPUT_INVALID` */
@@ -42,9 +42,6 @@ interface ProfileView extends Profile {
   /** Where it is kept. */
   readonly file?: string;
 }
-
-/** `apiUrl` → `api url`. */
-const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
   `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,

@@ -16,13 +16,10 @@ import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
 /** Base units that instructions move; what is not understood is in neither. */
-function contentSums({ transactions }: Pick<BatchContent, 'transactions'>): {
-  burn: bigint;
-  airdrop: bigint;
-} {
+function contentSums({ transactions }: Pick<BatchContent, 'transactions'>) {
   const operations = transactions.flatMap((transaction) => transaction.operations);
   const sum = (kind: 'burn' | 'transfer'): bigint =>
-    operations.reduce((total, one) => total + (one.kind === kind && 'amount' in one ? one.amount : 0n), 0n);
+    operations.reduce((total, one) => total + (one.kind === kind ? one.amount : 0n), 0n);
   return { burn: sum('burn'), airdrop: sum('transfer') };
 }
 
@@ -78,18 +75,15 @@ export function contentLines(
       ),
       ...note(at),
     ]);
+  const bad = (lines: readonly string[]) => lines.map((line) => style.bad(line));
   return [
-    ...wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width).map((line) =>
-      style.bad(line),
-    ),
+    ...bad(wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width)),
     ...transactions.flatMap(({ number, address, operations, problem }, at) => [
       ...headed(`transaction ${number}`, address, style),
-      ...(problem === null
-        ? []
-        : indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width).map((line) => style.bad(line))),
+      ...(problem === null ? [] : bad(indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width))),
       ...operations.flatMap((operation) => {
         const lines = indented('   ', operationText(operation, unit), style.width);
-        return operation.kind === 'unknown' ? lines.map((line) => style.bad(line)) : lines;
+        return operation.kind === 'unknown' ? bad(lines) : lines;
       }),
       ...note(at),
     ]),
@@ -104,13 +98,20 @@ function proposalText({ proposal, batchIndex, multisigAccount }: BatchDescriptio
   return `${status.kind}${isStale ? ', STALE' : ''}, ${votes}`;
 }
 
-const voteFields = ({ approved, rejected, cancelled }: PastDescription['votes']): readonly Field[] => [
-  ...approved.map((member): Field => ['approved by', member]),
-  ...rejected.map((member): Field => ['rejected by', member]),
-  ...cancelled.map((member): Field => ['cancelled by', member]),
-];
+const voteFields = (votes: PastDescription['votes']): readonly Field[] =>
+  (['approved', 'rejected', 'cancelled'] as const).flatMap((vote) =>
+    votes[vote].map((member): Field => [`${vote} by`, member]),
+  );
 
-const stateText = (state: BatchState): string => (state === 'stale' ? 'STALE' : state);
+function headLines(
+  { batchIndex, multisig }: Pick<BatchDescription, 'batchIndex' | 'multisig'>,
+  state: BatchState,
+  style: Style,
+  more = '',
+): readonly string[] {
+  const text = `Batch ${batchIndex} of multisig ${multisig}: ${state === 'stale' ? 'STALE' : state}${more}`;
+  return wrapText(text, style.width).map((line) => style.bold(line));
+}
 
 function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
   const { burn, airdrop } = contentSums(content);
@@ -128,13 +129,10 @@ export function viewBatchContent(
   style: Style,
   rows = contentLines(description, unit, style),
 ): readonly string[] {
-  const { multisig, batchIndex, batch, proposal, proposalAddress, vault, multisigAccount } = description;
+  const { batch, proposal, proposalAddress, vault, multisigAccount } = description;
   const { length } = description.transactions;
   return [
-    ...wrapText(
-      `Batch ${batchIndex} of multisig ${multisig}: ${stateText(stateOf(description))}`,
-      style.width,
-    ).map((line) => style.bold(line)),
+    ...headLines(description, stateOf(description), style),
     ...rows,
     ...fieldLines(
       [
@@ -197,13 +195,9 @@ export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly s
   ];
 }
 
-/** All of that but the pipelines. */
-export const viewDetails = (look: Look, unit: Unit, style: Style): readonly string[] =>
-  viewLook(look, unit, style, []);
-
 /** A batch that is over: what it held, and what of that was executed. */
 export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
-  const { multisig, batchIndex, executions, votes, vault, batch } = past;
+  const { executions, votes, vault, batch } = past;
   const ran = executions.filter((execution) => execution !== null).length;
   const notes = executions.map((execution) =>
     execution === null
@@ -211,10 +205,7 @@ export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): 
       : `executed by ${style.dim(safeLine(execution.signature))}`,
   );
   return [
-    ...wrapText(
-      `Batch ${batchIndex} of multisig ${multisig}: ${stateText(pastStateOf(past))}, its accounts are closed`,
-      style.width,
-    ).map((line) => style.bold(line)),
+    ...headLines(past, pastStateOf(past), style, ', its accounts are closed'),
     ...contentLines(past, unit, style, notes),
     ...fieldLines(
       [

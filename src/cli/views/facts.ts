@@ -13,15 +13,13 @@ const MEMBER = 'member ';
 const TIME_LOCK = 'timeLockSeconds';
 
 /** `closeAuthority` → `close authority`. */
-const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+export const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /** Facts are pinned as they are read; one that holds a key as hexadecimal is shown as the address that it is. */
 function factText(name: string, value: string): string {
   if (name !== CLOSE_AUTHORITY || !/^[0-9a-f]{64}$/.test(value)) return value;
   return /^0+$/.test(value) ? 'none' : base58Encode(Buffer.from(value, 'hex'));
 }
-
-const isOfToken = (name: string): boolean => name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT);
 
 /** A flywheel as it is pinned: its addresses and, where they are known, its facts. */
 export const pinnedFields = ({ facts = {}, ...pins }: Pins): readonly Field[] => [
@@ -36,7 +34,7 @@ export const pinnedFields = ({ facts = {}, ...pins }: Pins): readonly Field[] =>
 /** Who may act in the multisig, how many it takes, and who may change that. */
 export const multisigFields = (facts: Facts): readonly Field[] =>
   Object.entries(facts).flatMap(([name, value]): readonly Field[] => {
-    if (isOfToken(name)) return [];
+    if (name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT)) return [];
     // Beside an address there is no room for more on most terminals.
     if (name.startsWith(MEMBER))
       return [
@@ -47,19 +45,13 @@ export const multisigFields = (facts: Facts): readonly Field[] =>
   });
 
 /** What the mint and the vault's account of it allow. */
-export const tokenFields = (mint: string, facts: Facts): readonly Field[] => [
-  ['mint', mint],
-  ...fieldsBelow(MINT, facts),
-  ['vault account', facts[ADDRESS]],
-  ...fieldsBelow(VAULT_ACCOUNT, facts),
-];
-
-const fieldsBelow = (prefix: string, facts: Facts): readonly Field[] =>
-  Object.entries(facts).flatMap(([name, value]): readonly Field[] =>
-    name.startsWith(prefix) && name !== ADDRESS
-      ? [[`  ${words(name.slice(prefix.length))}`, factText(name, value)]]
-      : [],
-  );
+export function tokenFields(mint: string, facts: Facts): readonly Field[] {
+  const below = (prefix: string): readonly Field[] =>
+    Object.entries(facts)
+      .filter(([name]) => name.startsWith(prefix) && name !== ADDRESS)
+      .map(([name, value]) => [`  ${words(name.slice(prefix.length))}`, factText(name, value)]);
+  return [['mint', mint], ...below(MINT), ['vault account', facts[ADDRESS]], ...below(VAULT_ACCOUNT)];
+}
 
 /** Each limit by what it is about. */
 export const limitFields = (limits: Limits): readonly Field[] => [

@@ -126,14 +126,6 @@ function readPrivateFile(context: KeypairContext, location: string, count: numbe
   }
 }
 
-async function contentOf(context: KeypairContext, source: KeypairSource): Promise<string> {
-  if (source instanceof Secret) return source.reveal();
-  const location = fileOf(source);
-  return location === '-'
-    ? Buffer.from(await context.io.stdin.read(MAX_BYTES)).toString('utf8')
-    : readPrivateFile(context, location, MAX_BYTES + 1);
-}
-
 /**
  * The 64 bytes of a keypair file (JSON byte array or base58), of standard input for `-`, or of the keypair itself; to be
  * overwritten by the caller.
@@ -145,12 +137,19 @@ export async function readKeypair(
   source: KeypairSource,
   name = AS_ENVIRONMENT,
 ): Promise<Uint8Array> {
-  const read = parseKeypairText(await contentOf(context, source));
+  const read = parseKeypairText(await textOf(context, source));
   const place = source instanceof Secret ? name : inputName(source);
   if ('problem' in read) throw refuseKey(place, read.problem);
   const { length } = read.bytes;
   if (length === KEYPAIR_LENGTH_BYTES) return read.bytes;
   throw refuseKey(place, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, but this one has ${length}`);
+}
+
+async function textOf(context: KeypairContext, source: KeypairSource): Promise<string> {
+  if (source instanceof Secret) return source.reveal();
+  const location = fileOf(source);
+  if (location !== '-') return readPrivateFile(context, location, MAX_BYTES + 1);
+  return Buffer.from(await context.io.stdin.read(MAX_BYTES)).toString('utf8');
 }
 
 /** The signer of a keypair as {@link readKeypair} reads it. @throws `ERR_KEYPAIR_INVALID` */
