@@ -29,7 +29,7 @@ async function limited(...limits: readonly string[]): Promise<Operator> {
 const runFile = (operator: Operator, name: string, ...more: readonly string[]) => {
   const file = operator.write(`${name}.json`, pipelinesOf(name));
   const words = ['batch', 'run', file, '--keypair', operator.owner, '--profile', 'main'];
-  return operator.run(...words, '--yes', '--json', ...more);
+  return operator.runWith({}, ...words, '--yes', '--json', ...more);
 };
 
 describeLong('batch run', () => {

@@ -104,7 +104,7 @@ describe('a finished command', () => {
     const burns = operator.write('b.json', burnsOf('b'));
     const pipelines = operator.write('p.json', pipelinesOf('p'));
     for (const words of [['burn-batch', burns, '--json'], runWords(operator, pipelines)]) {
-      const both = await Promise.all([operator.run(...words), operator.run(...words)]);
+      const both = await Promise.all([operator.runWith({}, ...words), operator.runWith({}, ...words)]);
       expect(both.map(({ exit }) => exit)).toEqual([0, 0]);
       expect(JSON.parse(both[0]?.stdout ?? '')).toEqual(JSON.parse(both[1]?.stdout ?? ''));
     }

@@ -142,20 +142,6 @@ describe('a burn of unknown outcome', () => {
   });
 });
 
-describeLong('a burn that is over', () => {
-  it('is burned once more in another dress, and side by side', async () => {
-    const before = await burned(embedded);
-    const dresses = sampleOf(['plain', 'key', 'once', 'other-key', 'plain'], 3);
-    for (const dress of dresses)
-      expect([dress, (await embedded.run(...words(dress, 'over'))).exit]).toEqual([dress, 0]);
-    const both = sampleOf(['plain', 'key', 'plain', 'once'], 2).map((dress) =>
-      embedded.run(...words(dress, 'together')),
-    );
-    expect((await Promise.all(both)).map(({ exit }) => exit)).toEqual(both.map(() => 0));
-    expect((await burned(embedded)) - before).toBe(dresses.length + both.length);
-  });
-});
-
 describeLong('a file of unknown outcome', () => {
   const none: readonly string[] = [];
 

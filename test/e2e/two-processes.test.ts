@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 const all = (...commands: readonly (readonly string[])[]): Promise<readonly Spawned[]> =>
-  Promise.all(commands.map((words) => operator.run(...words, '--json')));
+  Promise.all(commands.map((words) => operator.runWith({}, ...words, '--json')));
 const exits = (ended: readonly Spawned[]): readonly (readonly [number | null, string])[] =>
   ended.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr]);
 const DONE = [0, ''] as const;

@@ -8,8 +8,8 @@ import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
+import { flywheelHere, type ServedHere, serveHere } from './flywheel-here.js';
 import { type Gate, startGate } from './gate.js';
-import { type ServeProcess, serve } from './http-serve.js';
 import { startNodeBeside } from './local-rpc.js';
 import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
@@ -75,6 +75,7 @@ export interface Operator {
   readonly gate: Gate | null;
   write(name: string, content: unknown): string;
   run(...words: readonly string[]): Promise<Spawned>;
+  /** In a process of its own. */
   runWith(fault: Fault, ...words: readonly string[]): Promise<Spawned>;
   start(...words: readonly string[]): ChildProcess;
   /** Runs a line as it was printed, in a shell somewhere else. */
@@ -101,7 +102,7 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
   const directory = emptyDirectory();
   const dataDir = join(directory, 'data');
   const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
-  const { stdout, stderr } = await flywheel({ home: directory }, ...init);
+  const { stdout, stderr } = await flywheelHere({ home: directory }, ...init);
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
   const made = JSON.parse(stdout) as Registered;
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));
@@ -129,7 +130,7 @@ export function ending(child: ChildProcess): Promise<Spawned> {
 }
 
 interface Remote {
-  readonly server: ServeProcess;
+  readonly server: ServedHere;
   readonly gate: Gate;
   readonly node: OwnNode | null;
 }
@@ -154,7 +155,7 @@ async function openRemote(
 ): Promise<Remote> {
   const { made } = template;
   const [server, node] = await Promise.all([
-    serve({ home: join(directory, 'server'), dataDir }, ...RATES),
+    serveHere({ home: join(directory, 'server'), dataDir }, ...RATES),
     startNode?.(dataDir) ?? null,
   ]);
   const gate = await startGate(server.url, [made.apiKey.key]);
@@ -169,7 +170,7 @@ async function addProfile(
   ...more: readonly string[]
 ): Promise<void> {
   const words = ['profile', 'add', 'works', '--api-key-stdin', '--api-url', gate.url, ...more];
-  expect((await flywheel({ home, stdin: made.apiKey.key }, ...words)).stderr).toBe('');
+  expect((await flywheelHere({ home, stdin: made.apiKey.key }, ...words)).stderr).toBe('');
 }
 
 /** Pins it by command once; whoever comes later gets the same file with addresses of their own. */
@@ -183,7 +184,7 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Ow
   }
   const pins = ['--multisig', made.multisig, '--owner', made.owner.address, '--operator', made.operator];
   await addProfile(home, template, gate, '--rpc-url', node.url, '--mint', made.mintAddress, ...pins);
-  expect(await flywheel({ home }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
+  expect(await flywheelHere({ home }, 'profile', 'pin', '--yes')).toMatchObject({ exit: 0 });
   template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
 }
 
@@ -216,7 +217,7 @@ export async function anOperator(
     const env = isPlain ? {} : faultEnvironment({ ...fault, clockAheadMs }, dataDir);
     return { home: directory, env };
   };
-  const run = (...words: readonly string[]) => flywheel(environment(), ...withFlags(words));
+  const run = (...words: readonly string[]) => flywheelHere(environment(), ...withFlags(words));
   return {
     mode,
     directory,

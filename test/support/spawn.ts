@@ -51,10 +51,14 @@ export function asScript(words: readonly string[]): readonly string[] {
   return end < 0 ? [...words, '--json'] : [...words.slice(0, end), '--json', ...words.slice(end)];
 }
 
+/** Words of a test as the program is given them. */
+export const scriptWords = (words: readonly string[]): readonly string[] =>
+  asScript(withSquadsProgram(words));
+
 /** Starts `bin/flywheel.js` of the present build. */
 export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
   mkdirSync(options.home, { recursive: true });
-  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...asScript(withSquadsProgram(words))], {
+  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...scriptWords(words)], {
     cwd: options.cwd ?? options.home,
     env: environment(options),
   });

@@ -1,0 +1,98 @@
+/**
+ * The program in this process, over all that is real but its streams: the same words come to the same end as in a process of their
+ * own, in a part of the time. With `LONG=1` they have one. Commands that run at once need one each.
+ */
+import { setTimeout } from 'node:timers/promises';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { CliContext } from '../../src/cli/context.js';
+import { openWithJournal } from '../../src/cli/journal/open-service.js';
+import { runCli } from '../../src/cli/run.js';
+import { createOpeners } from '../../src/compose/context.js';
+import { isRunning } from '../../src/files/process-identity.js';
+import { serve } from './http-serve.js';
+import { flywheel, type Spawned, type SpawnOptions, scriptWords } from './spawn.js';
+
+const isLong = process.env['LONG'] === '1';
+let runs = 0;
+
+/** @param said - takes what is written as it comes. */
+async function run(
+  { home, cwd = home, env = {}, stdin = '' }: SpawnOptions,
+  words: readonly string[],
+  said: { stdout: string; stderr: string },
+  signal: AbortSignal,
+): Promise<Spawned> {
+  const stream = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+    },
+    flush: async () => null,
+    ...{ isTTY: false, columns: 80, closed: false },
+  });
+  runs += 1;
+  // To the journal each is another process, and what one that has ended left is taken over.
+  const self = `here-${runs}`;
+  const ambient = {
+    io: {
+      stdin: {
+        isTTY: false,
+        read: async () => Buffer.from(stdin),
+        async *chunks() {
+          yield Buffer.from(stdin);
+        },
+      },
+      ...{ stdout: stream('stdout'), stderr: stream('stderr') },
+      beforeQuestion: () => undefined,
+      prompt: async () => null,
+    },
+    env: { HOME: home, PATH: process.env['PATH'], TMPDIR: home, ...env },
+    clock: { nowMs: () => Date.now() },
+    ...{ cwd, home, signal, version: packageJson.version },
+    ...{ platform: process.platform, nodeVersion: process.version },
+    processes: { self: () => self, isRunning: (other: string) => other === self || isRunning(other) },
+    sleep: async (ms: number) => void (await setTimeout(ms, undefined, { signal })),
+  };
+  const openers = createOpeners(ambient);
+  const context: CliContext = {
+    ...ambient,
+    ...openers,
+    openService: (settings) => openWithJournal(ambient, settings, openers.openService),
+  };
+  const exit = await runCli(context, scriptWords(words));
+  return { exit, signal: null, ...said };
+}
+
+/** Runs a command that nobody interrupts to its end. Node itself can be told something in a process of its own only. */
+export const flywheelHere = (options: SpawnOptions, ...words: string[]): Promise<Spawned> =>
+  isLong || options.env?.['NODE_OPTIONS'] !== undefined
+    ? flywheel(options, ...words)
+    : run(options, words, { stdout: '', stderr: '' }, new AbortController().signal);
+
+/** A server that is only stopped in good order. */
+export interface ServedHere {
+  readonly url: string;
+  end(signal: 'SIGTERM'): Promise<unknown>;
+}
+
+/** Starts a server and waits until it listens. */
+export async function serveHere(
+  place: Parameters<typeof serve>[0],
+  ...words: readonly string[]
+): Promise<ServedHere> {
+  if (isLong) return serve(place, ...words);
+  const said = { stdout: '', stderr: '' };
+  const stopped = new AbortController();
+  const { home, dataDir, env } = place;
+  const options = { home, env: { FLYWHEEL_DATA_DIR: dataDir, ...env } };
+  const ended = run(options, ['serve', '--port', '0', ...words, '--json'], said, stopped.signal);
+  while (!said.stdout.includes('\n'))
+    if ((await Promise.race([ended, setTimeout(5)])) !== undefined)
+      throw new TypeError(`serve ended: ${said.stderr}`);
+  return {
+    url: JSON.parse(said.stdout).url,
+    end: () => {
+      stopped.abort();
+      return ended;
+    },
+  };
+}
