@@ -337,7 +337,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
   };
 }
 
-const READS_DIRECTORY = /^flywheel (?:audit|db|keys|register|vault)\b/;
+const READS_DIRECTORY = /^flywheel (?:audit|caps|db|keys|register|vault)\b/;
 
 /** Their names say where they work: only an API that is named on the command line contradicts that. */
 const LOCAL = /^flywheel (?:local|serve)\b/;

@@ -47,7 +47,7 @@ export async function repeatable<Result>(session: Session, run: () => Promise<Re
     const error = asFlywheelError(thrown, session.context.signal);
     if (error.code === 'ERR_STORE_UNAVAILABLE')
       throw outcomeUnknown(`Unknown outcome: ${error.message}`, hint, { cause: error });
-    const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' || error.code === 'ERR_TIMEOUT';
-    throw isUnknown && error.options.hint === undefined ? error.with({ hint }) : error;
+    const isLate = error.code === 'ERR_TIMEOUT' && error.options.hint === undefined;
+    throw isLate || error.code === 'ERR_OUTCOME_UNKNOWN' ? error.with({ hint }) : error;
   }
 }
