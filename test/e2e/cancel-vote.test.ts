@@ -46,7 +46,7 @@ describe('on this machine', () => {
     const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
     const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
     expect(status).toBe(DECLINED);
-    expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*nothing was signed/s);
+    expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was signed/s);
     expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
     expect(await operator.pending()).toEqual([]);
   });

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { passBlocks } from '../support/engine.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { besides, initHome } from '../support/http-serve.js';
 import { describeLong, isLong, itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROUNDS = isLong ? 3 : 1;
 const home = emptyDirectory();
-const run = (...words: string[]) => flywheel({ home }, ...words);
+const run = (...words: string[]) => flywheelHere({ home }, ...words);
 const json = async (...words: string[]) => {
   const { exit, stdout, stderr } = await run(...words);
   const failures = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"notice":'));
@@ -72,10 +73,10 @@ describe('local init', () => {
         );
       // Everything that lies there now is of that one: treasury, key and owner.
       const made = JSON.parse(all.find(({ exit }) => exit === 0)?.stdout ?? '');
-      expect((await flywheel(place, 'local', 'fund', '--to', 'vault', '--sol', '1')).exit).toBe(0);
-      const keys = JSON.parse((await flywheel(place, 'keys', 'list', '--json')).stdout);
+      expect((await flywheelHere(place, 'local', 'fund', '--to', 'vault', '--sol', '1')).exit).toBe(0);
+      const keys = JSON.parse((await flywheelHere(place, 'keys', 'list', '--json')).stdout);
       expect(keys).toMatchObject([{ id: made.apiKey.id }]);
-      const exported = await flywheel(place, 'local', 'export-owner', 'owner.json', '--json');
+      const exported = await flywheelHere(place, 'local', 'export-owner', 'owner.json', '--json');
       expect(JSON.parse(exported.stdout).address).toBe(made.owner.address);
     }
   });
@@ -88,7 +89,7 @@ describe('local init', () => {
   });
 
   it('says what is missing where there is none', async () => {
-    const { exit, stderr } = await flywheel({ home: emptyDirectory() }, 'local', 'status');
+    const { exit, stderr } = await flywheelHere({ home: emptyDirectory() }, 'local', 'status');
     expect(exit).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
   });
@@ -141,10 +142,10 @@ describe('burn', () => {
     const created = await json('keys', 'create', '--scope', 'airdrop');
     const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
     const env = { FLYWHEEL_API_KEY: created.key };
-    const scope = await flywheel({ home, env }, ...words);
+    const scope = await flywheelHere({ home, env }, ...words);
     expect([scope.exit, JSON.parse(scope.stderr).error]).toEqual([4, 'ERR_KEY_SCOPES_UNAUTHORIZED']);
     await json('keys', 'revoke', created.id);
-    const revoked = await flywheel({ home, env }, ...words);
+    const revoked = await flywheelHere({ home, env }, ...words);
     expect([revoked.exit, JSON.parse(revoked.stderr).error]).toEqual([4, 'ERR_UNAUTHORIZED']);
     expect(revoked.stderr).not.toContain(created.key);
     expect(JSON.stringify(await json('keys', 'list'))).not.toContain(created.key);

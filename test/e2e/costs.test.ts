@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { Connection, Keypair, LAMPORTS_PER_SOL, PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const PIPELINES = 3;
 
@@ -24,7 +25,7 @@ class Place {
   }
 
   run(...words: readonly string[]): Promise<Spawned> {
-    return flywheel({ home: this.home, env: { FLYWHEEL_DATA_DIR: this.dataDir } }, ...words);
+    return flywheelHere({ home: this.home, env: { FLYWHEEL_DATA_DIR: this.dataDir } }, ...words);
   }
 
   async json<Value>(...words: readonly string[]): Promise<Value> {

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { isLong, itLong } from '../support/long.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { type TestProject, testProject } from '../support/registration.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 
@@ -51,13 +52,13 @@ const machine = (name: string) => ({
 });
 
 const run = async (on: string, ...words: string[]) => {
-  const ended = await flywheel(machine(on), ...words, '--json');
+  const ended = await flywheelHere(machine(on), ...words, '--json');
   expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
   return JSON.parse(ended.stdout);
 };
 
 const failed = async (on: string, ...words: string[]) => {
-  const { exit, stderr } = await flywheel(machine(on), ...words, '--json');
+  const { exit, stderr } = await flywheelHere(machine(on), ...words, '--json');
   return {
     exit,
     ...(JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string }),
@@ -190,7 +191,7 @@ describe('a flywheel in a database', () => {
       expect(await run('own', 'whoami')).not.toHaveProperty('database');
       const own = machine('own');
       const env = { ...own.env, FLYWHEEL_DATABASE_URL: postgres.url };
-      const { exit, stderr } = await flywheel({ ...own, env }, 'history', '--json');
+      const { exit, stderr } = await flywheelHere({ ...own, env }, 'history', '--json');
       expect([exit, JSON.parse(stderr).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
       const file = join(home, 'url');
       writeFileSync(file, postgres.url, { mode: 0o644 });

@@ -2,11 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeLong, itLong } from '../support/long.js';
+import { flywheelHere } from '../support/flywheel-here.js';
+import { describeLong } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
-const run = (...words: string[]) => flywheel({ home }, ...words);
+const run = (...words: string[]) => flywheelHere({ home }, ...words);
 const json = async (...words: string[]) => JSON.parse((await run(...words)).stdout);
 const error = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
 const write = (name: string, value: unknown): string => {
@@ -20,11 +21,9 @@ const burn = (id: number, burnAmount: number, type = 'WATCH_AD') => ({
   persistOnchain: false,
 });
 
-let owner = '';
-
 beforeAll(async () => {
   const set = ['--daily-burn', '100', '--burn-wallet-tokens', '40', '--vault-tokens', '50'];
-  owner = (await json('local', 'init', ...set)).owner.keypair;
+  await json('local', 'init', ...set);
 });
 
 describe('--dry-run', () => {
@@ -42,25 +41,7 @@ describe('--dry-run', () => {
     expect(await json('pending')).toEqual([]);
   });
 
-  itLong(
-    'says which elements of a burn-batch would fail, in the order in which they would be burned',
-    async () => {
-      const file = write('burns.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
-      const { exit, stdout, stderr } = await run('burn-batch', file, '--dry-run');
-      expect([exit, error(stderr).error]).toEqual([3, 'ERR_PARTIAL']);
-      const { foreseen } = JSON.parse(stdout);
-      expect(
-        foreseen.failures.map(({ index, type }: { index: number; type: string }) => [index, type]),
-      ).toEqual([
-        [1, 'ERR_BURN_TOKENOMICS_FAILED'],
-        [2, 'ERR_INVALID_PROOF'],
-      ]);
-      expect(foreseen.burnWallet).toEqual({ before: '40', after: '0' });
-      expect((await json('local', 'status')).burned).toBe('0');
-    },
-  );
-
-  itLong('says of a batch what it would come to, and what init would refuse it with', async () => {
+  it('says of a batch what it would come to, and what init would refuse it with', async () => {
     const action = (amount: number) => [{ action: 'BURN', amount }];
     const pipeline = (amount: number) => ({ type: 'WATCH_AD', payload: { amount }, actions: action(amount) });
     const good = write('good.json', [pipeline(3)]);
@@ -76,10 +57,10 @@ describe('--dry-run', () => {
   });
 });
 
-describeLong('what batches may take of the SOL', () => {
+describe('what batches may take of the SOL', () => {
   it('is set with `local init`', async () => {
     const place = emptyDirectory();
-    const at = (...words: string[]) => flywheel({ home: place }, ...words);
+    const at = (...words: string[]) => flywheelHere({ home: place }, ...words);
     const bad = await at('local', 'init', '--max-batch-rent', '0.0000000001');
     expect([bad.exit, error(bad.stderr).message]).toEqual([2, expect.stringContaining('--max-batch-rent')]);
     expect((await at('local', 'init', '--min-operator-sol', '0', '--max-batch-rent', '0.001')).exit).toBe(0);
@@ -105,23 +86,6 @@ describe('--strict', () => {
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
     expect(again.stderr).toContain('it is done, and the command would only print the stored result');
-  });
-});
-
-describeLong('batch status --watch', () => {
-  it('ends with the verdict', async () => {
-    const file = write('ended.json', [
-      { type: 'WATCH_AD', payload: { ended: 1 }, actions: [{ action: 'BURN', amount: 1 }] },
-    ]);
-    const { batch } = await json('batch', 'init', file);
-    expect((await run('batch', 'cancel', batch.id, '--keypair', owner, '--yes')).exit).toBe(0);
-    const { exit, stdout, stderr } = await run('batch', 'status', batch.id, '--watch');
-    expect([exit, error(stderr).error, JSON.parse(stdout).status]).toEqual([
-      10,
-      'ERR_BATCH_FAILED',
-      'FAILED',
-    ]);
-    expect((await run('batch', 'status', batch.id)).exit).toBe(0);
   });
 });
 

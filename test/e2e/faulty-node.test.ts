@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
@@ -20,7 +21,7 @@ import {
   status,
   stubNode,
 } from '../support/rpc-stub.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const PRICES = 'getRecentPrioritizationFees';
 const TIME = 'getBlockTime';
@@ -54,7 +55,7 @@ async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<St
 }
 
 const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
-  flywheel(
+  flywheelHere(
     {
       home: emptyDirectory(),
       env: { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal() },
@@ -168,7 +169,7 @@ describeLong('doctor', () => {
 
   const doctor = async (env: Record<string, string>): Promise<Checked & { exit: number | null }> => {
     const own = { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal(), ...env };
-    const { exit, stdout } = await flywheel({ home: emptyDirectory(), env: own }, 'doctor', '--json');
+    const { exit, stdout } = await flywheelHere({ home: emptyDirectory(), env: own }, 'doctor', '--json');
     return { exit, ...(JSON.parse(stdout) as Checked) };
   };
 

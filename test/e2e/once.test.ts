@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong, isLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
@@ -24,7 +25,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
-import { flywheel, type Spawned } from '../support/spawn.js';
+import type { Spawned } from '../support/spawn.js';
 
 const DAY_MS = 86_400_000;
 
@@ -307,7 +308,7 @@ describe('a service', () => {
   afterAll(() => operator.leave());
 
   const withKey = (env: Record<string, string>, ...words: string[]): Promise<Spawned> =>
-    flywheel({ home: operator.directory, env: { FLYWHEEL_API_KEY: operator.key, ...env } }, ...words);
+    flywheelHere({ home: operator.directory, env: { FLYWHEEL_API_KEY: operator.key, ...env } }, ...words);
   const profiles = (): string => join(operator.directory, '.config/flywheel/profiles.json');
 
   it('is one place, however its address is written', async () => {
@@ -398,7 +399,7 @@ describe('a service', () => {
       '--api-key-stdin',
     ];
     for (const words of [add, ['profile', 'remove', 'works']]) {
-      const { exit } = await flywheel({ home: operator.directory, stdin: operator.key }, ...words);
+      const { exit } = await flywheelHere({ home: operator.directory, stdin: operator.key }, ...words);
       expect([words[1], exit]).toEqual([words[1], 2]);
     }
     expect(readFileSync(profiles(), 'utf8')).toBe(text);
@@ -418,7 +419,7 @@ describe('a service', () => {
     const text = readFileSync(profiles(), 'utf8');
     const moves = [
       await withKey({}, 'profile', 'add', 'works', '--update', '--api-url', moved),
-      await flywheel(
+      await flywheelHere(
         { home: operator.directory, stdin: operator.key },
         'profile',
         'add',

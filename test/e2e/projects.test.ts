@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories, type TestToken } from '../support/chain.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { describeLong, isLong, itLong } from '../support/long.js';
@@ -17,7 +18,7 @@ import {
 } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const HOOK = resolve('test/support/kill-points.cjs');
@@ -70,13 +71,13 @@ const machine = (env: Readonly<Record<string, string>> = {}) => ({
 });
 
 const run = async (...words: string[]) => {
-  const ended = await flywheel(machine(), ...words, '--json');
+  const ended = await flywheelHere(machine(), ...words, '--json');
   expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
   return JSON.parse(ended.stdout);
 };
 
 const failed = async (env: Readonly<Record<string, string>>, ...words: string[]) => {
-  const { stderr } = await flywheel(machine(env), ...words, '--json');
+  const { stderr } = await flywheelHere(machine(env), ...words, '--json');
   return JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string };
 };
 
@@ -207,7 +208,7 @@ describeLong('a registration into a database that is killed', () => {
     const [token, operator] = [killed[POINTS] as TestToken, project.others[POINTS] as Wallet];
     const countFile = join(home, 'count');
     const env = { ...hook(0), KILL_COUNT_FILE: countFile };
-    const { exit } = await flywheel(machine(env), ...registerBy(operator.file, 'whole', token), '--json');
+    const { exit } = await flywheelHere(machine(env), ...registerBy(operator.file, 'whole', token), '--json');
     expect(exit).toBe(0);
     count = Number(readFileSync(countFile, 'utf8'));
     expect(count).toBeGreaterThan(30);
@@ -220,7 +221,7 @@ describeLong('a registration into a database that is killed', () => {
       const words = registerBy(operator.file, `killed-${index}`, token);
       const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
       const point = Math.floor((count * (index + 1)) / (POINTS + 1));
-      expect((await flywheel(machine(hook(point)), ...words, '--json')).exit).not.toBe(0);
+      expect((await flywheelHere(machine(hook(point)), ...words, '--json')).exit).not.toBe(0);
       const { registration }: Registered = await run(...words);
       expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
       // Two token accounts, two signatures; nothing twice.

@@ -86,7 +86,7 @@ describe('a burn of unknown outcome', () => {
     const counts = new Map<string, number>();
     // The first of all makes the journal.
     for (const dress of ['plain', ...new Set(pairs.map(([first]) => first))]) {
-      const name = `counted-${counts.size}`;
+      const name = `counted-${dress}`;
       expect((await embedded.runWith({ listFile }, ...words(dress, name))).exit).toBe(0);
       counts.set(dress, pointsIn(listFile).count);
     }

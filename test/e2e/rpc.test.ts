@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
@@ -22,7 +23,7 @@ import {
   status,
   stubNode,
 } from '../support/rpc-stub.js';
-import { flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
+import { type Spawned, startFlywheel } from '../support/spawn.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
 
@@ -70,7 +71,7 @@ async function lying(): Promise<StubNode> {
 }
 
 const approve = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
-  flywheel(
+  flywheelHere(
     { home: operator.directory },
     ...[
       'batch',
@@ -134,7 +135,7 @@ describe('an approval', () => {
   it('is given up for a node that does not let it in, and says so without the key', async () => {
     const closed = await honest('/v2/SECRET123456?token=HIDDEN98765');
     closed.always = status(401);
-    const refused = await flywheel(
+    const refused = await flywheelHere(
       { home: operator.directory, env: { FLYWHEEL_DEBUG: '1' } },
       ...['batch', 'inspect', 'approval.json', '--rpc-url', closed.url, '-v', '--json'],
     );
@@ -172,7 +173,7 @@ describe('an approval', () => {
     mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
     const node = await honest();
     writeFileSync(join(home, '.config/solana/cli/config.yml'), `json_rpc_url: "${node.url}"\n`);
-    const inspected = await flywheel(
+    const inspected = await flywheelHere(
       { home, env: { FLYWHEEL_API_URL: operator.gate?.url ?? '', FLYWHEEL_API_KEY: operator.key } },
       ...['batch', 'inspect', join(operator.directory, 'approval.json'), '--json'],
     );
@@ -184,7 +185,7 @@ describe('an approval', () => {
 
 describeLong('doctor', () => {
   const doctor = (...words: readonly string[]) =>
-    flywheel({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
+    flywheelHere({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
 
   it('looks at each node, apart from the service', async () => {
     const good = await honest();

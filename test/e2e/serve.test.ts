@@ -116,44 +116,6 @@ describe('flywheel serve', () => {
     }
   });
 
-  itLong('has the limits of the contract unless told otherwise', async () => {
-    const { key } = await freshKey();
-    const server = await start();
-    const batch = (idempotencyKey: string) =>
-      ask(server.url + BATCHES, key, { body: [BURN], idempotencyKey });
-    const done = randomUUID();
-    const answer = await batch(done);
-    expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, '"api-key-burn";r=0;t=10']);
-    const over = await batch(randomUUID());
-    expect(over.status).toBe(429);
-    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(5);
-    expect((await batch('not-a-uuid')).status).toBe(429);
-    const repeat = await batch(done);
-    expect([repeat.status, repeat.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
-  });
-
-  itLong('shows its limits and its ways to give a key in its description', async () => {
-    const server = await start(
-      '--rate',
-      'burn=100/s',
-      '--rate',
-      'burn-batch=3/20s',
-      '--rate',
-      'init=5/min',
-      '--bearer',
-    );
-    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
-      paths: Record<string, { post: { description: string; security: unknown } }>;
-    };
-    expect(document.paths[BURNS]?.post.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
-    expect(document.paths[BURNS]?.post.description).toContain('At most 100 in 1 s per key');
-    expect(document.paths[BATCHES]?.post.description).toContain('At most 3 in 20 s per key');
-    const page = await (await fetch(`${server.url}/docs`)).text();
-    expect(page).toContain('At most 5 in 60 s per key');
-    const answer = await fetch(server.url + CURRENT, { headers: { authorization: `Bearer ${home.key}` } });
-    expect(answer.status).toBe(200);
-  });
-
   const REFUSED = [
     ['--rate', 'burn=0/s'],
     ['--rate', 'burn=10'],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong, itLong } from '../support/long.js';
 import {
   anOperator,
@@ -14,7 +15,6 @@ import {
   type Template,
 } from '../support/operator.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
-import { flywheel } from '../support/spawn.js';
 
 let template: Template;
 beforeAll(async () => {
@@ -135,7 +135,7 @@ describe('an operator that a program keeps', () => {
 
 describeLong('a keypair in the environment', () => {
   const burnWith = (operator: Operator, env: Record<string, string>) =>
-    flywheel({ home: operator.directory, env }, ...BURN);
+    flywheelHere({ home: operator.directory, env }, ...BURN);
 
   it('signs', async () => {
     const { operator, text } = await without(burnWalletOf(template));

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 /** Where a mint has its supply. */
 const SUPPLY_AT = 36;
@@ -34,7 +35,7 @@ async function supply(): Promise<bigint> {
 it('a burn that is taken back is said to be, is pending, and burns once', async () => {
   const [home, dataDir] = [emptyDirectory(), await clusterDirectory(test, [node.url])];
   const env = { FLYWHEEL_API_KEY: test.project.key.reveal(), FLYWHEEL_DATA_DIR: dataDir };
-  const run = (...words: string[]) => flywheel({ home, env }, ...words);
+  const run = (...words: string[]) => flywheelHere({ home, env }, ...words);
   const before = await supply();
   node.faults.set([{ fault: 'rollback', times: 1, slots: 40, lost: true }]);
   const burned = await run(

@@ -12,9 +12,10 @@ import { setImmediate } from 'node:timers/promises';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 import { type Roles, transactionText } from './wire-text.js';
 
 const TOKEN_PROGRAMS = {
@@ -135,7 +136,7 @@ class Side {
   }
 
   async run(words: readonly string[], exit = 0) {
-    const ended = await flywheel(
+    const ended = await flywheelHere(
       { home: this.home, env: { FLYWHEEL_DATA_DIR: this.dataDir } },
       ...words,
       ...(words[0]?.startsWith('burn') ? ['--yes', '--json'] : ['--json']),
