@@ -3,11 +3,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { SHARED_LIMITS } from '../../src/compose/open-engine.js';
 import { createLog } from '../../src/http/log.js';
-import { dearBodies, plainBody } from '../support/dear-bodies.js';
 import { openTestEngine } from '../support/engine.js';
 import { type FakeService, fakeService } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { type DearRequest, waitBeside } from '../support/neighbours.js';
+import { dearBodies, plainBody } from './dear-bodies.js';
+import { type DearRequest, waitBeside } from './neighbours.js';
 import { type BenchRatio, median } from './ratio.js';
 
 const PATH = '/v1/tokenomics/burn-batch';

@@ -1,8 +1,8 @@
 /** What others wait while one client sends what is dear to check. */
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { GOOD_KEY } from './fake-service.js';
-import type { RunningServer } from './http.js';
+import { GOOD_KEY } from '../support/fake-service.js';
+import type { RunningServer } from '../support/http.js';
 
 /** One request that is sent again and again, and how often. */
 export interface DearRequest {
@@ -28,7 +28,7 @@ const EVERY_MS = 3;
 /** Sends a request several times, one after another, while others ask for the current batch. */
 export async function waitBeside(server: RunningServer, dear: DearRequest): Promise<NeighbourWaits> {
   const body = typeof dear.body === 'string' ? Buffer.from(dear.body) : dear.body;
-  const worker = new Worker(resolve('test/support/neighbours.mjs'), {
+  const worker = new Worker(resolve('test/bench/neighbours.mjs'), {
     workerData: {
       port: server.port,
       headers: { 'x-service-api-key': dear.key ?? GOOD_KEY },

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../../src/contract/service.js';
 import { Secret } from '../../src/values/secret.js';
 import type { Uuid } from '../../src/values/uuid.js';
-import { Api } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
+import { Api } from '../specification/api.js';
+import { supplyOf } from '../specification/chain-reading.js';
+import { aBurnRequest, aPipeline, approved, burnAction } from '../specification/requests.js';
 import { remoteClient } from '../support/http.js';
 import { openService } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, approved, burnAction } from '../support/requests.js';
 import { failureOf } from '../support/service.js';
 
 describe('the client', () => {

@@ -1,11 +1,11 @@
 /** Who may do what (service specification, section 5; contract, sections 1.1 and 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Answer, Api, By } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
 import type { Project, Scope } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, approved, burnAction, burning, signVote } from '../support/requests.js';
+import type { Answer, Api, By } from './api.js';
+import { supplyOf } from './chain-reading.js';
 import { finalized } from './errors.js';
+import { aBurnRequest, aPipeline, approved, burnAction, burning, signVote } from './requests.js';
 
 const UNIT = 1_000_000n;
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 /** Amounts, proofs and memos (contract, section 1.6). */
 import { VersionedTransaction } from '@solana/web3.js';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { balanceOf, instructionsOf, memosOf, supplyOf, wireBytes } from '../support/chain-reading.js';
+import type { Api } from './api.js';
+import { balanceOf, instructionsOf, memosOf, supplyOf, wireBytes } from './chain-reading.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -11,7 +11,7 @@ import {
   burning,
   canonicalHash,
   someWallet,
-} from '../support/requests.js';
+} from './requests.js';
 
 const TOKEN_PROGRAMS = {
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
 import { beforeAll, expect, it } from 'vitest';
-import type { Api, Batch, BundleExecution, InitBatchResult } from '../support/api.js';
-import { accountInfoOf, landedRecord } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { approved, burning } from '../support/requests.js';
+import type { Api, Batch, BundleExecution, InitBatchResult } from './api.js';
+import { accountInfoOf, landedRecord } from './chain-reading.js';
+import { approved, burning } from './requests.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const ISO_DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;

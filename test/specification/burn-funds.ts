@@ -1,9 +1,9 @@
 /** Burns for which tokens or SOL are missing: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { balanceOf, sendLamports, supplyOf, treasuryOf } from '../support/chain-reading.js';
-import { aBurnRequest, burning } from '../support/requests.js';
+import type { Api } from './api.js';
+import { balanceOf, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
+import { aBurnRequest, burning } from './requests.js';
 
 const UNIT = 1_000_000n;
 /** A wallet with 0.0009 SOL is one fee above the least that it may hold. */

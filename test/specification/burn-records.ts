@@ -1,10 +1,10 @@
 /** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, canonicalHash } from '../support/requests.js';
+import type { Api } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest, canonicalHash } from './requests.js';
 
 /** The store takes so many more records of the project's burns and refuses every other, as a full disk would. */
 async function withRoomFor(

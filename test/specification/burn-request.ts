@@ -1,9 +1,9 @@
 /** What is asked of a burn (service specification, sections 1, 2.1, 4.1 and 9). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { balanceOf, memosOf, supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, canonicalHash } from '../support/requests.js';
+import type { Api } from './api.js';
+import { balanceOf, memosOf, supplyOf } from './chain-reading.js';
+import { aBurnRequest, canonicalHash } from './requests.js';
 
 const UNIT = 1_000_000n;
 const FIELDS = ['type', 'proof', 'burnAmount', 'persistOnchain'] as const;

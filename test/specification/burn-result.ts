@@ -1,10 +1,10 @@
 /** What a burn answers: its result, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
-import type { Api, BurnRequest, BurnResult } from '../support/api.js';
-import { blockTimeOf, landedRecord, memosOf, supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, canonicalHash } from '../support/requests.js';
+import type { Api, BurnRequest, BurnResult } from './api.js';
+import { blockTimeOf, landedRecord, memosOf, supplyOf } from './chain-reading.js';
+import { aBurnRequest, canonicalHash } from './requests.js';
 
 const RESULT_FIELDS = ['dateBurned', 'hash', 'result', 'txHash', 'type'];
 const ERROR_FIELDS = ['message', 'proof', 'proofType', 'type'];

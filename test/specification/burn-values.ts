@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, canonicalHash } from '../support/requests.js';
+import type { Api } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest, canonicalHash } from './requests.js';
 
 const UNIT = 1_000_000n;
 

@@ -1,10 +1,10 @@
 /** The error body and the codes of the specification (sections 2.4 and 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Answer, Api } from '../support/api.js';
-import { sendTokens, supplyOf, treasuryOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+import type { Answer, Api } from './api.js';
+import { sendTokens, supplyOf, treasuryOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
 /** A failure of each kind that needs no preparation. */
 const failures = async (api: Api): Promise<readonly (readonly [number, string, Answer])[]> => {

@@ -1,9 +1,9 @@
 /** Numbers that a double does not carry: in a proof they are refused, so that no two proofs share a hash (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api, HttpClient } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, aPipeline, burnAction, canonicalHash } from '../support/requests.js';
+import type { Api, HttpClient } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, burnAction, canonicalHash } from './requests.js';
 
 /** Texts that read back as another decimal. */
 const NOT_CARRIED = [

@@ -9,9 +9,9 @@ import {
 } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import { expect, it } from 'vitest';
-import type { Api, ExecuteResult, InitBatchResult } from '../support/api.js';
-import { lamportsOf, supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
+import type { Api, ExecuteResult, InitBatchResult } from './api.js';
+import { lamportsOf, supplyOf } from './chain-reading.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -21,7 +21,7 @@ import {
   keypairOf,
   passToNextNoon,
   signedBy,
-} from '../support/requests.js';
+} from './requests.js';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64');
 

@@ -1,9 +1,9 @@
 /** Failures of the service's own, and messages of many problems (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Answer, Api } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, aPipeline, approved, burnAction, burning } from '../support/requests.js';
+import type { Answer, Api } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, approved, burnAction, burning } from './requests.js';
 
 function expectUnavailable(answer: Answer): void {
   answer.refused(503, 'ERR_UNAVAILABLE');

@@ -2,7 +2,8 @@
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { accounts, getProposalPda, getVaultPda } from '@sqds/multisig';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
+import type { Project } from '../support/in-process-service.js';
+import type { Api } from './api.js';
 import {
   accountInfoOf,
   balanceOf,
@@ -11,9 +12,8 @@ import {
   sendTokens,
   supplyOf,
   treasuryOf,
-} from '../support/chain-reading.js';
-import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, approved, burnAction, burning, someWallet } from '../support/requests.js';
+} from './chain-reading.js';
+import { aBurnRequest, aPipeline, approved, burnAction, burning, someWallet } from './requests.js';
 
 const RENT_OF_TWO_WALLETS = 10_000_000n;
 

@@ -1,9 +1,9 @@
 /** Operations beyond the specification (contract, section 1.7): lists, the key that asks, fresh approvals, cancelling. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { lamportsOf, supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest, aPipeline, approved, burning, signVote, someWallet } from '../support/requests.js';
+import type { Api } from './api.js';
+import { lamportsOf, supplyOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, approved, burning, signVote, someWallet } from './requests.js';
 
 /** Sends a request to an operation of a batch. */
 const post = ({ http, project }: Api, path: string, body?: string, type = 'application/json') =>

@@ -1,8 +1,8 @@
 /** What only HTTP shows of headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { type Api, ROUTES } from '../support/api.js';
-import { aBurnRequest, burning } from '../support/requests.js';
+import { type Api, ROUTES } from './api.js';
+import { aBurnRequest, burning } from './requests.js';
 import { BODIES, errorOf, OPERATIONS, type Wire, wireOf } from './wire.js';
 
 export function headers(under: () => Api): void {

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { type Api, type OperationName, ROUTES } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
-import { aBurnRequest } from '../support/requests.js';
+import { type Api, type OperationName, ROUTES } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest } from './requests.js';
 import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
 
 const MIB = 1_024 * 1_024;

@@ -1,8 +1,8 @@
 /** What init says of many problems at once, and what can be read of a batch from its first instant (contract, sections 1.2 and 1.3; service specification, section 2.5). */
 import { expect, it } from 'vitest';
-import type { Api } from '../support/api.js';
-import { aPipeline, burnAction, burning } from '../support/requests.js';
+import type { Api } from './api.js';
 import { stopped, viewsDuring } from './lifecycle.js';
+import { aPipeline, burnAction, burning } from './requests.js';
 
 const INDEX = /^[1-9]\d*$/;
 

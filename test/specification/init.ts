@@ -3,10 +3,10 @@ import { ComputeBudgetProgram, Message, PublicKey, VersionedTransaction } from '
 import { instructions as squads } from '@sqds/multisig';
 import bs58 from 'bs58';
 import { expect, it } from 'vitest';
-import type { Answer, Api, CompiledPipeline } from '../support/api.js';
-import { balanceOf, drain, lamportsOf, memosRun, supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { aPipeline, approved, burnAction, burning, canonicalHash, someWallet } from '../support/requests.js';
+import type { Answer, Api, CompiledPipeline } from './api.js';
+import { balanceOf, drain, lamportsOf, memosRun, supplyOf } from './chain-reading.js';
+import { aPipeline, approved, burnAction, burning, canonicalHash, someWallet } from './requests.js';
 
 const TOKEN_ACCOUNT_RENT = 2_039_280n;
 

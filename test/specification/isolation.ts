@@ -1,8 +1,8 @@
 /** Two projects of one service: with the key of one, nothing of the other is seen, used up, found again or changed. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Answer, Api } from '../support/api.js';
-import { aBurnRequest, approved, burning } from '../support/requests.js';
+import type { Answer, Api } from './api.js';
+import { aBurnRequest, approved, burning } from './requests.js';
 
 export function isolation(under: () => Api): void {
   it('finds nothing of another project by an id, a proof or a signature, and says the same as for none', async () => {

@@ -1,10 +1,10 @@
 /** States and moves of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api, Batch } from '../support/api.js';
-import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { approved, burning } from '../support/requests.js';
+import type { Api, Batch } from './api.js';
+import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
+import { approved, burning } from './requests.js';
 
 /** A batch whose set-up has stopped midway. */
 export async function stopped(api: Api, project: Project, key: string): Promise<Batch> {

@@ -1,10 +1,10 @@
 /** Rate limits as they are by default, and repeats beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Answer, Api, By, OperationName } from '../support/api.js';
-import { supplyOf } from '../support/chain-reading.js';
 import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+import type { Answer, Api, By, OperationName } from './api.js';
+import { supplyOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
 type Ask = (api: Api, by: Project | string) => Promise<Answer>;
 

@@ -1,17 +1,10 @@
 /** At most once: idempotency keys, whose they are, and what survives a crash (contract, section 1.4). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import type { Api, By } from '../support/api.js';
-import { landedRecord, supplyOf } from '../support/chain-reading.js';
 import type { Scope } from '../support/in-process-service.js';
-import {
-  aBurnRequest,
-  aPipeline,
-  approved,
-  burnAction,
-  burning,
-  passToNextNoon,
-} from '../support/requests.js';
+import type { Api, By } from './api.js';
+import { landedRecord, supplyOf } from './chain-reading.js';
+import { aBurnRequest, aPipeline, approved, burnAction, burning, passToNextNoon } from './requests.js';
 
 const UNIT = 1_000_000n;
 /** A server that hangs is waited for so long. */

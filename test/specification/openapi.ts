@@ -1,8 +1,8 @@
 /** The description that the server gives of itself, held against the specification, and against every answer of this suite. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect, it } from 'vitest';
-import { type Api, type OperationName, ROUTES } from '../support/api.js';
 import { answerJudge, type OpenApiDocument, type OpenApiOperation } from '../support/openapi.js';
+import { type Api, type OperationName, ROUTES } from './api.js';
 
 const OPERATIONS = Object.keys(ROUTES) as OperationName[];
 

@@ -3,10 +3,10 @@
  * by the section and a quote.
  */
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { Api } from '../support/api.js';
 import type { InProcessService } from '../support/in-process-service.js';
 import { access } from './access.js';
 import { amounts } from './amounts.js';
+import { Api } from './api.js';
 import { batchFields, batchResults } from './batch-fields.js';
 import { burnFunds } from './burn-funds.js';
 import { burnRecords } from './burn-records.js';

@@ -1,8 +1,8 @@
 /** Well-formed requests of every operation as raw HTTP, for cases about what is around them. */
 import { randomUUID } from 'node:crypto';
-import { type Api, type HttpAnswer, type HttpClient, type OperationName, ROUTES } from '../support/api.js';
 import type { Project } from '../support/in-process-service.js';
-import { aBurnRequest, aPipeline, burnAction } from '../support/requests.js';
+import { type Api, type HttpAnswer, type HttpClient, type OperationName, ROUTES } from './api.js';
+import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
 /** A good body for each operation that takes one. */
 export const BODIES: Readonly<Record<OperationName, unknown>> = {

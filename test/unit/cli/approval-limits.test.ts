@@ -5,18 +5,10 @@ import { pipelinesDigest, type SourcePipeline } from '../../../src/actions/pipel
 import type { Limits } from '../../../src/approval/limits.js';
 import { type Address, isAddress } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
-import {
-  type Approved,
-  alice,
-  approve,
-  compiled,
-  HONEST,
-  honestWorld,
-  mint,
-} from '../../support/approval-world.js';
 import { operator } from '../../support/batch-on-chain.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
+import { type Approved, alice, approve, compiled, HONEST, honestWorld, mint } from './approval-world.js';
 
 const REFUSED = 9;
 const DECLINED = 130;

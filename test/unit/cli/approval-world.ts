@@ -1,20 +1,24 @@
 /** A batch that is honest in every byte, before the commands that read or approve it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
-import { multisigFacts, tokenFacts } from '../../src/approval/flywheel-facts.js';
-import type { Limits } from '../../src/approval/limits.js';
-import type { Pins } from '../../src/approval/pins.js';
-import type { ChainReader } from '../../src/chain/chain.js';
-import type { Flywheel } from '../../src/chain/flywheel.js';
-import { createSimulator } from '../../src/chain/local/simulator.js';
-import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import { voteMessage } from '../../src/chain/squads/vote.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { OpenedService } from '../../src/cli/context.js';
-import type { Service } from '../../src/contract/service.js';
-import type { Address } from '../../src/values/address.js';
-import { sha256 } from '../../src/values/digest.js';
+import {
+  pipelineContent,
+  pipelineInstructions,
+  type SourcePipeline,
+} from '../../../src/actions/pipelines.js';
+import { multisigFacts, tokenFacts } from '../../../src/approval/flywheel-facts.js';
+import type { Limits } from '../../../src/approval/limits.js';
+import type { Pins } from '../../../src/approval/pins.js';
+import type { ChainReader } from '../../../src/chain/chain.js';
+import type { Flywheel } from '../../../src/chain/flywheel.js';
+import { createSimulator } from '../../../src/chain/local/simulator.js';
+import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
+import { voteMessage } from '../../../src/chain/squads/vote.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import type { OpenedService } from '../../../src/cli/context.js';
+import type { Service } from '../../../src/contract/service.js';
+import type { Address } from '../../../src/values/address.js';
+import { sha256 } from '../../../src/values/digest.js';
 import {
   type Accounts,
   accountsOf,
@@ -26,10 +30,10 @@ import {
   owner,
   ownerKeypair,
   vaultAt,
-} from './batch-on-chain.js';
-import { type TestCliOptions, testCli } from './in-process.js';
-import { namedAddress } from './oracle.js';
-import { partiallySign } from './sign.js';
+} from '../../support/batch-on-chain.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
+import { namedAddress } from '../../support/oracle.js';
+import { partiallySign } from '../../support/sign.js';
 import {
   type MintParts,
   mintAccount,
@@ -37,7 +41,7 @@ import {
   type TokenAccountParts,
   tokenAccount,
   wallet,
-} from './token-accounts.js';
+} from '../../support/token-accounts.js';
 
 export type TokenKind = keyof typeof TOKEN_PROGRAMS;
 

@@ -16,7 +16,7 @@ import {
   readerOf,
 } from '../../support/batch-on-chain.js';
 import { refuse } from '../../support/commands.js';
-import { nodeOf, type Past, pastOf } from '../../support/past-batch.js';
+import { nodeOf, type Past, pastOf } from './past-batch.js';
 
 const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
 const digest = pipelinesDigest(pipelines);

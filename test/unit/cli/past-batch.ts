@@ -6,21 +6,21 @@ import type {
   Signature,
   TokenChange,
   TransactionRecord,
-} from '../../src/chain/chain.js';
+} from '../../../src/chain/chain.js';
 import {
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
   proposalApprove,
-} from '../../src/chain/squads/builders.js';
-import { vaultMessage } from '../../src/chain/squads/message.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import { compile } from '../../src/chain/transaction/message.js';
-import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
-import type { Address } from '../../src/values/address.js';
-import { batchIndex, multisig, operator, owner, vaultAt } from './batch-on-chain.js';
-import { namedAddress } from './oracle.js';
-import { partiallySign } from './sign.js';
+} from '../../../src/chain/squads/builders.js';
+import { vaultMessage } from '../../../src/chain/squads/message.js';
+import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { compile } from '../../../src/chain/transaction/message.js';
+import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
+import type { Address } from '../../../src/values/address.js';
+import { batchIndex, multisig, operator, owner, vaultAt } from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
+import { partiallySign } from '../../support/sign.js';
 
 const ref = { multisig, batchIndex };
 const vault = vaultAt.address;

@@ -24,7 +24,7 @@ import {
 import { complaint, refusal } from '../../support/commands.js';
 import { testCli } from '../../support/in-process.js';
 import { canonicalHash, namedAddress } from '../../support/oracle.js';
-import { nodeOf, type Past, pastOf } from '../../support/past-batch.js';
+import { nodeOf, type Past, pastOf } from './past-batch.js';
 
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 

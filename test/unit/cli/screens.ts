@@ -11,6 +11,11 @@ import type { Recovery, UnfinishedWork } from '../../../src/contract/recovery.js
 import type { PipelinePage, PipelineState } from '../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
+import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
+import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
+import { type FakeService, fakeService } from '../../support/fake-service.js';
+import { type TestCliOptions, testCli } from '../../support/in-process.js';
+import { namedAddress } from '../../support/oracle.js';
 import {
   approvalIn,
   honestWorld,
@@ -19,14 +24,9 @@ import {
   pinsOf,
   type TokenKind,
   type World,
-} from '../../support/approval-world.js';
-import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
-import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
-import { type FakeService, fakeService } from '../../support/fake-service.js';
-import { type TestCliOptions, testCli } from '../../support/in-process.js';
-import { namedAddress } from '../../support/oracle.js';
-import { nodeOf, pastOf } from '../../support/past-batch.js';
+} from './approval-world.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
+import { nodeOf, pastOf } from './past-batch.js';
 import { PLAN, registrarOf } from './registration.js';
 
 export interface Ended {

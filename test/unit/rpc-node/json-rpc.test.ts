@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { HandClock, namedSigner, removeDirectories, treasury } from '../../support/chain.js';
 import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcAnswer, rpcPost, rpcResult } from '../../support/rpc-call.js';
-import { payee, payment, sent } from '../../support/rpc-payments.js';
+import { payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);
 afterAll(removeDirectories);

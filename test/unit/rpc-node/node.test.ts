@@ -15,7 +15,7 @@ import {
 } from '../../support/chain.js';
 import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
-import { paid, payee, payment, sent } from '../../support/rpc-payments.js';
+import { paid, payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);
 afterAll(removeDirectories);

@@ -1,8 +1,8 @@
 /** Payments that a test signs for a node: what is sent where nothing more is wanted than a transaction. */
-import { transfer } from '../../src/chain/system.js';
-import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
-import { namedSigner, signedWith, treasury } from './chain.js';
-import { type RpcAnswer, rpcAnswer, rpcResult } from './rpc-call.js';
+import { transfer } from '../../../src/chain/system.js';
+import type { SignedTransaction } from '../../../src/chain/transaction/sign.js';
+import { namedSigner, signedWith, treasury } from '../../support/chain.js';
+import { type RpcAnswer, rpcAnswer, rpcResult } from '../../support/rpc-call.js';
 
 export const payee = namedSigner('payee').address;
 

@@ -16,7 +16,7 @@ import {
   vaultAt,
 } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
-import { nodeOf, type Past, pastOf } from '../../../support/past-batch.js';
+import { nodeOf, type Past, pastOf } from '../../cli/past-batch.js';
 
 const ref = { multisig, batchIndex };
 const good = goodInstructions();

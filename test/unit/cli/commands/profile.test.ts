@@ -3,10 +3,10 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../src/approval/pins.js';
-import { chainIn, honestWorld, pinsOf } from '../../../support/approval-world.js';
 import { complaint, person, refusal } from '../../../support/commands.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { chainIn, honestWorld, pinsOf } from '../approval-world.js';
 
 const API = 'https://api.example.com';
 const PINS = {

@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { honestWorld, openedIn } from '../../../support/approval-world.js';
 import { batchIndex, flywheel, multisig, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
-import { nodeOf } from '../../../support/past-batch.js';
+import { honestWorld, openedIn } from '../approval-world.js';
+import { nodeOf } from '../past-batch.js';
 
 const ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const BURN = 'burn --type T --proof {} --amount 1';

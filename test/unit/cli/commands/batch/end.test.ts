@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/vote.js';
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
-import { chainIn, honestWorld, pinsOf, type World } from '../../../../support/approval-world.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
 import { partiallySign } from '../../../../support/sign.js';
+import { chainIn, honestWorld, pinsOf, type World } from '../../approval-world.js';
 
 const WAITING = aBatch({ batchIndex: String(batchIndex), multisig });
 const ID = WAITING.id;

@@ -6,19 +6,12 @@ import { generateKeypair } from '../../../../../src/chain/transaction/signer.js'
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
-import {
-  approvalIn,
-  FILE,
-  HONEST,
-  honestWorld,
-  openedIn,
-  type World,
-} from '../../../../support/approval-world.js';
 import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
+import { approvalIn, FILE, HONEST, honestWorld, openedIn, type World } from '../../approval-world.js';
 
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
 const ID = WAITING.id;

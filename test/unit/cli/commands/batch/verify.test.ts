@@ -17,7 +17,7 @@ import { aBatch, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
 import { namedAddress } from '../../../../support/oracle.js';
-import { nodeOf, type Past, pastOf } from '../../../../support/past-batch.js';
+import { nodeOf, type Past, pastOf } from '../../past-batch.js';
 
 const good = goodInstructions();
 const { mint, tokenProgram, vaultTokenAccount } = flywheel;
