@@ -6,8 +6,8 @@ import { ROOT } from './sources.js';
 
 /** What such tests may import of test/support although it reaches the sources: each opens one thing that is not spawned. */
 const DOORS = [
-  // The command line in this process.
-  'in-process',
+  // The command line in this process, over made-up services and over all that is real.
+  ...['in-process', 'flywheel-here'],
   // The service, a service with made-up answers, and an HTTP server before either.
   ...['in-process-service', 'service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
   // A ledger without a flywheel, a node over it, and what others do there.

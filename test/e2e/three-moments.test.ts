@@ -6,9 +6,8 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
-import { emptyDirectory } from '../support/spawn.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const MOMENTS = ['set up', 'burned', 'executed'] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -19,7 +18,7 @@ const home = emptyDirectory();
 const dataDir = join(home, 'data');
 const [burns, pipelines] = [join(home, 'burns.json'), join(home, 'pipelines.json')];
 const placeOf = (moment: Moment): string => join(home, moment);
-const at = (...words: readonly string[]) => flywheelHere({ home }, ...words, '--data-dir', dataDir);
+const at = (...words: readonly string[]) => flywheel({ home }, ...words, '--data-dir', dataDir);
 const burnAll = () => at('burn-batch', burns);
 const runAll = () => at('batch', 'run', pipelines, '--yes', '--keypair', join(dataDir, 'owner.json'));
 const burned = async (): Promise<string> => JSON.parse((await at('local', 'status')).stdout).burned;

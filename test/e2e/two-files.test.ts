@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { flywheelHere } from '../support/flywheel-here.js';
-import { emptyDirectory } from '../support/spawn.js';
+import { sampleOf } from '../support/long.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 
@@ -16,7 +16,7 @@ const home = emptyDirectory();
 const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'data'].map((name) =>
   join(home, name),
 ) as [string, string, string, string];
-const at = (place: string, ...words: string[]) => flywheelHere({ home }, ...words, '--data-dir', place);
+const at = (place: string, ...words: string[]) => flywheel({ home }, ...words, '--data-dir', place);
 const burn = (place: string, amount = '1') =>
   at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 const fileOf = (place: string, name: Name): string => join(place, FILES[name]);
@@ -80,21 +80,24 @@ it('are refused when both went on from one moment, each with a history of its ow
   }
 });
 
-it.each(NAMES)('are refused when the %s is missing, empty, cut off or of another program', async (name) => {
-  const path = fileOf(dataDir, name);
-  const whole = readFileSync(path);
-  rmSync(path);
-  await expectRefused(false);
-  writeFileSync(path, '');
-  await expectRefused();
-  writeFileSync(path, whole.subarray(0, 5_000));
-  await expectRefused();
-  rmSync(path);
-  const foreign = new Database(path);
-  foreign.exec('create table notes (text text); pragma user_version = 1');
-  foreign.close();
-  await expectRefused();
-});
+it.each(sampleOf(NAMES, 1))(
+  'are refused when the %s is missing, empty, cut off or of another program',
+  async (name) => {
+    const path = fileOf(dataDir, name);
+    const whole = readFileSync(path);
+    rmSync(path);
+    await expectRefused(false);
+    writeFileSync(path, '');
+    await expectRefused();
+    writeFileSync(path, whole.subarray(0, 5_000));
+    await expectRefused();
+    rmSync(path);
+    const foreign = new Database(path);
+    foreign.exec('create table notes (text text); pragma user_version = 1');
+    foreign.close();
+    await expectRefused();
+  },
+);
 
 it('go on with an older store where no tokens have moved since', async () => {
   const [older, place] = [join(home, 'older.db'), join(home, 'funded')];
