@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../support/fake-service.js';
 import { answers, type Behaviour, closes, type Hostile, silent, startHostile } from '../support/hostile.js';
-import { json, startStub } from '../support/http-stub.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
 import { itLong, sampleOf } from '../support/long.js';
 import {
@@ -157,23 +156,6 @@ describe('flywheel', () => {
     );
     const refused = await flywheel(remote(`http://127.0.0.1:${refusing.port}`), ...BURN);
     expect([refused.exit, errorOf(refused)['error']]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
-  });
-
-  it('warns once of a service that hashes in its own way, in words or as JSON', async () => {
-    const stub = await startStub((request, response, count) => {
-      const echo = { 'x-request-id': String(request.headers['x-request-id']) };
-      json(200, { ...(EXAMPLES.burn.response as object), hash: 'theirs' }, echo)(request, response, count);
-    });
-    closers.push(stub.close);
-    const options = remote(stub.url);
-    const { exit, stdout, stderr } = await flywheel(options, ...BURN);
-    expect(exit).toBe(0);
-    expect(JSON.parse(stdout).hash).toBe('theirs');
-    const [line, ...more] = stderr.trim().split('\n');
-    expect(more).toEqual([]);
-    expect(JSON.parse(line ?? '').warning).toContain('hashes proofs differently');
-    const human = await flywheel(options, ...BURN, '--output', 'human');
-    expect(human.stderr).toMatch(/^warning: The service hashes proofs/m);
   });
 
   itLong('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {

@@ -6,7 +6,7 @@ import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
 import { startNodeBeside } from '../support/local-rpc.js';
-import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
@@ -67,7 +67,7 @@ describe('a batch that failed', () => {
     expect(await operator.pending()).toEqual([]);
   });
 
-  itLong('lets no other file do what is left of it, until it is cancelled', async () => {
+  it('lets no other file do what is left of it, until it is cancelled', async () => {
     const { operator, failed } = await afterFailure('--failed-out', 'left.json');
     await fund(operator, '10');
     const refused = await run(operator, 'left.json');
@@ -90,7 +90,7 @@ describe('a batch that failed', () => {
     });
   });
 
-  itLong('is written as a file by execute and by init too, as far as it has not landed', async () => {
+  it('is written as a file by execute and by init too, as far as it has not landed', async () => {
     const operator = await anOperator('embedded', template);
     const place = emptyDirectory();
     operator.write('ten.json', TEN);
@@ -136,7 +136,7 @@ describe('a batch that failed', () => {
     expect([unknown.exit, existsSync(join(place, 'u.json'))]).toEqual([2, false]);
   });
 
-  itLong('is not taken for the one that came after it', async () => {
+  it('is not taken for the one that came after it', async () => {
     const { operator, failed } = await afterFailure();
     await fund(operator, '10');
     const rest = await operator.run('batch', 'cancel', failed, '--keypair', operator.owner, '--yes');
@@ -280,33 +280,4 @@ describe('a service whose word the chain contradicts', () => {
       await operator.leave();
     },
   );
-});
-
-describeLong('the rest of a burn-batch', () => {
-  it('leaves out what another file has burned meanwhile', async () => {
-    const operator = await anOperator('embedded', template);
-    const burns = [1, 200].map((burnAmount) => ({
-      ...{ type: 'WATCH_AD', proof: { burnAmount }, burnAmount, persistOnchain: false },
-    }));
-    operator.write('b.json', [
-      ...burns.slice(0, 1),
-      { ...burns[1], burnAmount: 25 },
-      { ...burns[1], burnAmount: 20 },
-    ]);
-    const first = await operator.run('burn-batch', 'b.json', '--failed-out', 'left.json', '--json');
-    expect(first.exit).toBe(3);
-    expect(await operator.happened()).toMatchObject({ burned: '26' });
-    const raised = await operator.runWith({ clockAheadMs: 86_400_000 }, 'burn-batch', 'left.json', '--json');
-    expect([raised.exit, raised.stderr]).toEqual([0, '']);
-    const rest = await operator.runWith(
-      { clockAheadMs: 2 * 86_400_000 },
-      'burn-batch',
-      'b.json',
-      '--rest',
-      '--json',
-    );
-    expect([rest.exit, JSON.parse(rest.stdout)]).toEqual([0, { success: [], errors: [], skipped: 3 }]);
-    expect(rest.stderr).toContain('1 of 1 burns landed before');
-    expect(await operator.happened()).toMatchObject({ burned: '46' });
-  });
 });

@@ -14,8 +14,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from '../support/deeds.js';
 import type { Gate } from '../support/gate.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { isLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { onTerminal } from '../support/terminal.js';
+
+const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 
 let template: Template;
 beforeAll(async () => {
@@ -151,4 +154,29 @@ describe('over HTTP', () => {
     expect((await operator.happened()).batches).toEqual(batches);
     await operator.leave();
   });
+});
+
+it('a batch that waits is over, and asking again says the same', async () => {
+  const operator = await anOperator('embedded', template);
+  const id = await initiated(operator, 'waits');
+  const ended = await operator.run(...cancelWords(operator, id));
+  expect(JSON.parse(ended.stdout)).toMatchObject({ id, status: 'FAILED', dateCancelled: expect.any(String) });
+  // A script is told what it votes on.
+  const notices = ended.stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
+  expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
+  expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });
+  const { exit, stdout } = await operator.run(...cancelWords(operator, id));
+  expect([exit, stdout]).toEqual([0, ended.stdout]);
+  expect(await operator.pending()).toEqual([]);
+});
+
+itLong('a person sees what is cancelled before the question, and a no leaves it as it was', async () => {
+  const operator = await anOperator('embedded', template);
+  const id = await initiated(operator, 'waits');
+  const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
+  const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
+  expect(status).toBe(130);
+  expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was signed/s);
+  expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
+  expect(await operator.pending()).toEqual([]);
 });

@@ -3,13 +3,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { passBlocks } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { besides, initHome } from '../support/http-serve.js';
-import { describeLong, isLong, itLong, sampleOf } from '../support/long.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { describeLong, sampleOf } from '../support/long.js';
+import { emptyDirectory } from '../support/spawn.js';
 
-const ROUNDS = isLong ? 3 : 1;
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheelHere({ home }, ...words);
 const json = async (...words: string[]) => {
@@ -62,26 +60,7 @@ describe('local init', () => {
     expect(await json('local', 'status')).toEqual(before);
   });
 
-  itLong('is done by one of those that begin at once, and the others hear so', async () => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const place = { home: emptyDirectory() };
-      const all = await Promise.all([1, 2, 3].map(() => flywheel(place, 'local', 'init')));
-      expect(all.map(({ exit }) => exit).sort()).toEqual([0, 2, 2]);
-      for (const { exit, stderr } of all)
-        expect(exit === 0 ? 'ERR_LOCAL_ALREADY_EXISTS' : JSON.parse(stderr).error).toBe(
-          'ERR_LOCAL_ALREADY_EXISTS',
-        );
-      // Everything that lies there now is of that one: treasury, key and owner.
-      const made = JSON.parse(all.find(({ exit }) => exit === 0)?.stdout ?? '');
-      expect((await flywheelHere(place, 'local', 'fund', '--to', 'vault', '--sol', '1')).exit).toBe(0);
-      const keys = JSON.parse((await flywheelHere(place, 'keys', 'list', '--json')).stdout);
-      expect(keys).toMatchObject([{ id: made.apiKey.id }]);
-      const exported = await flywheelHere(place, 'local', 'export-owner', 'owner.json', '--json');
-      expect(JSON.parse(exported.stdout).address).toBe(made.owner.address);
-    }
-  });
-
-  itLong('keeps all that it writes from others, the copy of a program too', () => {
+  it('keeps all that it writes from others, the copy of a program too', () => {
     const open = readdirSync(home, { recursive: true, withFileTypes: true })
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => (statSync(path).mode & 0o077) !== 0);
@@ -137,19 +116,6 @@ describe('burn', () => {
     const cap = await run('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1000');
     expect([cap.exit, JSON.parse(cap.stderr).error]).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
   });
-
-  itLong('is refused with exit 4 for a revoked key and for one without the scope', async () => {
-    const created = await json('keys', 'create', '--scope', 'airdrop');
-    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '1'];
-    const env = { FLYWHEEL_API_KEY: created.key };
-    const scope = await flywheelHere({ home, env }, ...words);
-    expect([scope.exit, JSON.parse(scope.stderr).error]).toEqual([4, 'ERR_KEY_SCOPES_UNAUTHORIZED']);
-    await json('keys', 'revoke', created.id);
-    const revoked = await flywheelHere({ home, env }, ...words);
-    expect([revoked.exit, JSON.parse(revoked.stderr).error]).toEqual([4, 'ERR_UNAUTHORIZED']);
-    expect(revoked.stderr).not.toContain(created.key);
-    expect(JSON.stringify(await json('keys', 'list'))).not.toContain(created.key);
-  });
 });
 
 describe('burn-batch', () => {
@@ -171,7 +137,7 @@ describe('burn-batch', () => {
     expect((await run('burn-batch', 'failed.json')).exit).toBe(3);
   });
 
-  itLong('refuses more decimals than the mint has, in the whole file, before anything burns', async () => {
+  it('refuses more decimals than the mint has, in the whole file, before anything burns', async () => {
     const before = await json('local', 'status');
     write('fine.json', [
       { type: 'WATCH_AD', proof: { id: 1 }, burnAmount: 1, persistOnchain: false },
@@ -254,30 +220,6 @@ describe('batch', () => {
     expect((await run('batch', 'run', file, '--keypair', owner)).exit).toBe(2);
     const { batch, result } = await json('batch', 'run', file, '--keypair', owner, '--yes');
     expect([batch.status, result.totalSuccessful]).toEqual(['EXECUTED', 2]);
-  });
-
-  itLong('is approved anew when the approval has grown too old', async () => {
-    const file = pipelinesOf('B-4');
-    const { batch } = await json('batch', 'init', file, '--out', 'old.json');
-    await passBlocks({ dataDir: join(home, '.local', 'share', 'flywheel') }, 150);
-    const approval = JSON.parse(readFileSync(join(home, 'old.json'), 'utf8'));
-    const signed = await json('batch', 'approve', 'old.json', '--keypair', owner, '--yes', '--expect', file);
-    // One signature now: the owner pays. The one that was issued has the operator's as well.
-    expect(Buffer.from(approval.proposalApproveTx, 'base64')[0]).toBe(2);
-    expect(Buffer.from(signed.signedTx, 'base64')[0]).toBe(1);
-    const { result } = await json('batch', 'execute', batch.id, '--signed-tx', signed.signedTx);
-    expect(result.totalSuccessful).toBe(2);
-  });
-});
-
-describeLong('local reset', () => {
-  it('needs --yes without a terminal, then nothing is left', async () => {
-    const dataDir = join(home, 'other');
-    await json('local', 'init', '--data-dir', dataDir);
-    const asked = await run('local', 'reset', '--data-dir', dataDir);
-    expect([asked.exit, JSON.parse(asked.stderr).error]).toEqual([2, 'ERR_USAGE']);
-    expect(await json('local', 'reset', '--data-dir', dataDir, '--yes')).toEqual({ dataDir, reset: true });
-    expect((await run('local', 'status', '--data-dir', dataDir)).exit).toBe(2);
   });
 });
 

@@ -49,32 +49,6 @@ describe('flywheel', () => {
     expect((await flywheel({ home }, 'local', 'status')).stderr).not.toContain('.ts:');
   });
 
-  itLong.each(sampleOf([60, 80, 120], 1))(
-    'is as wide as a terminal of %s columns at most, but for what is to be copied',
-    async (columns) => {
-      const home = emptyDirectory();
-      const env = { NO_COLOR: '1', TERM: 'xterm-256color' };
-      for (const words of [
-        'local init',
-        'burn --type WATCH_AD --proof {} --amount 1250.5',
-        'history',
-        'vault',
-      ]) {
-        const { status, text } = await onTerminal(
-          home,
-          `stty cols ${columns}; ${command(`${words} --quiet`)}`,
-          env,
-        );
-        expect([words, status]).toEqual([words, 0]);
-        for (const line of text.split('\n')) {
-          const isWord = !/\S\s+\S/.test(line);
-          if (!isWord && !line.trim().startsWith('flywheel '))
-            expect(line.length, line).toBeLessThanOrEqual(columns);
-        }
-      }
-    },
-  );
-
   it('prints for people on a terminal, with colour, and JSON with --json', async () => {
     const home = emptyDirectory();
     const human = await onTerminal(home, command('local init'));

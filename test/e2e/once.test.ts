@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { describeLong, isLong, itLong, sampleOf } from '../support/long.js';
+import { isLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   makeTemplate,
@@ -72,16 +72,6 @@ describe('a batch run', () => {
     const inits = remote.gate?.requests.slice(from).filter(({ path }) => path.endsWith('/init'));
     expect(inits).toHaveLength(1);
   });
-
-  itLong('takes up the batch that init has set up, and init shows the one that ran', async () => {
-    const operator = await fresh();
-    const id = await initiated(operator, 'p');
-    const run = await operator.run(...runWords(operator, 'p.json'));
-    expect(JSON.parse(run.stdout).batch.id).toBe(id);
-    const init = await operator.run('batch', 'init', 'p.json', '--json');
-    expect([init.exit, JSON.parse(init.stdout).batch.id]).toEqual([0, id]);
-    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
-  });
 });
 
 describe('a finished command', () => {
@@ -112,20 +102,9 @@ describe('a finished command', () => {
     expect(await operator.happened()).toMatchObject({ burned: '6', batches: ['EXECUTED'] });
     expect(await operator.pending()).toEqual([]);
   });
-
-  itLong('is done once more with --again, each time under a key of its own', async () => {
-    const operator = await fresh();
-    const words = runWords(operator, operator.write('p.json', pipelinesOf('p')));
-    for (const more of [[], ['--again'], ['--again']])
-      expect((await operator.run(...words, ...more)).exit).toBe(0);
-    expect(await operator.happened()).toMatchObject({
-      burned: '9',
-      batches: ['EXECUTED', 'EXECUTED', 'EXECUTED'],
-    });
-  });
 });
 
-describeLong('a key', () => {
+describe('a key', () => {
   const KEY = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f1a';
 
   it('is the same in capitals', async () => {
@@ -200,7 +179,7 @@ describe('an answer that cannot be written', () => {
     }
   });
 
-  itLong.each(
+  it.each(
     sampleOf(
       [
         ['batch init', '--out'],
@@ -261,7 +240,7 @@ describe('the journal', () => {
   });
 });
 
-describeLong('a batch that is set up', () => {
+describe('a batch that is set up', () => {
   it('leaves its approval where it says, and is approved by its id', async () => {
     const operator = await fresh();
     const file = operator.write('p.json', pipelinesOf('p'));
@@ -450,7 +429,7 @@ describe('a service', () => {
   });
 });
 
-describeLong('a file that a command writes', () => {
+describe('a file that a command writes', () => {
   const OLD = 'from yesterday';
   const at = ({ directory }: Operator, name: string): string => join(directory, name);
   const text = (operator: Operator, name: string): string => readFileSync(at(operator, name), 'utf8');

@@ -176,18 +176,6 @@ describe('two projects of a database', () => {
     },
     60_000,
   );
-
-  itLong(
-    'have rates of their own',
-    async () => {
-      const tries = await Promise.all(
-        Array.from({ length: 6 }, (_, at) => burn(shop.apiKey.key, 100 + at, `shop-${at}`)),
-      );
-      expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(3);
-      expect((await burn(game.apiKey.key, 100, 'game')).status).toBe(200);
-    },
-    60_000,
-  );
 });
 
 describeLong('the key of a project', () => {

@@ -130,16 +130,6 @@ describe('a burn of unknown outcome', () => {
       expect((await burned(remote)) - before).toBe(2 * dresses.length);
     },
   );
-
-  itLong('is burned once more with --again', async () => {
-    const before = await burned(remote);
-    posts('lose');
-    expect((await remote.run(...words('plain', 'again'))).exit).toBe(7);
-    posts('pass');
-    expect((await remote.run(...words('once', 'again'), '--again')).exit).toBe(0);
-    expect((await remote.run(...words('plain', 'again'))).exit).toBe(0);
-    expect((await burned(remote)) - before).toBe(2);
-  });
 });
 
 describeLong('a file of unknown outcome', () => {

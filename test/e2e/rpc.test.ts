@@ -1,7 +1,5 @@
 /** The user's own RPC nodes, as the built program uses them: several of them, of all tempers. */
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
@@ -14,15 +12,7 @@ import {
   type OwnNode,
   problemOf,
 } from '../support/operator.js';
-import {
-  closeStubs,
-  passOn,
-  type RpcCall,
-  type StubNode,
-  says,
-  status,
-  stubNode,
-} from '../support/rpc-stub.js';
+import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
 import { type Spawned, startFlywheel } from '../support/spawn.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
@@ -88,15 +78,6 @@ const approve = (nodes: readonly StubNode[], ...words: readonly string[]): Promi
   );
 
 describe('an approval', () => {
-  itLong('is signed where two nodes agree', async () => {
-    const nodes = [await honest(), await honest()];
-    const { exit, stdout, stderr } = await approve(nodes, '--quorum', '2');
-    expect(stderr).not.toContain('error');
-    expect([exit, Object.keys(JSON.parse(stdout))]).toEqual([0, ['batchId', 'signedTx']]);
-    for (const { calls } of nodes)
-      expect(calls.filter(({ method }) => method === 'getMultipleAccounts').length).toBeGreaterThan(2);
-  });
-
   it('is refused with exit 9 where two nodes disagree, whichever of them lies', async () => {
     const orders = [
       [await honest(), await lying()],
@@ -111,25 +92,6 @@ describe('an approval', () => {
       });
       expect(refused.stderr).not.toContain('secret-key');
     }
-  });
-
-  itLong('is refused before anything is asked where there are fewer nodes than have to agree', async () => {
-    const node = await honest();
-    const refused = await approve([node], '--quorum', '2');
-    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_USAGE']);
-    expect(problemOf(refused).message).toBe('2 RPC nodes must agree, but only 1 is given.');
-    expect(node.calls).toEqual([]);
-  });
-
-  itLong('is signed in spite of a node that is busy for a while, and of one that is no node', async () => {
-    const busy = await honest();
-    const pause = { 'retry-after': '0.01' };
-    busy.faults.push(status(429, pause), status(503, pause), passOn(ledger.url), status(429, pause));
-    expect((await approve([busy])).exit).toBe(0);
-    const none = await stubNode();
-    none.always = says('<!doctype html>', 'text/html');
-    const good = await honest();
-    expect((await approve([none, good])).exit).toBe(0);
   });
 
   it('is given up for a node that does not let it in, and says so without the key', async () => {
@@ -166,20 +128,6 @@ describe('an approval', () => {
     child.kill('SIGINT');
     expect((await ended).exit).toBe(130);
     expect(performance.now() - startedMs).toBeLessThan(5_000);
-  });
-
-  itLong('is read through the node of the Solana CLI where no other is named', async () => {
-    const home = join(operator.directory, 'solana-user');
-    mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
-    const node = await honest();
-    writeFileSync(join(home, '.config/solana/cli/config.yml'), `json_rpc_url: "${node.url}"\n`);
-    const inspected = await flywheelHere(
-      { home, env: { FLYWHEEL_API_URL: operator.gate?.url ?? '', FLYWHEEL_API_KEY: operator.key } },
-      ...['batch', 'inspect', join(operator.directory, 'approval.json'), '--json'],
-    );
-    expect(inspected.exit).toBe(0);
-    expect(JSON.parse(inspected.stdout).pipelines).toHaveLength(1);
-    expect(node.calls.length).toBeGreaterThan(0);
   });
 });
 

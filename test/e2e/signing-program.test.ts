@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { describeLong, itLong } from '../support/long.js';
+import { itLong } from '../support/long.js';
 import {
   anOperator,
   ending,
@@ -113,12 +113,6 @@ describe('a burn wallet that a program keeps', () => {
     await goneAll(program);
     expect(await operator.happened()).toMatchObject({ burned: '0' });
   });
-
-  itLong('is read by no shell', async () => {
-    const operator = await anOperator('embedded', template);
-    const refused = await operator.run(...BURN, '--burn-signer', 'sign | tee /tmp/log');
-    expect(problemOf(refused)).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
-  });
 });
 
 describe('an operator that a program keeps', () => {
@@ -133,7 +127,7 @@ describe('an operator that a program keeps', () => {
   });
 });
 
-describeLong('a keypair in the environment', () => {
+describe('a keypair in the environment', () => {
   const burnWith = (operator: Operator, env: Record<string, string>) =>
     flywheelHere({ home: operator.directory, env }, ...BURN);
 
@@ -149,9 +143,7 @@ describeLong('a keypair in the environment', () => {
     const refused = await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text });
     expect(problemOf(refused)).toMatchObject({
       error: 'ERR_KEYPAIR_INVALID',
-      message: expect.stringContaining(
-        `FLYWHEEL_BURN_KEYPAIR is the key of ${template.made.operator}, and the burn wallet of this flywheel is`,
-      ),
+      message: expect.stringContaining(`FLYWHEEL_BURN_KEYPAIR is the key of ${template.made.operator}, `),
     });
     expect(refused.stderr).not.toContain(text.trim().slice(0, 40));
     expect(await operator.happened()).toMatchObject({ burned: '0' });

@@ -1,11 +1,8 @@
 /** Several processes on one data directory at the same time: they take turns, and the books balance. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
-import { itLong } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
 /** More than share one intent, and more than a blockhash lives for when two do it. */
@@ -66,15 +63,4 @@ it('that set up a batch each get an index each, and each is executed once, whoev
     ...{ burned: String(Math.round((before + 6) * 10) / 10), batches: ['EXECUTED', 'EXECUTED'] },
   });
   expect(balancedBooks(operator.dataDir).lamports).toBe(template.lamports);
-});
-
-itLong('that set up a flywheel make it once', async () => {
-  const home = emptyDirectory();
-  const init = () => flywheel({ home }, 'local', 'init', '--data-dir', 'data', '--json');
-  const ended = await Promise.all([init(), init()]);
-  const [made] = ended.filter(({ exit }) => exit === 0);
-  const refused = ended.filter(({ exit }) => exit !== 0).map(({ stderr }) => JSON.parse(stderr).error);
-  expect(refused).toEqual(['ERR_LOCAL_ALREADY_EXISTS']);
-  const { apiKey } = JSON.parse(made?.stdout ?? '');
-  expect(readFileSync(join(home, 'data/api-key'), 'utf8').trim()).toBe(apiKey.key);
 });

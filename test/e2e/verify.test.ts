@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { failedInPart } from '../support/deeds.js';
-import { describeLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import {
   anOperator as anyOperator,
   type Mode,
@@ -85,7 +85,7 @@ describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was ex
   });
 });
 
-describeLong('a batch that was executed in part', () => {
+describe('a batch that was executed in part', () => {
   it('is not verified, and what is missing is named, before and after it is cancelled', async () => {
     const operator = await anOperator('embedded');
     const ten = operator.write('ten.json', pipelines('ten', [1, 1, 1, 1, 5, 1]));
@@ -110,7 +110,7 @@ describeLong('a batch that was executed in part', () => {
   });
 });
 
-describeLong('a batch that waits', () => {
+describe('a batch that waits', () => {
   it('is judged by inspect as by approve, and counted in the name of the token', async () => {
     const operator = await anOperator('embedded');
     const init = ['batch', 'init', operator.write('w.json', pipelines('w', [1])), '--out', 'approval.json'];
