@@ -7,9 +7,16 @@ import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
 import { startNodeBeside } from '../support/local-rpc.js';
 import { itLong, sampleOf } from '../support/long.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import {
+  anOperator,
+  gateOf,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
-import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 let template: Template;
@@ -153,7 +160,6 @@ describe('a batch that failed', () => {
 });
 
 describe('a batch that waits', () => {
-  const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
   const DECLINED =
     /stays set up and waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
@@ -216,8 +222,8 @@ describe('an approval that runs out on its way', () => {
         return { url, end: () => close(100) };
       },
     });
-    const { gate, dataDir } = operator;
-    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+    const gate = gateOf(operator);
+    const { dataDir } = operator;
     let executes = 0;
     gate.fate = async ({ path }): Promise<Fate> => {
       if (path.endsWith('/batch/execute')) {
@@ -264,8 +270,7 @@ describe('a service whose word the chain contradicts', () => {
     'is not believed when it executes and says that the batch %s',
     async (_what, lie) => {
       const operator = await anOperator('remote', template);
-      const { gate } = operator;
-      if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+      const gate = gateOf(operator);
       const file = operator.write('three.json', THREE);
       gate.fate = ({ path }) => (/batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass');
       for (const more of sampleOf([[], [], ['--rest'], ['--again']], 2)) {

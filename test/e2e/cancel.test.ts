@@ -13,12 +13,17 @@ import * as squads from '@sqds/multisig';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from '../support/deeds.js';
-import type { Gate } from '../support/gate.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import {
+  anOperator,
+  gateOf,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
+import { BIN } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
-
-const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 
 let template: Template;
 beforeAll(async () => {
@@ -92,11 +97,6 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
 });
 
 describe('over HTTP', () => {
-  const gateOf = ({ gate }: Operator): Gate => {
-    if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
-    return gate;
-  };
-
   /** What a service may ask the owner to sign in place of the cancellation of batch 1. */
   function lies(owner: PublicKey): Readonly<Record<string, string>> {
     const { made } = template;

@@ -4,10 +4,9 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isLong, itLong, sampleOf } from '../support/long.js';
-import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
+import { BIN, emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
-const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 const SOMEBODY = 'So11111111111111111111111111111111111111112';

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { describeLong, sampleOf } from '../support/long.js';
 import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { BIN } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const REFUSED = 9;
@@ -14,8 +15,6 @@ let template: Template;
 beforeAll(async () => {
   template = await makeTemplate('--vault-tokens', '100');
 });
-
-const BIN = new URL('../../bin/flywheel.js', import.meta.url).pathname;
 
 /** A profile of the embedded engine with limits. */
 async function limited(...limits: readonly string[]): Promise<Operator> {

@@ -4,7 +4,7 @@ import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
-import { anOperator, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
+import { anOperator, gateOf, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
 const UNKNOWN = 7;
@@ -13,8 +13,7 @@ let operator: Operator;
 let gate: Gate;
 beforeAll(async () => {
   operator = await anOperator('remote', await makeTemplate());
-  if (operator.gate === null) throw new TypeError('no gate');
-  gate = operator.gate;
+  gate = gateOf(operator);
 });
 afterAll(() => operator.leave());
 

@@ -12,6 +12,7 @@ import { ask } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
 import {
   anOperator,
+  gateOf,
   type Mode,
   makeTemplate,
   type Operator,
@@ -263,8 +264,7 @@ it('a rest that never arrived does not burn what others have burned since, and i
   const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
   expect((await burnFile(file)).exit).toBe(3);
   await dropped(() => burnFile(file, '--rest'));
-  const fund = ['--to', 'burn-wallet', '--tokens', String(2 * MUCH), '--data-dir', operator.dataDir];
-  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
+  expect((await fund('burn-wallet', 2 * MUCH)).exit).toBe(0);
   await elsewhere(() => burnFile(operator.write('b.json', burns(1, 2, MUCH))));
   expect((await operator.run('pending', 'resume', '--json')).exit).toBe(2);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
@@ -319,20 +319,15 @@ it('a dry run says what the command would do with a file that is known', async (
   expect(await elements('b.json', '--again')).toBe(1);
   expect((await burnFile(operator.write('c.json', burns(3, 4)), '--dry-run', '--rest')).exit).toBe(2);
   // Others have burned meanwhile what had failed.
-  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
-  restore(operator.dataDir, JOURNAL, null);
-  const fund = ['--to', 'burn-wallet', '--tokens', '10', '--data-dir', operator.dataDir];
-  expect((await operator.run('local', 'fund', ...fund)).stderr).toBe('');
-  expect((await burnFile(operator.write('d.json', burns(1, 2, MUCH)))).exit).toBe(0);
-  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  expect((await fund('burn-wallet', 10)).exit).toBe(0);
+  await elsewhere(() => burnFile(operator.write('d.json', burns(1, 2, MUCH))));
   expect(await elements('a.json', '--rest')).toBe(0);
   expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[],"skipped":2}\n');
 });
 
 it('a dry run says what its service would answer of a file that is not known here', async () => {
   operator = await anOperator('remote', template);
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
+  const gate = gateOf(operator);
   const dry = async (...words: readonly string[]) => {
     const ended = await operator.run(...words, '--dry-run', '--json');
     return [ended.exit, JSON.parse(ended.stdout || '{}').elements ?? null, problemOf(ended).message ?? null];
@@ -344,13 +339,8 @@ it('a dry run says what its service would answer of a file that is not known her
   const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
   expect(JSON.parse(run.stdout).pipelines).toBe(0);
   // What has not arrived, and is partly done by others.
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
-  expect((await burnFile(operator.write('b.json', burns(5, 7)))).exit).toBe(7);
-  gate.fate = () => 'pass';
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
-  expect((await burnFile(operator.write('c.json', burns(6, 8)))).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  await dropped(() => burnFile(operator.write('b.json', burns(5, 7))));
+  await elsewhere(() => burnFile(operator.write('c.json', burns(6, 8))));
   // Nobody who could be asked: it goes by its own notes.
   gate.fate = () => 'drop';
   expect(await dry('burn-batch', 'b.json')).toEqual([0, 2, null]);
@@ -378,16 +368,8 @@ it('a burn of unknown outcome is not sent again when its service may have forgot
 it('an operation that goes on does not do what waits in the batch of another machine', async () => {
   operator = await anOperator('remote', template);
   const file = operator.write('a.json', pipelines(0, 3));
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
-  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
-  expect((await operator.run('batch', 'init', file, '--max-wait', '0', '--json')).exit).toBe(7);
-  gate.fate = () => 'pass';
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
-  restore(journalHome(operator), JOURNAL, null);
-  const other = operator.write('b.json', pipelines(2, 4));
-  expect((await operator.run('batch', 'init', other, '--json')).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'own'));
+  await dropped(() => operator.run('batch', 'init', file));
+  await elsewhere(() => operator.run('batch', 'init', operator.write('b.json', pipelines(2, 4))));
   for (const words of [
     ['batch', 'init', file, '--dry-run'],
     ['batch', 'init', file],
@@ -446,8 +428,8 @@ it.each(
   'a later request that was held up, and that others have done %s, does nothing once the rest has gone out (%#)',
   async (_, own, journal) => {
     operator = await anOperator('remote', template);
-    const { gate, key } = operator;
-    if (gate === null) throw new TypeError('no gate');
+    const gate = gateOf(operator);
+    const { key } = operator;
     let posts = 0;
     gate.fate = ({ method }) => (method === 'POST' && ++posts > 1 ? 'drop' : 'pass');
     const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
@@ -469,8 +451,7 @@ it.each(
 
 /** One that does not arrive. @returns that request */
 async function dropped(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>) {
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
+  const gate = gateOf(operator);
   gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
   expect((await work()).exit).toBe(7);
   gate.fate = () => 'pass';
@@ -653,8 +634,7 @@ it('of two equal elements the one that failed is not noted as landed by a file o
   const large = burns(0, 1, 2 * MUCH);
   const many = burns(1, 1_000).map((burn) => ({ ...burn, burnAmount: 0.001 }));
   const file = operator.write('a.json', [...large, ...many, ...large]);
-  const { gate } = operator;
-  if (gate === null) throw new TypeError('no gate');
+  const gate = gateOf(operator);
   let posts = 0;
   gate.fate = ({ method }) => (method === 'POST' && ++posts > 1 ? 'drop' : 'pass');
   expect((await burnFile(file)).exit).toBe(7);
@@ -694,15 +674,7 @@ it('the rest of pipelines that are done once more is what that has not landed', 
 it('a burn whose first try is held up stays open though a later one fails', async () => {
   operator = await anOperator('remote', template);
   const words = [
-    'burn',
-    '--type',
-    'WATCH_AD',
-    '--proof',
-    '{"q":1}',
-    '--amount',
-    String(2 * MUCH),
-    '--yes',
-    '--json',
+    ...['burn', '--type', 'WATCH_AD', '--proof', '{"q":1}', '--amount', String(2 * MUCH), '--yes', '--json'],
   ];
   const late = await dropped(() => operator.run(...words));
   for (const line of [words, ['pending', 'resume', '--json']])
@@ -779,8 +751,8 @@ it.each(
 
 it('a file goes on at another address of its service, which is not pinned', async () => {
   operator = await anOperator('remote', template, { pinned: false });
-  const { gate, key, directory } = operator;
-  if (gate === null) throw new TypeError('no gate');
+  const gate = gateOf(operator);
+  const { key, directory } = operator;
   const file = operator.write('a.json', burns(0, 2));
   const late = await dropped(() => burnFile(file));
   const other = await startGate(gate.url, [key]);

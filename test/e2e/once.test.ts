@@ -19,6 +19,7 @@ import { flywheelHere } from '../support/flywheel-here.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
+  gateOf,
   makeTemplate,
   type Operator,
   problemOf,
@@ -317,8 +318,7 @@ describe('a service', () => {
   });
 
   itLong('is one place below a path, however that is written', async () => {
-    const { gate } = operator;
-    if (gate === null) throw new TypeError('no gate');
+    const gate = gateOf(operator);
     operator.write('path.json', burnsOf('path'));
     gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
     const lost = await operator.run('burn-batch', 'path.json', '--api-url', `${url.origin}/api-%c3%a9`);
@@ -336,8 +336,7 @@ describe('a service', () => {
   itLong('of which an outcome is open is asked for it over a clock that jumps', async () => {
     const before = Number(await burned(operator));
     const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '3', '--json'];
-    const { gate } = operator;
-    if (gate === null) throw new TypeError('no gate');
+    const gate = gateOf(operator);
     gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
     const lost = await operator.run(...words);
     gate.fate = () => 'pass';
@@ -387,8 +386,7 @@ describe('a service', () => {
   });
 
   itLong('of which an outcome is open keeps its address in the profile', async () => {
-    const { gate } = operator;
-    if (gate === null) throw new TypeError('no gate');
+    const gate = gateOf(operator);
     const before = Number(await burned(operator));
     operator.write('moved.json', burnsOf('moved'));
     gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');

@@ -24,7 +24,7 @@ import {
   type Wallet,
 } from '../support/registration.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
-import { emptyDirectory, startFlywheel } from '../support/spawn.js';
+import { BIN, emptyDirectory, startFlywheel } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -50,8 +50,6 @@ const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 for await (const line of createInterface({ input: process.stdin }))
   console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
 `;
-
-const BIN = join(process.cwd(), 'bin/flywheel.js');
 
 interface Registered {
   readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };

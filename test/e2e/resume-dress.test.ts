@@ -8,6 +8,7 @@ import type { Fate } from '../support/gate.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
+  gateOf,
   makeTemplate,
   type Operator,
   pointsIn,
@@ -32,8 +33,7 @@ const burned = async (operator: Operator): Promise<number> => Number((await oper
 
 /** What becomes of each POST from now on. */
 function posts(fate: Fate): void {
-  const { gate } = remote;
-  if (gate === null) throw new TypeError('no gate');
+  const gate = gateOf(remote);
   gate.fate = ({ method }) => (method === 'POST' ? fate : 'pass');
 }
 

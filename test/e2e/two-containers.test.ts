@@ -8,10 +8,9 @@ import { beforeAll, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { isLong } from '../support/long.js';
 import { anOperator, ending, makeTemplate, type Operator, type Template } from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
+import { BIN, type Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
-const BIN = join(process.cwd(), 'bin/flywheel.js');
 const UNITS = 1_000_000;
 const AMOUNTS = Array.from({ length: 300 }, (_, index) => BigInt(index + 1) * 1_000n);
 const burns = AMOUNTS.map((amount, order) => ({

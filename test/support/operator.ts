@@ -11,9 +11,7 @@ import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
 import { flywheelHere, type ServedHere, serveHere } from './flywheel-here.js';
 import { type Gate, startGate } from './gate.js';
 import { startNodeBeside } from './local-rpc.js';
-import { CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
-
-const ROOT = new URL('../..', import.meta.url).pathname;
+import { BIN, CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 /** A test sends more of any one request than a service takes from one key. */
 const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'current', 'approval', 'list']
@@ -86,6 +84,12 @@ export interface Operator {
   open(): readonly string[];
   happened(): Promise<Happened>;
   leave(): Promise<void>;
+}
+
+/** What lies between a remote operator and the service. */
+export function gateOf({ gate }: Operator): Gate {
+  if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
+  return gate;
 }
 
 const templates = new Map<string, Promise<Template>>();
@@ -238,19 +242,15 @@ export async function anOperator(
     start: (...words) => startFlywheel(environment(), withFlags(words)),
     paste: (line) =>
       ending(
-        spawn(
-          'bash',
-          ['-c', `flywheel() { '${process.execPath}' '${ROOT}bin/flywheel.js' "$@"; }\n${line}`],
-          {
-            cwd: tmpdir(),
-            env: {
-              ...environment().env,
-              HOME: directory,
-              PATH: process.env['PATH'],
-              XDG_CACHE_HOME: CODE_CACHE,
-            },
+        spawn('bash', ['-c', `flywheel() { '${process.execPath}' '${BIN}' "$@"; }\n${line}`], {
+          cwd: tmpdir(),
+          env: {
+            ...environment().env,
+            HOME: directory,
+            PATH: process.env['PATH'],
+            XDG_CACHE_HOME: CODE_CACHE,
           },
-        ),
+        }),
       ),
     pending: async () =>
       (JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[]).filter(isUnknown),

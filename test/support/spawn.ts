@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 
 /** Tests and programs run in it; a bundled program lies elsewhere. */
 const ROOT = process.cwd();
+export const BIN = join(ROOT, 'bin/flywheel.js');
 
 /** An empty directory that goes away with the machine's temporary files. */
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
@@ -58,7 +59,7 @@ export const scriptWords = (words: readonly string[]): readonly string[] =>
 /** Starts `bin/flywheel.js` of the present build. */
 export function startFlywheel(options: SpawnOptions, words: readonly string[]): ChildProcess {
   mkdirSync(options.home, { recursive: true });
-  return spawn(process.execPath, [join(ROOT, 'bin/flywheel.js'), ...scriptWords(words)], {
+  return spawn(process.execPath, [BIN, ...scriptWords(words)], {
     cwd: options.cwd ?? options.home,
     env: environment(options),
   });
