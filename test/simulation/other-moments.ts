@@ -37,7 +37,7 @@ export async function mixMoments(office: Office, moments: Moments, random: Rando
   for (const part of PARTS) rmSync(today + part, { force: true });
   for (const part of PARTS)
     if (existsSync(`${today}.kept${part}`)) renameSync(`${today}.kept${part}`, today + part);
-  if (!stderr.includes('older than') || auditor.landings.length > mark)
+  if (!stderr.includes('older') || auditor.landings.length > mark)
     throw new Broken(
       'one truth',
       `with ${file} of the beginning, \`${words.join(' ')}\` ends ${exit}: ${stderr}`,

@@ -62,15 +62,20 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   const held = await holdApproval(session, batchId, review, pins);
   try {
     const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
-    const shown = { review, unit, held };
     if (isShown(session)) {
-      showRows(session, input, checked, shown);
+      showRows(session, input, checked, review, unit, held);
       remark(session, held);
       const { output } = session;
       const known = { owner: pins.owner, strangers: held.strangers };
       output.show(viewSummary(review, known, unit, output.noticeStyle).join('\n'));
     } else remark(session, held);
-    await requireAgreed(session, shown);
+    const { typed } = held;
+    const question = viewQuestion(review, unit);
+    const declined = 'Declined. Nothing was signed.';
+    // With `--yes` the digest was named by --expect.
+    await (typed === null
+      ? requireConsent(session, question, { declined })
+      : requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed }));
     const wire = await currentWire(chain, input, checked, pins);
     const signer = await input.signer();
     requireOwner(pins, signer.address);
@@ -80,14 +85,6 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   } finally {
     held.close();
   }
-}
-
-/** Asks; with `--yes` the digest was named by --expect. */
-async function requireAgreed(session: Session, { review, unit, held: { typed } }: Shown): Promise<void> {
-  const declined = 'Declined. Nothing was signed.';
-  const question = viewQuestion(review, unit);
-  if (typed === null) return requireConsent(session, question, { declined });
-  await requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed });
 }
 
 /** What is not as before: a script is told what is alarming, people also of what is merely new. */
@@ -118,13 +115,6 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
   );
 }
 
-/** What somebody is asked about. */
-interface Shown {
-  readonly review: Review;
-  readonly unit: Unit;
-  readonly held: HeldApproval;
-}
-
 /** The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others. */
 const isShown = ({ output, settings, context }: Session): boolean =>
   !settings.yes || context.io.stderr.isTTY || !(settings.quiet || output.messages === 'json');
@@ -134,7 +124,9 @@ function showRows(
   { output, settings }: Session,
   { expectation }: ApproveInput,
   checked: CheckedVote,
-  { review, unit, held }: Shown,
+  review: Review,
+  unit: Unit,
+  held: HeldApproval,
 ): void {
   const style = output.noticeStyle;
   const fee = [

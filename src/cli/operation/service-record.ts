@@ -246,11 +246,12 @@ const orNull =
  */
 export async function locate(session: Session): Promise<void> {
   const opened = await session.service();
-  if (opened.locate === null) return;
+  const { locate: tell } = opened;
+  if (tell === null) return;
   try {
     const { value } = await opened.service.describeKey(callWith(session, opened));
     const { multisig, mintAddress } = value;
-    if (multisig != null) opened.locate({ multisig: address(multisig), mint: address(mintAddress) });
+    if (multisig != null) tell({ multisig: address(multisig), mint: address(mintAddress) });
   } catch (error) {
     if (isAnswer(error)) return;
     if (!session.isDryRun) throw error;
