@@ -27,6 +27,7 @@ import {
   type Template,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
 
 const DAY_MS = 86_400_000;
 
@@ -102,6 +103,43 @@ describe('a finished command', () => {
     }
     expect(await operator.happened()).toMatchObject({ burned: '6', batches: ['EXECUTED'] });
     expect(await operator.pending()).toEqual([]);
+  });
+});
+
+describe('a file that is done once more', () => {
+  /** Two that stay below the cap of a day together once, and not once more. */
+  const pair = (name: string) =>
+    [40, 30].map((burnAmount, index) => ({ ...burnsOf(name)[index], burnAmount }));
+  const burns = async (...more: readonly string[]) =>
+    remote.run('burn-batch', remote.write('pair.json', pair('pair')), '--yes', '--json', ...more);
+  const losing = async (run: () => Promise<Spawned>): Promise<Spawned> => {
+    gateOf(remote).fate = ({ path }) => (path.endsWith('/burn-batch') ? 'lose' : 'pass');
+    return run().finally(() => passAll(remote));
+  };
+
+  it('is looked up as any other, after its answer was lost, and it was forgotten here or there', async () => {
+    await remote.leave();
+    remote = await anOperator('remote', template);
+    expect((await burns()).exit).toBe(0);
+    expect((await burns('--again')).exit).toBe(3);
+    expect(await burned(remote)).toBe('100');
+    await remote.run('caps', '--burn', 'none', '--yes', '--data-dir', remote.dataDir);
+    expect((await losing(() => burns('--rest'))).exit).toBe(7);
+    const [{ id } = { id: '' }] = await remote.pending();
+    expect((await remote.run('pending', 'forget', id, '--yes')).exit).toBe(0);
+    expect((await burns('--rest')).exit).toBe(0);
+    expect(await burned(remote)).toBe('140');
+
+    const lost = await losing(() => burns('--again'));
+    expect(lost.exit).toBe(7);
+    // As after thirty days.
+    const store = join(remote.dataDir, 'store.db');
+    rawSqlite(store, `update requests set value = id`, {
+      foreignKeys: false,
+      checks: false,
+    });
+    expect((await remote.paste(resumeLineOf(lost))).exit).toBe(2);
+    expect(await burned(remote)).toBe('210');
   });
 });
 

@@ -87,7 +87,7 @@ export async function requireNotLandedElsewhere(session: Session, batch: Batch):
   const entry = (await (await session.service()).journal()).ofBatch(batch.id);
   if (entry === undefined) return requireFirst(session, batch);
   const request = requestOf(entry);
-  if (request === undefined || entry.notes['again'] === true) return;
+  if (request === undefined || !entry.isToldApart) return;
   // As the command that has begun its operation would, which knows all of the file.
   const how = { rest: false, allowChanged: entry.notes['allowChanged'] === true };
   const work = new PipelinesWork(session, request, how);

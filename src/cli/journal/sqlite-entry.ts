@@ -108,17 +108,27 @@ export class SqliteEntry implements OperationSummary {
 
   /** Which of these have not landed, by it or by any other operation (of what is done once more: since), as numbers from 0. */
   lacking(elements: readonly Element[]): readonly number[] {
-    return this.#table.elements.lacking(elements, this.#from);
+    return this.#table.elements.lacking(elements, this.since);
   }
 
   /** Which of these have landed by other operations (of what is done once more: since), or may land yet. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
-    return this.#table.elements.overlaps(elements, this.#row.serial, this.#from);
+    return this.#table.elements.overlaps(elements, this.#row.serial, this.since);
   }
 
-  /** What is done once more has not landed by what was done before. */
-  get #from(): number {
-    return this.#row.notes['again'] === true ? this.#row.serial : 0;
+  /** It does once more what had landed before. */
+  get isAgain(): boolean {
+    return this.#row.notes['again'] !== undefined;
+  }
+
+  /** Can what its service has done since it was begun be told from what had landed before? */
+  get isToldApart(): boolean {
+    return this.#row.notes['again'] !== true;
+  }
+
+  /** The first operation whose landings count for it: what is done once more has not landed by what was done before. */
+  get since(): number {
+    return this.isAgain ? this.#row.serial : 0;
   }
 
   /**
@@ -133,7 +143,7 @@ export class SqliteEntry implements OperationSummary {
       // Another process may have brought a next step of it to its end meanwhile.
       if (JSON.stringify(row.notes) !== JSON.stringify(this.#row.notes)) return false;
       const digests = elements.map(({ digest }) => digest);
-      if (this.#table.elements.overlaps(digests, row.serial, this.#from).length > 0) return false;
+      if (this.#table.elements.overlaps(digests, row.serial, this.since).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#table.self, notes: noted });
       this.#table.elements.land(this.#row.serial, landed);

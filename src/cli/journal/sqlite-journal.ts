@@ -126,14 +126,19 @@ export class SqliteJournal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  /** By content, how many that say the same as these have landed, by whichever operations. */
-  countLanded(elements: readonly Element[]): ReadonlyMap<Sha256, number> {
-    return this.#file.read(() => this.#table.elements.countLanded(elements));
+  /** By content, how many that say the same as these have landed, by whichever operations from this one on. */
+  countLanded(elements: readonly Element[], since = 0): ReadonlyMap<Sha256, number> {
+    return this.#file.read(() => this.#table.elements.countLanded(elements, since));
   }
 
-  /** Which of these have landed, by whichever operation. */
-  landed(elements: readonly Element[]): readonly Sha256[] {
-    const lacking = new Set(this.#file.read(() => this.#table.elements.lacking(elements)));
+  /** By content, how often what says the same as these has landed by operations before this one. */
+  countBefore(elements: readonly Element[], since: number): Map<Sha256, number> {
+    return this.#file.read(() => this.#table.elements.countBefore(elements, since));
+  }
+
+  /** Which of these have landed, by whichever operation from this one on. */
+  landed(elements: readonly Element[], since = 0): readonly Sha256[] {
+    const lacking = new Set(this.#file.read(() => this.#table.elements.lacking(elements, since)));
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
@@ -257,7 +262,7 @@ export class SqliteJournal {
   #insert(request: OperationRequest, run: number): Begun {
     const stop = this.#inTheWay(request);
     if (stop !== undefined) return stop;
-    const { kind, content, origin, command, elements, taken, again, allowChanged } = request;
+    const { kind, content, origin, command, elements, taken, again, allowChanged, isCounted } = request;
     const key =
       origin.from === 'user'
         ? origin.key
@@ -265,7 +270,11 @@ export class SqliteJournal {
           origin.from === 'content' && !again
           ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
-    const notes = { ...request.notes(taken), ...(again && { again }), ...(allowChanged && { allowChanged }) };
+    const notes = {
+      ...request.notes(taken),
+      ...(again && { again: isCounted === true ? 'counted' : again }),
+      ...(allowChanged && { allowChanged }),
+    };
     const row = this.#table.insert({
       ...{ kind, key, origin: origin.from, content, run, state: 'open', holder: this.#table.self },
       ...{ command, notes, body: request.body(), date: this.#table.now },

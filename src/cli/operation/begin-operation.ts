@@ -79,7 +79,8 @@ export async function beginOperation(
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const there = await askWhatIsDone(session, journal, request, work);
   const isKnownThere = there === 'known';
-  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere }, work);
+  const isCounted = request.again && there === true;
+  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere, isCounted }, work);
   return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
 }
 
@@ -271,8 +272,8 @@ export async function makeReady(
 
 /** Before the first request goes out that has no answer yet: others may have done it meanwhile. */
 async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
-  // Somebody has said that all of it is done once more.
-  if (isOver(entry.state) || entry.notes['again'] === true) return {};
+  // Somebody has just said that all of it is done once more.
+  if (isOver(entry.state) || (entry.isAgain && (entry.isNew || !entry.isToldApart))) return {};
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return {};
   const found = await foreseeUnchanged(session, entry, unanswered, work);

@@ -33,6 +33,8 @@ interface Compared {
   /** The operation, where the journal has it. */
   readonly id?: string;
   readonly state?: OperationState;
+  /** The first operation whose landings count. */
+  readonly since?: number;
 }
 
 /**
@@ -43,22 +45,17 @@ interface Compared {
 async function compare(
   session: Session,
   journal: Journal,
-  { kind, elements, own = [], id, state }: Compared,
+  { kind, elements, own = [], id, state, since = 0 }: Compared,
   answer: DoneThere,
 ): Promise<void> {
-  const inJournal = new Set(journal.landed(elements));
-  const noted = new Set([...inJournal, ...own]);
-  const lost = lostOf(elements, noted, answer);
+  const earlier = new Set(firstOf(answer.landed, journal.countBefore(answer.landed, since)));
+  const landed = answer.landed.filter((element) => !earlier.has(element));
+  const noted = new Set([...journal.landed(elements, since), ...own]);
+  const lost = lostOf(elements, noted, { landed, open: answer.open });
   const open = state === 'open' ? id : undefined;
   if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, open });
-  const before = new Set(journal.landed(answer.landed));
-  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
-  const found = unknownOf(elements, noted, answer.landed).filter(({ digest }) => !before.has(digest));
-  const more = countBy(answer.landed);
-  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
-  for (const [content, count] of journal.countLanded(found))
-    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
-  const news = firstOf(found, more);
+  const before = new Set(journal.landed(landed, since));
+  const news = newsOf(journal, { elements, own, since }, landed);
   if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
   const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
   const ofOwn = new Set(firstOf(answer.open, countBy(answer.ownOpen)));
@@ -80,6 +77,28 @@ async function compare(
     `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
     SAYS_ALL,
   );
+}
+
+/** What has landed there since, of which the journal does not know. */
+function newsOf(
+  journal: Journal,
+  {
+    elements,
+    own,
+    since,
+  }: { readonly elements: readonly Element[]; readonly own: readonly Sha256[]; readonly since: number },
+  landed: readonly Element[],
+): readonly Element[] {
+  const inJournal = new Set(journal.landed(elements, since));
+  const noted = new Set([...inJournal, ...own]);
+  const before = new Set(journal.landed(landed, since));
+  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
+  const found = unknownOf(elements, noted, landed).filter(({ digest }) => !before.has(digest));
+  const more = countBy(landed);
+  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
+  for (const [content, count] of journal.countLanded(found, since))
+    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
+  return firstOf(found, more);
 }
 
 /** Of an operation that goes on it says all that there is to say. */
@@ -138,7 +157,8 @@ function unknownOf(
 
 /**
  * Before a file is begun of which the journal knows nothing, or only that its batch was cancelled.
- * @returns `known`: the service knows its first request; else whether all of it was looked up.
+ * @returns `known`: the service knows its first request; else whether all of it was looked up, and of what is done once more whether
+ * all is noted that had landed before.
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -148,15 +168,33 @@ export async function askWhatIsDone(
   { ask }: { readonly ask: AskDoneThere | undefined },
 ): Promise<'known' | boolean> {
   const known = journal.known(kind, content, origin);
-  if (ask === undefined || again || (known !== undefined && known.state !== 'cancelled')) return false;
+  const goesOn = !again && known !== undefined && known.state !== 'cancelled';
+  if (ask === undefined || goesOn) return false;
   const answer = await ask([journal.keyOf(kind, content, origin)]);
   if (answer === null) {
     tellByNotes(session);
     return false;
   }
+  if (again) return noteAll(journal, kind, answer);
   if (answer.known.size > 0 && known === undefined) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
+}
+
+/** Notes each time that something has landed there. @returns false where more may do so that was asked for before. */
+function noteAll(journal: Journal, kind: OperationKind, { landed, open, date }: DoneThere): boolean {
+  if (open.length > 0) return false;
+  for (;;) {
+    const noted = journal.countBefore(landed, Number.MAX_SAFE_INTEGER);
+    const more = new Map(
+      [...countBy(landed)].map(([content, count]) => [content, count - (noted.get(content) ?? 0)]),
+    );
+    const contents = new Map(landed.map((element) => [element.content, element]));
+    const news = firstOf([...contents.values()], more);
+    if (news.length === 0) return true;
+    if (date === null) return false;
+    journal.noteLanded(kind, news, date);
+  }
 }
 
 /** What of an operation has no answer yet. */
@@ -193,15 +231,15 @@ async function foresee(
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
-  const { kind, id, state } = operation;
+  const { kind, id, state, since } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
   if (answer.batch?.dateCancelled !== undefined) {
-    await compare(session, journal, { kind, id, state, elements, own }, answer);
-    const landed = new Set(journal.landed(elements));
+    await compare(session, journal, { kind, id, state, since, elements, own }, answer);
+    const landed = new Set(journal.landed(elements, since));
     if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
     const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
     return { left, leftOut: [], isCancelled: true };
@@ -210,10 +248,10 @@ async function foresee(
     indexes.flatMap((index) => elements.slice(index, index + 1)),
   );
   const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, journal, { kind, id, state, elements, own: [...own, ...ownLanded] }, answer);
+  await compare(session, journal, { kind, id, state, since, elements, own: [...own, ...ownLanded] }, answer);
   const settled = new Set(firstOf(next, countBy(answer.own)));
   const unsettled = next.filter((element) => !settled.has(element));
-  const landed = new Set(journal.landed(unsettled));
+  const landed = new Set(journal.landed(unsettled, since));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
   // What a request is to do that its service has begun is done by going on with it, and by nothing else.
@@ -276,13 +314,13 @@ function wayOut(
  */
 export async function noteDone(
   session: Session,
-  { kind, id, state }: Entry,
+  { kind, id, state, since, isToldApart }: Entry,
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
-  const answer = await ask(keys);
+  const answer = isToldApart ? await ask(keys) : null;
   if (answer === null) return tellByNotes(session);
   const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind, id, state }, answer);
+  await compare(session, journal, { ...compared, kind, id, state, since }, answer);
 }
 
 const BY_NOTES =

@@ -58,7 +58,7 @@ export async function requireUnchanged(
   { noun, allowChanged = false }: { readonly noun: string; readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
   const { kind, notes, id, state, isNew } = operation;
-  if (allowChanged || notes['allowChanged'] === true || notes['again'] === true) return;
+  if (allowChanged || notes['allowChanged'] === true || notes['again'] !== undefined) return;
   const journal = await (await session.service()).journal();
   const changes = journal.changed(elements, indexes);
   if (changes.length === 0) return;
