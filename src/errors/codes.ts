@@ -150,7 +150,7 @@ export const ERRORS = {
   ERR_SIGNER_FAILED: rule(
     500,
     EXIT.internal,
-    'the signing program of the operator or the burn wallet returned no signature; nothing was sent',
+    'the signing program of the operator or the burn wallet returned no signature; that transaction was not sent',
     {
       retry: 'with-key',
       hint: 'Check the program of --operator-signer or --burn-signer, then run the command again.',
@@ -159,7 +159,7 @@ export const ERRORS = {
   ERR_SIGNATURE_WRONG: rule(
     500,
     EXIT.internal,
-    'the signing program returned a wrong signature; nothing was sent',
+    'the signing program returned a wrong signature; that transaction was not sent',
   ),
 
   ERR_USAGE: rule(null, EXIT.usage, 'the command line is wrong'),

@@ -135,7 +135,7 @@ class Program {
         : `a signature that is not ${address}'s for this message`;
     throw new FlywheelError(
       'ERR_SIGNATURE_WRONG',
-      `The signing program of the ${role} answered with ${what}. Nothing was sent.`,
+      `The signing program of the ${role} answered with ${what}. That transaction was not sent.`,
       {
         hint: 'The program must sign the bytes of the message unchanged, with Ed25519 and the key of that address.',
       },
@@ -146,7 +146,7 @@ class Program {
     const { role, address } = this.#options;
     return new FlywheelError(
       'ERR_SIGNER_FAILED',
-      `The signing program of the ${role} ${address} returned no signature: ${reason}${said === '' ? '' : `, and printed “${said}”`}. Nothing was sent.`,
+      `The signing program of the ${role} ${address} returned no signature: ${reason}${said === '' ? '' : `, and printed “${said}”`}. That transaction was not sent.`,
     );
   }
 }

@@ -191,7 +191,9 @@ describe('a program that does not sign', () => {
     const code =
       'console.error("denied for " + seed.toString("base64")); setTimeout(() => process.exit(1), 20);';
     expect(await failing(code).failure).toMatchObject({
-      message: expect.stringContaining('status 1, and printed “denied for ***”. Nothing was sent.'),
+      message: expect.stringContaining(
+        'status 1, and printed “denied for ***”. That transaction was not sent.',
+      ),
     });
   });
 

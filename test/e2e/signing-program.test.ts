@@ -83,19 +83,21 @@ describe('a burn wallet that a program keeps', () => {
     expect(await operator.happened()).toMatchObject({ burned: '5' });
   });
 
-  itLong('that dies half way leaves the rest to the next run', async () => {
+  it('that dies half way leaves the rest to the next run', async () => {
     const { operator, keypair } = await without(burnWalletOf(template));
     const dying =
-      'let left = 20; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
+      'let left = 30; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
     const program = signingProgram(dying, keypair);
     const file = operator.write('burns.json', burns(300));
     const words = ['burn-batch', file, '--burn-signer', program.command, '--yes', '--json'];
     const failed = await operator.run(...words);
     expect(problemOf(failed)).toMatchObject({
       error: 'ERR_SIGNER_FAILED',
-      message: expect.stringContaining('it ended with status 1, and said “AccessDenied”'),
+      message: expect.stringContaining('it ended with status 1, and printed “AccessDenied”'),
     });
     const { burned } = await operator.happened();
+    // All that had been signed by then may have landed.
+    expect(problemOf(failed).message).not.toContain('Nothing was sent');
     expect(Number(burned) % 128).toBe(0);
     program.become(LOOP);
     expect(await operator.run(...words)).toMatchObject({ exit: 0 });
