@@ -1,7 +1,7 @@
 /** What every action of a pipeline has to say of itself, and every kind of instruction that actions become on chain. */
 import type { ZodObject } from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import type { Scope } from '../values/schemas.js';
 

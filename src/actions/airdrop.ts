@@ -6,15 +6,14 @@ import {
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
 } from '../chain/programs.js';
-import { associatedTokenAddress } from '../chain/squads/addresses.js';
-import { isOnCurve } from '../chain/squads/curve.js';
+import { associatedTokenAddress, isOnCurve } from '../chain/squads/addresses.js';
 import {
   CREATE_IDEMPOTENT,
   createAssociatedTokenAccountIdempotent,
   TOKEN_INSTRUCTION,
   transferChecked,
 } from '../chain/tokens/instructions.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import { type Address, address } from '../values/address.js';
 import { addressSchema, amountSchema } from '../values/schemas.js';
 import { tokenAmountFromNumber } from '../values/token-amount.js';

@@ -1,7 +1,7 @@
 /** What the instructions that move tokens have in common: where amount and decimals lie, and whose they must be. */
 import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
 import { type UnknownOperation, unknownOperation } from './action.js';

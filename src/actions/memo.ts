@@ -1,7 +1,7 @@
 /** MEMO: writes a text onto the chain, signed by the vault. */
 import * as z from 'zod';
-import { memo } from '../chain/memo.js';
 import { MEMO_PROGRAM } from '../chain/programs.js';
+import { memo } from '../chain/small-programs.js';
 import type { Address } from '../values/address.js';
 import { readBuffer } from '../values/bytes.js';
 import { wholeText } from '../values/text.js';

@@ -1,7 +1,7 @@
 /** Pipelines as intent: what each becomes on chain, and the one digest that intent and chain share. Nothing is read here. */
 import type { VaultToken } from '../chain/flywheel.js';
-import { memo, proofMemoText } from '../chain/memo.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import { memo, proofMemoText } from '../chain/small-programs.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import { canonicalJson, type JsonObject } from '../values/canonical-json.js';
 import { isSha256, type Sha256, sha256 } from '../values/digest.js';
 import { wholeText } from '../values/text.js';

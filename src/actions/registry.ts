@@ -5,7 +5,7 @@
 import type * as z from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import { invariant } from '../errors/flywheel-error.js';
 import { type Address, address } from '../values/address.js';
 import { formatTokenAmount } from '../values/token-amount.js';

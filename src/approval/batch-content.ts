@@ -3,10 +3,9 @@
 import { isMemo, isSignedBy } from '../actions/memo.js';
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
 import { describeInstruction, type Operation, type PipelineAction, readAction } from '../actions/registry.js';
-import { proofMemoText } from '../chain/memo.js';
+import { proofMemoText } from '../chain/small-programs.js';
 import { vaultMessageInstructions } from '../chain/squads/message.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
-import type { Message } from '../chain/transaction/message.js';
+import type { Instruction, Message } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 

@@ -1,7 +1,7 @@
 /** Approvals: a fresh one to sign, and a signature put into one that came. Whether it should be signed is decided before. */
 
-import { voteMessage } from '../chain/squads/vote.js';
-import type { KeypairSigner } from '../chain/transaction/signer.js';
+import { voteMessage } from '../chain/squads/builders.js';
+import type { KeypairSigner } from '../chain/transaction/sign.js';
 import { decodeTransaction, encodeTransaction, unsigned } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';

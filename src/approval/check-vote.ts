@@ -1,24 +1,26 @@
 /** Is this transaction exactly one vote on one batch, and nothing else? What the batch does is looked at elsewhere. */
 
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
-import { decodeComputeBudget } from '../chain/compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
-import { instructionName } from '../chain/squads/instructions.js';
+import { decodeComputeBudget } from '../chain/small-programs.js';
 import {
   type DecodedApproval,
   decodeApproval,
   VOTES,
   type VoteKind,
   voteInstruction,
-} from '../chain/squads/vote.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+} from '../chain/squads/builders.js';
+import { instructionName } from '../chain/squads/instructions.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import {
+  type CompiledInstruction,
+  isSigner,
+  isWritable,
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
   TRANSACTION_SIZE_LIMIT_BYTES,
-} from '../chain/transaction/limits.js';
-import { type CompiledInstruction, isSigner, isWritable } from '../chain/transaction/message.js';
-import { verifySignature } from '../chain/transaction/signer.js';
+} from '../chain/transaction/message.js';
+import { verifySignature } from '../chain/transaction/sign.js';
 import type { WireMessage, WireTransaction } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';

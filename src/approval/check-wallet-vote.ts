@@ -3,8 +3,8 @@
  * safer with: a limit and a price of compute units within the bounds of every vote, and assertions of Lighthouse, which only
  * read. Everything else is somebody else's wish.
  */
-import { decodeLighthouse } from '../chain/lighthouse.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import { decodeLighthouse } from '../chain/small-programs.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';

@@ -6,9 +6,16 @@ import type { Flywheel } from '../chain/flywheel.js';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { type Multisig, NO_AUTHORITY, PERMISSION } from '../chain/squads/accounts.js';
 import { associatedTokenAddress, vaultAddress } from '../chain/squads/addresses.js';
-import { decodeMint, decodeTokenAccount, type Mint, type TokenAccount } from '../chain/tokens/accounts.js';
-import { extensionName, extensionText } from '../chain/tokens/extensions.js';
-import { metadataAddress, symbolOf } from '../chain/tokens/metadata.js';
+import {
+  decodeMint,
+  decodeTokenAccount,
+  extensionName,
+  extensionText,
+  type Mint,
+  metadataAddress,
+  symbolOf,
+  type TokenAccount,
+} from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import type { Facts, Pins } from './pins.js';
 import { ensure, refuse } from './refuse.js';

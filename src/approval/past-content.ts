@@ -1,6 +1,6 @@
 /** A batch that is over, from its transactions: what it held, decoded as one that waits is, and what of that was executed. */
 
-import type { ChainReader, History, TransactionRecord } from '../chain/chain.js';
+import type { ChainReader, TransactionRecord } from '../chain/chain.js';
 import { vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
 import { type PastBatch, readPastBatch } from '../chain/squads/history.js';
@@ -30,11 +30,10 @@ const MALFORMED: Message = {
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
 export async function readPastContent(
-  chain: Pick<ChainReader, 'lookUp'>,
-  history: History,
+  chain: Pick<ChainReader, 'lookUp' | 'history'>,
   ref: BatchRef,
 ): Promise<PastDescription | null> {
-  const past = await readPastBatch(chain, history, ref);
+  const past = await readPastBatch(chain, ref);
   if (past === null) return null;
   const { address: vault } = vaultAddress(ref.multisig, past.vaultIndex);
   const transactions = past.transactions.map(({ number, address, message, ephemeralSigners }) =>

@@ -5,10 +5,9 @@
 
 import { actionChanges } from '../actions/registry.js';
 import type { AccountState } from '../chain/account.js';
-import type { ChainReader } from '../chain/chain.js';
+import type { ChainReader, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
-import type { Simulator } from '../chain/simulator.js';
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';

@@ -9,6 +9,7 @@ import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
+import type { Instruction } from './transaction/message.js';
 
 /** Base58 text of the first signature of a transaction: its name on the chain. */
 export type Signature = string;
@@ -103,6 +104,9 @@ export interface ChainReader {
 
   /** Can a transaction with this blockhash (base58) still land? */
   isBlockhashValid(blockhash: string): Promise<boolean>;
+
+  /** The transactions that name an account, newest first, as far back as a node keeps them; fewer than the limit where there are no more. */
+  history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }
 
 /** What became of a transaction that was sent until it was known. */
@@ -159,12 +163,6 @@ export interface Past {
   readonly sinceSlot?: number;
 }
 
-/** The past of an account, as far back as a node keeps it. */
-export interface History {
-  /** The transactions that name an account, newest first; fewer than the limit where there are no more. */
-  history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
-}
-
 /** A transaction that may have been submitted. */
 export interface Sought {
   readonly signature: Signature;
@@ -218,7 +216,7 @@ export interface PriorityFees {
   computeUnitsOf(message: Uint8Array): Promise<number | null>;
 }
 
-export interface Chain extends ChainReader, History {
+export interface Chain extends ChainReader {
   /** `null` where nothing is paid beyond the signatures. */
   readonly fees: PriorityFees | null;
 
@@ -305,3 +303,23 @@ export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint):
 export const MAX_BUNDLE_TRANSACTIONS = 4;
 /** Blocks after its own for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
+
+/** What became of the accounts. */
+export interface SimulatedRun {
+  /** Place of the step that failed, from 0, and why; later ones were not run. */
+  readonly failure: { readonly step: number; readonly reason: string } | null;
+  account(address: Address): AccountState | null;
+}
+
+export interface Simulator {
+  /**
+   * Runs instructions as a program would that calls them for its vault: signatures are taken as given.
+   *
+   * @param accounts - all that the steps name, as they are on chain; programs are the machine's own.
+   * @param steps - each runs whole or not at all, in order.
+   */
+  run(
+    accounts: ReadonlyMap<Address, AccountState | null>,
+    steps: readonly (readonly Instruction[])[],
+  ): SimulatedRun;
+}

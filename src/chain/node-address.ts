@@ -1,4 +1,4 @@
-/** Addresses of RPC nodes as people give them, and the names of clusters; what a node answers is read in `rpc/`. */
+/** Nodes and clusters as people name them: addresses, names, pages of the explorer, and what looking at a node brings to light. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { visibleLine } from '../values/text.js';
 
@@ -141,4 +141,50 @@ export function requireQuorum(
     `${value} RPC nodes must agree, but ${hosts === 0 ? 'none is' : `only ${hosts} ${hosts === 1 ? 'is' : 'are'}`} given.`,
     { hint: 'Add nodes on different hosts with --rpc-url, or lower --quorum.' },
   );
+}
+
+/** What a page is about. */
+export type ExplorerPage = 'tx' | 'address';
+
+const EXPLORER = 'https://explorer.solana.com';
+const MAINNET = 'mainnet-beta';
+
+/**
+ * The page of a transaction or an address.
+ * @param cluster - name of a public cluster.
+ */
+export const explorerLink = (cluster: string, page: ExplorerPage, id: string): string =>
+  `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster === MAINNET ? '' : `?cluster=${cluster}`}`;
+
+/** Somebody's own cluster, or the embedded ledger. */
+const LOCAL_CHAIN = 'solana:localnet';
+
+/** The chain with this genesis hash. */
+export function walletChain(genesisHash: string): string {
+  const name = clusterName(genesisHash);
+  if (name === null) return LOCAL_CHAIN;
+  return name === 'mainnet-beta' ? 'solana:mainnet' : `solana:${name}`;
+}
+
+/** What is known of a node. */
+export interface NodeState {
+  readonly genesisHash: string;
+  /** Name of the public cluster, or `null`: it is somebody's own. */
+  readonly cluster: string | null;
+  readonly slot: number;
+  /** Slots behind the furthest of the nodes. */
+  readonly slotsBehind: number;
+  readonly version: string;
+  /** Time of one question and its answer. */
+  readonly latencyMs: number;
+  /** By how much the clock of this machine is ahead of the time of the chain; `null` where the node does not tell it. */
+  readonly clockAheadMs: number | null;
+}
+
+/** A node, and what was found: its state, or why it is not to be used, or both. */
+export interface NodeReport {
+  readonly address: NodeAddress;
+  /** `null` where the node says nothing of use. */
+  readonly state: NodeState | null;
+  readonly problem: FlywheelError | null;
 }

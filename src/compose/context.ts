@@ -1,6 +1,6 @@
 /** What the command line opens: services, administration, servers. Each is loaded when it is first asked for. */
 import type { Pins } from '../approval/pins.js';
-import type { NodeReport } from '../chain/node-report.js';
+import type { NodeReport } from '../chain/node-address.js';
 import type { DataChain } from '../contract/admin.js';
 import type { DatabaseAdmin } from '../contract/database-admin.js';
 import type { LocalAdmin } from '../contract/local-admin.js';

@@ -1,5 +1,5 @@
 /** The embedded engine as a command sees it, on its own ledger or a cluster, and how long it waits: for a cluster, and for whoever else works. */
-import { walletChain } from '../chain/wallet-chain.js';
+import { walletChain } from '../chain/node-address.js';
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
@@ -27,7 +27,7 @@ export const openEmbeddedService = (
       kind: 'embedded',
       // A local ledger itself is never waited for.
       service: waitingForOthers(ambient, isLocal ? engine : withPatience(engine, waitMs), waitMs),
-      ...{ credential, symbol, chain, history: chain, sender },
+      ...{ credential, symbol, chain, sender },
       ...{ isOnThisMachine: isLocal, explorer: network.name },
       walletChain: async () => walletChain(network.genesisHash),
       trusted: async () => flywheel,

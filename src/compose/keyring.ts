@@ -6,7 +6,7 @@ import {
   generateKeypair,
   type KeypairSigner,
   type Signer,
-} from '../chain/transaction/signer.js';
+} from '../chain/transaction/sign.js';
 import type { KeyRole, Keyring } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';

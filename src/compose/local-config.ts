@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { clusterName } from '../chain/node-address.js';
-import { createKeypairSigner } from '../chain/transaction/signer.js';
+import { createKeypairSigner } from '../chain/transaction/sign.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';

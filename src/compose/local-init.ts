@@ -5,7 +5,7 @@
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateKeypair } from '../chain/transaction/signer.js';
+import { generateKeypair } from '../chain/transaction/sign.js';
 import type { ApiKeyCreated, Registration } from '../contract/admin.js';
 import type { LocalInitInput, LocalInitResult } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

@@ -1,7 +1,7 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChainReader, ChainSender, History } from '../chain/chain.js';
-import { localGenesis } from '../chain/local/ledger/genesis.js';
+import type { ChainReader, ChainSender } from '../chain/chain.js';
+import { localGenesis } from '../chain/local/ledger/ledger.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { createSender } from '../chain/send.js';
@@ -45,7 +45,7 @@ export interface LedgerEngine {
   /** The service and its administration. */
   readonly engine: Engine;
   /** Its chain, read as carefully as it has to be. */
-  readonly chain: ChainReader & History;
+  readonly chain: ChainReader;
   readonly sender: ChainSender;
   /** Which chain it is. */
   readonly network: DataChain;

@@ -1,6 +1,6 @@
 /** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader, History } from '../chain/chain.js';
+import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { requireQuorum } from '../chain/node-address.js';
 import { createRemoteService } from '../client/remote-service.js';
@@ -18,7 +18,7 @@ import type { Settings } from './settings.js';
 interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
   readonly warn: (text: string) => void;
   /** Reads the user's own chain. @default the RPC that the settings name */
-  readonly chain?: ChainReader & History;
+  readonly chain?: ChainReader;
 }
 
 /** Builds the client for an API address; nothing is sent before the first call. */
@@ -43,7 +43,6 @@ export async function openRemoteService(
     isOnThisMachine: false,
     explorer: null,
     walletChain: () => chainOfWallets(ambient, settings),
-    history: chain,
     foresight: null,
     recovery: null,
     trusted: async () => (pins === null ? null : trust(pins, chain)),
@@ -112,7 +111,7 @@ function clientDeps(
 async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
   const [{ checkRpcNodes }, { walletChain }] = await Promise.all([
     import('./rpc.js'),
-    import('../chain/wallet-chain.js'),
+    import('../chain/node-address.js'),
   ]);
   const reports = await checkRpcNodes(ambient, settings);
   const state = reports.find((report) => report.state !== null)?.state;

@@ -1,8 +1,8 @@
 /** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
-import { setComputeUnitLimit } from '../chain/compute-budget.js';
+
 import { type LedgerOptions, openLedger } from '../chain/local/ledger/ledger.js';
 import { Runtime } from '../chain/local/runtime/runtime.js';
-import { transfer } from '../chain/system.js';
+import { setComputeUnitLimit, transfer } from '../chain/small-programs.js';
 import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type Airdrop, Cluster, type ClusterParts } from '../rpc-node/cluster.js';

@@ -1,11 +1,11 @@
 /** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
 import { setTimeout } from 'node:timers/promises';
+import type { NodeReport } from '../chain/node-address.js';
 import { type NodeAddress, nodeAddress, requireQuorum } from '../chain/node-address.js';
-import type { NodeReport } from '../chain/node-report.js';
+import type { RpcNode } from '../chain/rpc/ask.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
-import type { RpcNode } from '../chain/rpc/exchange.js';
+import { createRpcChain, type RpcChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
-import { createRpcChain, type RpcChain } from '../chain/rpc/rpc-chain.js';
 import { createTransport } from '../client/transport.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';

@@ -1,8 +1,7 @@
 /** A service with what a command needs beside it: the key, the chain, the flywheel to trust. */
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader, ChainSender, History } from '../chain/chain.js';
+import type { ChainReader, ChainSender, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import type { Simulator } from '../chain/simulator.js';
 import type { Foresight } from '../contract/dry-run.js';
 import type { Recovery } from '../contract/recovery.js';
 import type { Service } from '../contract/service.js';
@@ -22,8 +21,6 @@ export interface OpenedService {
   readonly explorer: string | null;
   /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */
   walletChain(): Promise<string>;
-  /** What has landed, on the local ledger or the user's own RPC; `null` where no chain can be read. */
-  readonly history: History | null;
   /**
    * The flywheel that the user trusts, from the local registration or the profile: every address that an approval may name.
    * `null` when nothing is pinned.

@@ -3,7 +3,7 @@ import type { Limits } from '../approval/limits.js';
 import type { Pins } from '../approval/pins.js';
 import type { Commitment } from '../chain/chain.js';
 import type { NodeAddress } from '../chain/node-address.js';
-import type { KeypairSigner } from '../chain/transaction/signer.js';
+import type { KeypairSigner } from '../chain/transaction/sign.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import type { Secret } from '../values/secret.js';

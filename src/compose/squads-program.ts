@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
-import { readDeployedSquads } from '../chain/squads/deployed-program.js';
+import { readDeployedSquads } from '../chain/squads/read-accounts.js';
 import type { FetchedProgram } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';

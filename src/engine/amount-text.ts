@@ -1,5 +1,5 @@
 /** Amounts as sentences show them: with unit and token. */
-import { shownSymbol } from '../chain/tokens/metadata.js';
+import { shownSymbol } from '../chain/tokens/accounts.js';
 import type { TokenRecord } from '../store/records.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 

@@ -1,6 +1,6 @@
 /** What the engine needs from outside, all of it handed in (store, chain, keys, time, identity), and what it keeps in memory. */
 import type { Chain } from '../chain/chain.js';
-import type { Signer } from '../chain/transaction/signer.js';
+import type { Signer } from '../chain/transaction/sign.js';
 import type { Store } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';

@@ -4,15 +4,15 @@
  */
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { Chain, RecentBlockhash } from '../chain/chain.js';
-import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/compute-budget.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
+import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/small-programs.js';
 import { type InstructionName, instructionName } from '../chain/squads/instructions.js';
-import type { Instruction } from '../chain/transaction/instruction.js';
+import type { Instruction } from '../chain/transaction/message.js';
 import {
   DEFAULT_INSTRUCTION_COMPUTE_UNITS,
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
-} from '../chain/transaction/limits.js';
+} from '../chain/transaction/message.js';
 import { compileLegacyMessage } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 

@@ -4,22 +4,21 @@ import type { Signature } from '../chain/chain.js';
 import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
 import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js';
 import type { Ledger } from '../chain/local/ledger/ledger.js';
-import type { KeptTransaction } from '../chain/local/ledger/transaction-table.js';
+import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { ExecutionResult } from '../chain/local/runtime/execution.js';
 import { resolveAccounts } from '../chain/local/runtime/resolve.js';
 import type { Runtime } from '../chain/local/runtime/runtime.js';
 import type { AccountSource } from '../chain/local/vm/vm.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
-import type { AccountMeta } from '../chain/transaction/instruction.js';
+import type { AccountMeta } from '../chain/transaction/message.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
 import { type Address, addressBytes } from '../values/address.js';
 import { base58Decode, base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
 /** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
-export type Level = 'processed' | 'confirmed' | 'finalized';
-
-export const LEVELS = ['processed', 'confirmed', 'finalized'] as const satisfies readonly Level[];
+export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;
+export type Level = (typeof LEVELS)[number];
 
 /** What running a transaction did; its accounts in the order of the message: static keys, writable looked-up, readonly looked-up. */
 export interface Run extends Omit<ExecutionResult, 'changes'> {

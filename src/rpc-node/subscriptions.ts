@@ -8,7 +8,7 @@ import type { JsonValue } from '../values/canonical-json.js';
 import { Call, levelOf } from './call.js';
 import type { Cluster } from './cluster.js';
 import { answerText, readAsked, toJson } from './json-rpc.js';
-import { accountJson, dataTerms } from './methods/account-json.js';
+import { accountJson, dataTerms } from './methods/account-methods.js';
 import { requireSignature } from './methods/history-methods.js';
 import { errorJson, invalidParams, methodNotFound, RpcError } from './rpc-error.js';
 

@@ -2,7 +2,7 @@
  * A signer whose key is kept by a program of the user's. What it answers is a signature only if it verifies for the address
  * that the flywheel was registered with; whose it is, is never taken from the program.
  */
-import { type Signer, verifySignature } from '../chain/transaction/signer.js';
+import { type Signer, verifySignature } from '../chain/transaction/sign.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';

@@ -74,30 +74,28 @@ export class ByteReader {
   }
 }
 
-/** Collects bytes; grows as needed, or fills given bytes and no more. */
+/** Collects bytes; grows as needed, or fills given bytes and no more. A number that does not fit its width is a RangeError. */
 export class ByteWriter {
-  #buffer: Uint8Array;
-  #view: DataView;
+  #buffer: Buffer;
   #length: number;
   readonly #fixed: boolean;
 
   /** @param target - filled from `offset`; writing beyond its end is a {@link LayoutError}. */
   constructor(target?: Uint8Array, offset = 0) {
-    this.#buffer = target ?? new Uint8Array(256);
-    this.#view = new DataView(this.#buffer.buffer, this.#buffer.byteOffset, this.#buffer.byteLength);
+    this.#buffer = target === undefined ? Buffer.alloc(256) : readBuffer(target);
     this.#length = offset;
     this.#fixed = target !== undefined;
   }
 
+  /** Takes room for `count` bytes and says where it begins. */
   #grow(count: number): number {
     const start = this.#length;
     this.#length += count;
     if (this.#length > this.#buffer.length) {
       if (this.#fixed) throw new LayoutError(`no room for ${count} bytes at ${start}`);
-      const larger = new Uint8Array(Math.max(this.#length, this.#buffer.length * 2));
+      const larger = Buffer.alloc(Math.max(this.#length, this.#buffer.length * 2));
       larger.set(this.#buffer.subarray(0, start));
       this.#buffer = larger;
-      this.#view = new DataView(larger.buffer);
     }
     return start;
   }
@@ -109,27 +107,27 @@ export class ByteWriter {
 
   u8(value: number): void {
     const start = this.#grow(1);
-    this.#view.setUint8(start, value);
+    this.#buffer.writeUInt8(value, start);
   }
 
   u16(value: number): void {
     const start = this.#grow(2);
-    this.#view.setUint16(start, value, true);
+    this.#buffer.writeUInt16LE(value, start);
   }
 
   u32(value: number): void {
     const start = this.#grow(4);
-    this.#view.setUint32(start, value, true);
+    this.#buffer.writeUInt32LE(value, start);
   }
 
   u64(value: bigint): void {
     const start = this.#grow(8);
-    this.#view.setBigUint64(start, value, true);
+    this.#buffer.writeBigUInt64LE(value, start);
   }
 
   i64(value: bigint): void {
     const start = this.#grow(8);
-    this.#view.setBigInt64(start, value, true);
+    this.#buffer.writeBigInt64LE(value, start);
   }
 
   finish(): Uint8Array {

@@ -12,10 +12,9 @@ import { outflowOf } from '../../src/approval/outflow.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { isAsDescribed, readBatch } from '../../src/approval/read-batch.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
-import type { ChainReader } from '../../src/chain/chain.js';
+import type { ChainReader, Simulator } from '../../src/chain/chain.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
-import type { Simulator } from '../../src/chain/simulator.js';
-import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { batchName } from '../../src/cli/batch/approval-source.js';
 import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/batch/review.js';
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
@@ -69,7 +68,7 @@ function readerOf(chain: (reading: number) => Accounts): ChainReader {
       });
     },
     ...{ isBlockhashValid: unplanned, latestBlockhash: unplanned },
-    ...{ lookUp: unplanned },
+    ...{ lookUp: unplanned, history: unplanned },
   };
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { readMultisig } from '../../src/chain/squads/read-accounts.js';
-import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/sign.js';
 import { dataFiles, requireLocalConfig } from '../../src/compose/local-config.js';
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import { flywheelOf } from '../../src/engine/batches/batch-context.js';

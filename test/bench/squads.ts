@@ -7,7 +7,7 @@ import { loadNative, type NativeSvm } from '../../src/chain/local/vm/native.js';
 import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
 import { burnChecked } from '../../src/chain/tokens/instructions.js';
-import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';

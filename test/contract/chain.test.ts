@@ -3,10 +3,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
-import { memo } from '../../src/chain/memo.js';
-import { transfer } from '../../src/chain/system.js';
-import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
-import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { memo, transfer } from '../../src/chain/small-programs.js';
+import type { KeypairSigner, SignedTransaction } from '../../src/chain/transaction/sign.js';
 import {
   BLOCKHASH_LIFETIME_MS,
   chainOptions,

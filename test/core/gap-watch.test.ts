@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
-import { transfer } from '../../src/chain/system.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';

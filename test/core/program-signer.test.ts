@@ -1,7 +1,7 @@
 /** A program of the user's that signs: believed only where its signature verifies, and ended whatever it does. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/sign.js';
 import { commandWords } from '../../src/signing/command-words.js';
 import {
   createProgramSigner,

@@ -1,16 +1,19 @@
 /** The owner approves a batch with the wallet in the browser: the built program, a real Chromium, and wallets of all kinds. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { setComputeUnitLimit, setComputeUnitPrice } from '../../src/chain/compute-budget.js';
 import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
-import { transfer } from '../../src/chain/system.js';
-import { type Instruction, readonlyAccount } from '../../src/chain/transaction/instruction.js';
-import { isSigner, isWritable } from '../../src/chain/transaction/message.js';
+import { setComputeUnitLimit, setComputeUnitPrice, transfer } from '../../src/chain/small-programs.js';
+import {
+  type Instruction,
+  isSigner,
+  isWritable,
+  readonlyAccount,
+} from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { compileV0Message, decodeTransaction, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import {

@@ -6,7 +6,6 @@ import {
   type Address,
   BATCH,
   decodeAccount,
-  ERROR_NUMBERS,
   type ExecutionResult,
   INSTRUCTION_ERRORS,
   MULTISIG,
@@ -14,6 +13,7 @@ import {
   PROPOSAL,
   type ReadonlyBytes,
   rentExemptLamports,
+  SQUADS_ERRORS,
   SQUADS_PROGRAM,
   sameBytes,
   storedMessageSize,
@@ -25,7 +25,7 @@ import type { World } from './world.js';
 
 /** Largest error number of the bundled programs (Token-2022 has the most). */
 const BUNDLED_ERRORS = 100;
-const squadsNumbers: ReadonlySet<number> = new Set(Object.values(ERROR_NUMBERS));
+const squadsNumbers: ReadonlySet<number> = new Set(Object.values(SQUADS_ERRORS));
 const instructionNames = new Set(INSTRUCTION_ERRORS);
 const transactionNames = new Set([...TRANSACTION_ERRORS, 'InsufficientFundsForRent', 'DuplicateInstruction']);
 

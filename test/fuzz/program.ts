@@ -4,12 +4,11 @@ export { encode } from '../../src/chain/codec.js';
 export type { ExecutionResult } from '../../src/chain/local/runtime/execution.js';
 export { resolveAccounts, tableEntry } from '../../src/chain/local/runtime/resolve.js';
 export { Runtime } from '../../src/chain/local/runtime/runtime.js';
-export { ERROR_NUMBERS } from '../../src/chain/local/squads/errors.js';
 export {
   INSTRUCTION_ERROR_SENTENCES,
   INSTRUCTION_ERRORS,
   TRANSACTION_ERRORS,
-} from '../../src/chain/local/vm/errors.js';
+} from '../../src/chain/local/vm/native.js';
 export type { RuntimeClock } from '../../src/chain/local/vm/vm.js';
 export {
   ADDRESS_LOOKUP_TABLE_PROGRAM,
@@ -21,6 +20,7 @@ export {
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
 } from '../../src/chain/programs.js';
+export { createAccount, transfer } from '../../src/chain/small-programs.js';
 export {
   ACCOUNT_SIZE,
   BATCH,
@@ -51,7 +51,6 @@ export {
   instructionName,
 } from '../../src/chain/squads/instructions.js';
 export { argumentMessage, storedMessageSize } from '../../src/chain/squads/message.js';
-export { createAccount, transfer } from '../../src/chain/system.js';
 export {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
@@ -59,18 +58,17 @@ export {
 } from '../../src/chain/tokens/instructions.js';
 export {
   type AccountMeta,
-  type Instruction,
-  readonlySigner,
-} from '../../src/chain/transaction/instruction.js';
-export {
   compile,
+  type Instruction,
   instructionsOf,
   isSigner,
   isWritable,
   type Lookup,
   type Message,
+  readonlySigner,
 } from '../../src/chain/transaction/message.js';
-export { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
+export { SQUADS_ERRORS } from '../../src/chain/transaction/program-errors.js';
+export { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/sign.js';
 export {
   compileLegacyMessage,
   compileV0Message,

@@ -3,7 +3,6 @@ import bs58 from 'bs58';
 import {
   type Chain,
   type ChainReader,
-  type History,
   type PastTransaction,
   type SubmitReceipt,
   traceByLookUp,
@@ -85,7 +84,7 @@ function simStore(process: SimProcess, store: Store): Store {
 export function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reader): Reader {
   const read = <Value>(label: string, act: () => Promise<Value>): Promise<Value> =>
     process.port({ label, faults: READ, refusal: unreachable, act });
-  const parts: ChainReader = {
+  const parts: Omit<ChainReader, 'history'> = {
     getAccounts: (addresses) => read('chain accounts', () => chain.getAccounts(addresses)),
     latestBlockhash: () => read('chain blockhash', () => chain.latestBlockhash()),
     lookUp: (signatures) => read('chain look-up', () => chain.lookUp(signatures)),
@@ -95,16 +94,16 @@ export function simReader<Reader extends ChainReader>(process: SimProcess, chain
 }
 
 /** What a node of the user's own knows of the ledger, its past too. */
-export function simNode(process: SimProcess, ledger: LocalChain): ChainReader & History {
+export function simNode(process: SimProcess, ledger: LocalChain): ChainReader {
   const reader = simReader<ChainReader>(process, ledger);
-  const history: History['history'] = (account) =>
+  const history: ChainReader['history'] = (account) =>
     process.port({
       label: 'chain past',
       faults: READ,
       refusal: unreachable,
       act: () => past(ledger, account),
     });
-  return replacing(reader as ChainReader & History, { history });
+  return replacing(reader, { history });
 }
 
 /** Keys that a transaction names itself, from its bytes: signatures, a mark where it has a version, three counts, the keys. */

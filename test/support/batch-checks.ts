@@ -1,7 +1,7 @@
 /** What tests of single parts need of a batch on chain. */
 import { readBatch } from '../../src/approval/read-batch.js';
 import { burnChecked } from '../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import { type Accounts, batchIndex, multisig, readerOf, vaultToken } from './batch-on-chain.js';
 import { namedAddress } from './oracle.js';
 

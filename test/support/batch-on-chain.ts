@@ -27,9 +27,9 @@ import {
   transactionAddress,
   vaultAddress,
 } from '../../src/chain/squads/addresses.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
-import { createKeypairSigner } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { namedAddress } from './oracle.js';
@@ -170,5 +170,6 @@ export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
     latestBlockhash: unplanned,
     isBlockhashValid: unplanned,
     lookUp: unplanned,
+    history: unplanned,
   };
 }

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
-import { localGenesis } from '../../src/chain/local/ledger/genesis.js';
+import { localGenesis } from '../../src/chain/local/ledger/ledger.js';
 import type { LocalChainOptions } from '../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { createAccount } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import { createAccount } from '../../src/chain/system.js';
 import { decodeMint, decodeTokenAccount, MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
 import {
   burnChecked,
@@ -17,9 +17,9 @@ import {
   initializeMint2,
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
-import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/signer.js';
+import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { compileV0Message } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import type { Clock } from '../../src/values/time.js';

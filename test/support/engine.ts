@@ -13,7 +13,7 @@ import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { createFileKeyring, type FileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {

@@ -137,7 +137,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
         explorer: null,
         sender: null,
         walletChain: unplanned,
-        history: null,
         trusted: async () => null,
         pins: null,
         confirm: () => undefined,

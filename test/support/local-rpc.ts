@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openLedger } from '../../src/chain/local/ledger/ledger.js';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { Runtime } from '../../src/chain/local/runtime/runtime.js';
-import { transfer } from '../../src/chain/system.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
 import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';

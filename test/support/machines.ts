@@ -12,7 +12,7 @@ import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
 import { openLedgerEngine } from '../../src/compose/open-engine.js';

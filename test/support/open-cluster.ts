@@ -2,8 +2,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
-import type { RpcNode } from '../../src/chain/rpc/exchange.js';
-import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/rpc-chain.js';
+import type { RpcNode } from '../../src/chain/rpc/ask.js';
+import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/cluster-chain.js';
 import { createTransport } from '../../src/client/transport.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';

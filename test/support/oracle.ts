@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import { type Address, addressFromBytes } from '../../src/values/address.js';
 
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: unknown) => string;

@@ -1,13 +1,12 @@
 /** What members of a multisig do to a batch with other tools than this engine. */
 
 import { encode } from '../../src/chain/codec.js';
-import { memo } from '../../src/chain/memo.js';
+import { memo, transfer } from '../../src/chain/small-programs.js';
 import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
 import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
 import { argumentMessage } from '../../src/chain/squads/message.js';
-import { transfer } from '../../src/chain/system.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';

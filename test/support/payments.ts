@@ -1,13 +1,13 @@
 /** Tokens and SOL that move past the service: from the treasury, from strangers, out of wallets that must run dry. */
 import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import { transfer } from '../../src/chain/system.js';
 import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,
 } from '../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
-import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
+import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import { lamportsOf, type TestEngine, type TestProject } from './engine.js';

@@ -2,15 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { encodeAccount, PROGRAM_CONFIG } from '../../src/chain/squads/accounts.js';
 import { programConfigAddress } from '../../src/chain/squads/addresses.js';
-import { transfer } from '../../src/chain/system.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { keypairText } from '../../src/files/keypair-file.js';
 import type { Address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';

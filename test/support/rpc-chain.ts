@@ -1,9 +1,9 @@
 /** A cluster behind nodes that a test names by their URLs, on a clock that stands still but for the waits. */
 import type { Commitment } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
-import type { RpcNode } from '../../src/chain/rpc/exchange.js';
+import type { RpcNode } from '../../src/chain/rpc/ask.js';
+import { createRpcChain, type RpcChain } from '../../src/chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
-import { createRpcChain, type RpcChain } from '../../src/chain/rpc/rpc-chain.js';
 import { createTransport } from '../../src/client/transport.js';
 
 export interface TestRpcOptions {

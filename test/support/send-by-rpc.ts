@@ -1,7 +1,7 @@
 /** Tokens and SOL of who made a mint, sent through a node, as the owner of a project does with any wallet. */
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import { transfer } from '../../src/chain/system.js';
 import { transferChecked } from '../../src/chain/tokens/instructions.js';
 import { address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';

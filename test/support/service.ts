@@ -3,7 +3,7 @@ import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
-import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';

@@ -1,5 +1,5 @@
 /** Signs at once, with keys of this process. */
-import type { KeypairSigner } from '../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { decodeMessage, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import type { ReadonlyBytes } from '../../src/values/bytes.js';

@@ -2,12 +2,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Chain, Sought, Trace } from '../../src/chain/chain.js';
-import { transfer } from '../../src/chain/system.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { signTransaction } from '../support/sign.js';
 import { chainOf, payerOn } from './validator.js';

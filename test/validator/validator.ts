@@ -7,23 +7,23 @@ import { setTimeout } from 'node:timers/promises';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import { type Chain, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
-import { createRpcChain } from '../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain } from '../../src/chain/rpc/cluster-chain.js';
+import { createAccount, transfer } from '../../src/chain/small-programs.js';
 import { ALL_PERMISSIONS } from '../../src/chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../src/chain/squads/builders.js';
-import { createAccount, transfer } from '../../src/chain/system.js';
 import { MINT_SIZE_BYTES } from '../../src/chain/tokens/accounts.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../src/chain/transaction/signer.js';
+} from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';

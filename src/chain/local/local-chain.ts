@@ -19,7 +19,7 @@ import {
   toTraces,
   traceByLookUp,
 } from '../chain.js';
-import { memosOf } from '../memo.js';
+import { memosOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/runtime.js';

@@ -1,6 +1,6 @@
 /**
- * One question to one node, once: `Connection` of web3.js forms the request and reads the answer; what travels in between is
- * bounded here, and what went wrong is named.
+ * One question to one node, once: `Connection` of web3.js forms the request and sees whether the answer is one; what travels in
+ * between is bounded and read here, and what went wrong is named.
  *
  * `Connection` sees no address of a node and opens no connection, for all that it sends goes through `fetch`, its one option.
  * It gets nothing but results: an error, or an answer that is none, ends the question before that.
@@ -11,7 +11,7 @@ import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { jsonText } from '../../values/exact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import type { ExchangeTerms, RpcNode } from './exchange.js';
+import type { NodeAddress } from '../node-address.js';
 import { Malformed } from './read-json.js';
 import {
   type Asked,
@@ -32,20 +32,18 @@ export interface Line {
 }
 
 /** A method of a node's JSON-RPC, how it is asked, and how its answer is read. */
-export interface Question<Value, Read = unknown> {
+export interface Question<Value> {
   readonly method: string;
   /** The answer can be done without, so that nothing waits for it. */
   readonly isOptional?: true;
   /** @param minContextSlot - the answer must not be from a state before it. */
-  ask(line: Line, minContextSlot: number | undefined): Promise<Read>;
-  /** Looks at a result before `Connection` does. @throws Malformed */
-  check?(result: JsonValue): void;
+  ask(line: Line, minContextSlot: number | undefined): Promise<unknown>;
   /**
-   * @param answer - as `Connection` read it.
-   * @param result - the same as it came, with numbers of 64 bits that `Connection` would round.
+   * Reads a result as it came, before `Connection` does: that takes base64 that is none, rounds numbers of 64 bits, and is busy with
+   * an owner of 100,000 letters for 12 s.
    * @throws Malformed
    */
-  read(answer: Read, result: JsonValue): Value;
+  read(result: JsonValue): Value;
   /** The slot of the state that the value is from, where the answer says. */
   slotOf?(value: NoInfer<Value>): number;
 }
@@ -128,34 +126,6 @@ async function openLine(): Promise<Omit<Line, 'request'>> {
   return line;
 }
 
-/** @throws `ERR_INTERRUPTED` */
-async function answerTo<Value>(
-  asked: Asked,
-  question: Question<Value>,
-  terms: Omit<ExchangeTerms, 'maxBytes'>,
-  more: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
-): Promise<{ readonly value: Value } | Trouble> {
-  let result: JsonValue | undefined;
-  const request: Carry = async (params) => {
-    const found = await exchange(asked, params, terms, more.nowMs);
-    question.check?.(found);
-    result = found;
-    return found;
-  };
-  const ask = async (): Promise<unknown> =>
-    question.ask({ ...(line ?? (await openLine())), request }, more.minContextSlot);
-  try {
-    const answer = await carries.run(request, ask).catch((error: unknown): never => {
-      throw result === undefined ? error : new Malformed('JSON of another shape');
-    });
-    return { value: question.read(answer, result ?? null) };
-  } catch (error) {
-    if (error instanceof NoResult) return error.trouble;
-    if (error instanceof Malformed) return unbelievable(asked, error.message);
-    throw error;
-  }
-}
-
 /**
  * Asks once.
  * @param more - the newest state that is known, and the time of asking.
@@ -165,11 +135,63 @@ export async function askOnce<Value>(
   node: RpcNode,
   question: Question<Value>,
   terms: Omit<ExchangeTerms, 'maxBytes'>,
-  more: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
+  { minContextSlot, nowMs }: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
 ): Promise<{ readonly value: Value } | Trouble> {
   const asked = { node, method: question.method };
-  const read = await answerTo(asked, question, terms, more);
-  const floor = more.minContextSlot;
-  if (!('value' in read) || floor === undefined || question.slotOf === undefined) return read;
-  return question.slotOf(read.value) < floor ? behind(asked, floor - question.slotOf(read.value)) : read;
+  const found: Value[] = [];
+  const request: Carry = async (params) => {
+    const result = await exchange(asked, params, terms, nowMs);
+    found.push(question.read(result));
+    return result;
+  };
+  try {
+    const opened = line ?? (await openLine());
+    await carries.run(request, () => question.ask({ ...opened, request }, minContextSlot));
+  } catch (error) {
+    if (error instanceof NoResult) return error.trouble;
+    if (error instanceof Malformed) return unbelievable(asked, error.message);
+    if (found.length > 0) return unbelievable(asked, 'JSON of another shape');
+    throw error;
+  }
+  const [value] = found as [Value];
+  const slot = question.slotOf?.(value);
+  const isBehind = slot !== undefined && minContextSlot !== undefined && slot < minContextSlot;
+  return isBehind ? behind(asked, minContextSlot - slot) : { value };
+}
+
+/** Something answered. */
+export interface NodeAnswer {
+  readonly kind: 'answer';
+  readonly status: number;
+  /** By their names in small letters. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** Why the body was not read, as in "answered with …"; the text is empty then. */
+  readonly unread?: string;
+}
+
+/** No answer came, or none to its end. */
+export interface NodeSilence {
+  readonly kind: 'failure';
+  /** Begins with a small letter or a host, and has no full stop. */
+  readonly reason: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+  readonly cause: unknown;
+}
+
+/** What one exchange may take. */
+export interface ExchangeTerms {
+  /** From dialling to the last byte. */
+  readonly timeoutMs: number;
+  /** Of the body of the answer; what goes on beyond it is not kept. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One node, and how it is reached. */
+export interface RpcNode {
+  readonly address: NodeAddress;
+  /** Posts a JSON body. @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */
+  post(body: string, terms: ExchangeTerms): Promise<NodeAnswer | NodeSilence>;
 }

@@ -1,11 +1,11 @@
 /** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { decodeClock } from '../clock-account.js';
+import { decodeClock } from '../account.js';
+import type { NodeReport, NodeState } from '../node-address.js';
 import { clusterName } from '../node-address.js';
-import type { NodeReport, NodeState } from '../node-report.js';
 import { CLOCK_SYSVAR, SQUADS_PROGRAM } from '../programs.js';
+import type { RpcNode } from './ask.js';
 import { loadWeb3, type Question } from './ask.js';
-import type { RpcNode } from './exchange.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import {
   accountsQuestion,
@@ -14,6 +14,7 @@ import {
   SLOT_QUESTION,
   VERSION_QUESTION,
 } from './questions.js';
+import { toNull } from './recent-fees.js';
 
 /** Longest time for one question here. */
 const CHECK_TIMEOUT_MS = 10_000;
@@ -21,66 +22,48 @@ const CHECK_TIMEOUT_MS = 10_000;
 const MAX_SLOTS_BEHIND = 150;
 const MAX_VERSION_LENGTH = 40;
 
-/** Asks one node, once a question. */
-class Examiner {
-  readonly #pool: NodePool;
-
-  constructor(options: NodePoolOptions, node: RpcNode) {
-    const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs);
-    this.#pool = new NodePool({ ...options, nodes: [node], maxWaitMs: 0, timeoutMs });
-  }
-
-  async ask<Value>(question: Question<Value>): Promise<Value> {
-    const [voice] = await this.#pool.ask(question);
-    return (voice as { readonly value: Value }).value;
-  }
-
-  /** @throws when the node says that it is behind; not every node knows the question. */
-  async requireHealthy(): Promise<void> {
-    const [result] = await this.#pool.askAll(HEALTH_QUESTION);
-    if (result !== undefined && 'kind' in result && result.kind === 'behind') throw result.error;
-  }
-
-  async requireSquads(host: string): Promise<void> {
-    const { value } = await this.ask(accountsQuestion([SQUADS_PROGRAM]));
-    if (value[0]?.executable === true) return;
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
-      `The cluster of the RPC node ${host} has no Squads program ${SQUADS_PROGRAM}.`,
-      { hint: "Use a node of the project's cluster: --rpc-url." },
-    );
-  }
-}
-
 const MS_PER_SECOND = 1_000;
 
-/** How far the clock of this machine is ahead of that of the chain; a node that does not tell its time is no worse for that. */
-async function clockAhead(examiner: Examiner, { clock }: NodePoolOptions): Promise<number | null> {
-  try {
-    const { value } = await examiner.ask(accountsQuestion([CLOCK_SYSVAR]));
-    const told = decodeClock(value[0]);
-    return told === undefined ? null : clock.nowMs() - Number(told.unixTimestamp) * MS_PER_SECOND;
-  } catch (error) {
-    if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;
-    return null;
-  }
-}
+/** Asks one node, once a question. */
+const asker =
+  (pool: NodePool) =>
+  async <Value>(question: Question<Value>): Promise<Value> => {
+    const [voice] = await pool.ask(question);
+    return (voice as { readonly value: Value }).value;
+  };
+
+const withoutSquads = (host: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The cluster of the RPC node ${host} has no Squads program ${SQUADS_PROGRAM}.`,
+    { hint: "Use a node of the project's cluster: --rpc-url." },
+  );
 
 async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeReport> {
-  const examiner = new Examiner(options, node);
+  const { clock } = options;
+  const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs);
+  const pool = new NodePool({ ...options, nodes: [node], maxWaitMs: 0, timeoutMs });
+  const ask = asker(pool);
   const { address } = node;
   let state: NodeState | null = null;
   try {
-    const startedMs = options.clock.nowMs();
-    const genesisHash = await examiner.ask(GENESIS_QUESTION);
-    const latencyMs = options.clock.nowMs() - startedMs;
-    const version = address.hide(await examiner.ask(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
-    const slot = await examiner.ask(SLOT_QUESTION);
+    const startedMs = clock.nowMs();
+    const genesisHash = await ask(GENESIS_QUESTION);
+    const latencyMs = clock.nowMs() - startedMs;
+    const version = address.hide(await ask(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
+    const slot = await ask(SLOT_QUESTION);
     const known = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version };
     state = { ...known, latencyMs, clockAheadMs: null };
-    await examiner.requireHealthy();
-    await examiner.requireSquads(address.host);
-    state = { ...state, clockAheadMs: await clockAhead(examiner, options) };
+    // Not every node knows this question.
+    const [health] = await pool.askAll(HEALTH_QUESTION);
+    if (health !== undefined && 'kind' in health && health.kind === 'behind') throw health.error;
+    const { value } = await ask(accountsQuestion([SQUADS_PROGRAM]));
+    if (value[0]?.executable !== true) throw withoutSquads(address.host);
+    // A node that does not tell its time is no worse for that.
+    const time = await ask(accountsQuestion([CLOCK_SYSVAR])).catch(toNull);
+    const told = decodeClock(time?.value[0]);
+    if (told !== undefined)
+      state = { ...state, clockAheadMs: clock.nowMs() - Number(told.unixTimestamp) * MS_PER_SECOND };
     return { address, state, problem: null };
   } catch (error) {
     if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;

@@ -7,33 +7,39 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
 import { type AccountState, type Rent, rentFromEmpty } from '../account.js';
-import type { PriorityFees } from '../chain.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
+  type ChainSender,
   type Commitment,
+  DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   hasExpired,
+  type PriorityFees,
   type Signature,
   type Sought,
   type SubmitReceipt,
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
-import { feeOf } from '../compute-budget.js';
+import { createSender } from '../send.js';
+import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import type { RpcNode } from './exchange.js';
-import type { NodePool } from './node-pool.js';
+import type { RpcNode } from './ask.js';
+import { NodePool, type NodePoolOptions } from './node-pool.js';
 import { Outgoing } from './outgoing.js';
-import { type LandedStatus, rentQuestion, type SeenStatus, statusesQuestion } from './questions.js';
-import { RecentFees, toNull } from './recent-fees.js';
-import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, RpcReader, sameStatus } from './rpc-reader.js';
 import {
   blockHeightQuestion,
   blockTimeQuestion,
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
-} from './sending-questions.js';
+  type LandedStatus,
+  rentQuestion,
+  type SeenStatus,
+  statusesQuestion,
+} from './questions.js';
+import { RecentFees, toNull } from './recent-fees.js';
+import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, RpcReader, sameStatus } from './rpc-reader.js';
 
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
@@ -253,4 +259,38 @@ export class ClusterChain extends RpcReader implements Chain {
     this.#blockTimes.set(slot, timeMs);
     return timeMs;
   }
+}
+
+/** A little more than a slot. */
+const POLL_MS = 500;
+
+/** The nodes, how long they are waited for, and how many of them have to agree. By default one, at `confirmed`. */
+export type RpcChainOptions = NodePoolOptions & Partial<Omit<ClusterTerms, 'clock'>>;
+
+/** What can be done with a cluster. */
+export interface RpcChain {
+  readonly reader: RpcReader;
+  readonly sender: ChainSender;
+  /** All that an engine does. */
+  readonly chain: ClusterChain;
+}
+
+/**
+ * The cluster behind the nodes; nothing is asked before the first call.
+ *
+ * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
+ * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
+ */
+export function createRpcChain({
+  quorum = 1,
+  pollMs = POLL_MS,
+  commitment = 'confirmed',
+  maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
+  ...options
+}: RpcChainOptions): RpcChain {
+  const pool = new NodePool(options);
+  const { clock } = options;
+  const chain = new ClusterChain(pool, { quorum, clock, pollMs, commitment, maxPriorityFeeLamports });
+  const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
+  return { reader: new RpcReader(pool, quorum), sender, chain };
 }

@@ -7,8 +7,8 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
+import type { RpcNode } from './ask.js';
 import { askOnce, loadWeb3, type Question } from './ask.js';
-import type { RpcNode } from './exchange.js';
 import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
@@ -47,8 +47,6 @@ interface AskTerms {
   readonly minContextSlot?: number | undefined;
   /** The one node to ask. @default any */
   readonly only?: RpcNode;
-  /** Time, by the clock, at which all is over. @default that of `maxWaitMs` */
-  readonly deadlineMs?: number;
   /** For one try, where it is less than that of all questions. */
   readonly tryMs?: number;
 }
@@ -69,21 +67,6 @@ const interrupted = (cause?: unknown): FlywheelError =>
 
 /** Which public cluster a genesis is of, for people. */
 const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another cluster';
-
-interface Failure {
-  readonly node: RpcNode;
-  readonly trouble: Trouble;
-}
-
-/** What is said when no node answered: the words of the first, and those of the others after it. */
-function lastWords(failures: readonly Failure[]): FlywheelError {
-  const errors = failures.map(({ trouble }) => trouble.error);
-  const [first] = errors;
-  if (first === undefined)
-    return new FlywheelError('ERR_UNAVAILABLE', 'There is no further RPC node to ask.');
-  const message = [...new Set(errors.map((error) => error.message))].join(' ');
-  return message === first.message ? first : new FlywheelError(first.code, message, first.options);
-}
 
 /** One question on its way from node to node. */
 interface Round<Value> {
@@ -136,7 +119,7 @@ export class NodePool {
   async ask<Value>(question: Question<Value>, given: AskTerms = {}): Promise<readonly Voice<Value>[]> {
     const { clock, maxWaitMs } = this.#options;
     const terms = question.isOptional ? { ...given, tryMs: OPTIONAL_TRY_MS } : given;
-    const deadlineMs = terms.deadlineMs ?? clock.nowMs() + maxWaitMs;
+    const deadlineMs = clock.nowMs() + maxWaitMs;
     const round: Round<Value> = { question, terms, found: [], failures: new Map(), deadlineMs };
     const unanswered = question.isOptional && this.#unanswered.get(question.method);
     if (unanswered && clock.nowMs() < unanswered.untilMs) throw unanswered.error;
@@ -190,12 +173,11 @@ export class NodePool {
     return [...this.nodes].sort((left, right) => failed(left) - failed(right));
   }
 
-  /** Every node gets one whole try; what comes after that, and what has a deadline of its own, ends in time. */
-  #tryMs({ deadlineMs: own, tryMs }: AskTerms, number: number, deadlineMs: number): number {
-    const { clock } = this.#options;
-    const timeoutMs = Math.min(tryMs ?? Number.POSITIVE_INFINITY, this.#options.timeoutMs);
-    if (number === 1 && own === undefined) return timeoutMs;
-    return Math.max(1, Math.min(timeoutMs, deadlineMs - clock.nowMs()));
+  /** Every node gets one whole try; what comes after that ends in time. */
+  #tryMs({ tryMs = Number.POSITIVE_INFINITY }: AskTerms, number: number, deadlineMs: number): number {
+    const timeoutMs = Math.min(tryMs, this.#options.timeoutMs);
+    if (number === 1) return timeoutMs;
+    return Math.max(1, Math.min(timeoutMs, deadlineMs - this.#options.clock.nowMs()));
   }
 
   /** How long to wait before the next round; `undefined` where there will be none. */
@@ -220,12 +202,14 @@ export class NodePool {
     return error;
   }
 
+  /** What is said when no node answered: the words of the first, and those of the others after it. */
   #failure<Value>({ failures }: Round<Value>): FlywheelError {
-    const inOrder = this.nodes.flatMap((node) => {
-      const trouble = failures.get(node);
-      return trouble === undefined ? [] : [{ node, trouble }];
-    });
-    return lastWords(inOrder);
+    const errors = this.nodes.flatMap((node) => failures.get(node)?.error ?? []);
+    const [first] = errors;
+    if (first === undefined)
+      return new FlywheelError('ERR_UNAVAILABLE', 'There is no further RPC node to ask.');
+    const message = [...new Set(errors.map((error) => error.message))].join(' ');
+    return message === first.message ? first : new FlywheelError(first.code, message, first.options);
   }
 
   async #tryNode<Value>(
@@ -281,13 +265,27 @@ export class NodePool {
       this.#genesis.set(node, result.value);
     }
     const own = this.#genesis.get(node);
-    if (genesis !== undefined && own !== undefined && own !== genesis)
-      return ofUnexpectedCluster(node, own, genesis);
-    const [first] = this.#genesis;
-    if (own === undefined || first === undefined || own === first[1]) return undefined;
-    return ofAnotherCluster(node, own, first);
+    if (own === undefined) return undefined;
+    const { host } = node.address;
+    if (genesis !== undefined && own !== genesis)
+      return ofAnotherCluster(
+        `The RPC node ${host} belongs to ${clusterOf(own)} (genesis ${own}), expected ${clusterOf(genesis)} (genesis ${genesis}).`,
+        'Nothing was sent. Use nodes of that cluster: --rpc-url.',
+      );
+    const [[first, firstGenesis] = [node, own]] = this.#genesis;
+    if (own === firstGenesis) return undefined;
+    return ofAnotherCluster(
+      `The RPC nodes belong to different clusters: ${first.address.host} to ${clusterOf(firstGenesis)}, ${host} to ${clusterOf(own)}.`,
+      'Use nodes of one cluster: --rpc-url.',
+    );
   }
 }
+
+const ofAnotherCluster = (message: string, hint: string): Trouble => ({
+  kind: 'not Solana',
+  error: new FlywheelError('ERR_CHAIN_MISMATCH', message, { hint }),
+  retryable: false,
+});
 
 /** A second address of the same host is no second opinion. */
 const hasSpoken = <Value>({ found }: Round<Value>, { address }: RpcNode): boolean =>
@@ -298,27 +296,3 @@ const floorOf = <Value>({ question, terms, found }: Round<Value>): number | unde
     const slot = question.slotOf?.(value);
     return slot === undefined ? floor : Math.max(floor ?? 0, slot);
   }, terms.minContextSlot);
-
-const ofUnexpectedCluster = (node: RpcNode, genesis: string, expected: string): Trouble => ({
-  kind: 'not Solana',
-  error: new FlywheelError(
-    'ERR_CHAIN_MISMATCH',
-    `The RPC node ${node.address.host} belongs to ${clusterOf(genesis)} (genesis ${genesis}), expected ${clusterOf(expected)} (genesis ${expected}).`,
-    { hint: 'Nothing was sent. Use nodes of that cluster: --rpc-url.' },
-  ),
-  retryable: false,
-});
-
-const ofAnotherCluster = (
-  node: RpcNode,
-  genesis: string,
-  [first, firstGenesis]: readonly [RpcNode, string],
-): Trouble => ({
-  kind: 'not Solana',
-  error: new FlywheelError(
-    'ERR_CHAIN_MISMATCH',
-    `The RPC nodes belong to different clusters: ${first.address.host} to ${clusterOf(firstGenesis)}, ${node.address.host} to ${clusterOf(genesis)}.`,
-    { hint: 'Use nodes of one cluster: --rpc-url.' },
-  ),
-  retryable: false,
-});

@@ -8,7 +8,7 @@ import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
 import { decodeTransaction, unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
-import { sendQuestion, trialQuestion } from './sending-questions.js';
+import { sendQuestion, trialQuestion } from './questions.js';
 
 /** Time between two sendings of the same bytes. */
 const RESEND_MS = 2_000;

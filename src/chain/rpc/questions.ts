@@ -1,11 +1,10 @@
 /**
  * The methods of a node that are used, and what is believed of their answers; all at the commitment `confirmed`.
  *
- * `Connection` of web3.js asks and reads, but for two: `getTransaction`, of which it reads only JSON, not the bytes that were
- * signed (`"transaction": ["AQ…", "base64"]` is refused), and `getHealth`, which it does not have.
+ * `Connection` of web3.js asks, but for `getTransaction`, whose bytes it does not take (`"transaction": ["AQ…", "base64"]` is
+ * refused), `getBlock` and `simulateTransaction` without what is not needed, and `getHealth`, which it does not have.
  */
-import type { AccountInfo, ConfirmedSignatureInfo, SignatureStatus } from '@solana/web3.js';
-import { type Address, address } from '../../values/address.js';
+import type { Address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
@@ -13,6 +12,7 @@ import type {
   Commitment,
   PastTransaction,
   ProgramCall,
+  Rejection,
   Signature,
   TokenChange,
   TransactionError,
@@ -20,11 +20,23 @@ import type {
 import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
-import { addressText, base64Bytes, count, list, Malformed, object, text, u64 } from './read-json.js';
-import { readTransactionError } from './transaction-error.js';
-import { innerCallsOf, tableAddressesOf, tokenChangesOf } from './transaction-meta.js';
+import {
+  addressText,
+  base64Bytes,
+  boolean,
+  count,
+  innerCallsOf,
+  list,
+  Malformed,
+  object,
+  readTransactionError,
+  tableAddressesOf,
+  text,
+  tokenChangesOf,
+  u64,
+} from './read-json.js';
 
-export const COMMITMENT = 'confirmed';
+const COMMITMENT = 'confirmed';
 const NEWEST_VERSION = 0;
 const MS_PER_SECOND = 1_000;
 const HASH_BYTES = 32;
@@ -35,63 +47,40 @@ export interface InSlot<Value> {
   readonly value: Value;
 }
 
-const slotOf = ({ slot }: InSlot<unknown>): number => slot;
+const slotOf = ({ slot }: { readonly slot: number }): number => slot;
 
-export const from = (minContextSlot: number | undefined) =>
-  minContextSlot === undefined ? {} : { minContextSlot };
+const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
 
-/** What is read has the type of what was asked, and nobody else needs to know it. */
-export const question = <Value, Read>(asked: Question<Value, Read>): Question<Value> => asked;
+/** What is read decides the type. */
+const question = <Value>(asked: Question<Value>): Question<Value> => asked;
 
-/** The list in the `{ context, value }` in which most results come. */
-const listIn = (result: JsonValue, name: string, length: number): readonly JsonValue[] =>
-  list(object(result, 'a result')['value'], name, length);
-
-/** @throws Malformed */
-const inSlot = <Value>(
-  { context }: { readonly context: { readonly slot: number } },
-  value: Value,
-): InSlot<Value> => ({
-  slot: count(context.slot, 'a slot'),
-  value,
-});
+/** The `{ context, value }` in which most results come. */
+function inSlot<Value>(result: JsonValue, read: (value: JsonValue | undefined) => Value): InSlot<Value> {
+  const { context, value } = object(result, 'a result');
+  return { value: read(value), slot: count(object(context, 'a context')['slot'], 'a slot') };
+}
 
 /** Rent epochs are of 64 bits, and some nodes write them as doubles; one this large can only mean exempt. */
 const EXEMPT_FROM = 2n ** 63n;
 
-function rentEpoch(value: JsonValue | undefined): bigint {
+function rentEpochOf(value: JsonValue | undefined): bigint {
   if (typeof value === 'number' && value >= Number(EXEMPT_FROM)) return RENT_EPOCH_EXEMPT;
   const epoch = u64(value, 'a rent epoch');
   return epoch < EXEMPT_FROM ? epoch : RENT_EPOCH_EXEMPT;
 }
 
-/**
- * What `Connection` would pass over or take for too long: it reads base64 that is none, and an owner of 100,000 letters takes
- * it 12 s. It also rounds a balance of 18446744073709551615, so that balances are read from what is looked at here.
- */
-function checkAccount(value: JsonValue): void {
-  if (value === null) return;
-  const { data, owner, lamports, executable } = object(value, 'an account');
-  base64Bytes(data, 'account data');
-  addressText(owner, 'an owner');
-  u64(lamports, 'a balance');
-  if (typeof executable !== 'boolean')
-    throw new Malformed('a mark of a program that is neither true nor false');
-}
-
-function account(
-  { data, owner, executable }: AccountInfo<Buffer>,
-  value: JsonValue | undefined,
-): AccountState {
-  const { lamports, rentEpoch: epoch, space } = object(value, 'an account');
-  if (space !== undefined && space !== data.length)
-    throw new Malformed(`an account whose stated size is not that of its data, ${data.length} bytes`);
+function account(value: JsonValue): AccountState | null {
+  if (value === null) return null;
+  const { data, owner, lamports, executable, space, rentEpoch } = object(value, 'an account');
+  const bytes = base64Bytes(data, 'account data');
+  if (space !== undefined && space !== bytes.length)
+    throw new Malformed(`an account whose stated size is not that of its data, ${bytes.length} bytes`);
   return {
     lamports: u64(lamports, 'a balance'),
-    owner: address(owner.toBase58()),
-    data,
-    executable,
-    rentEpoch: rentEpoch(epoch),
+    owner: addressText(owner, 'an owner'),
+    data: bytes,
+    executable: boolean(executable, 'a mark of a program'),
+    rentEpoch: rentEpochOf(rentEpoch),
   };
 }
 
@@ -101,24 +90,16 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
-    check: (result) => {
-      listIn(result, 'accounts', addresses.length).forEach(checkAccount);
-      object(object(result, 'a result')['context'], 'a context');
-    },
-    read: (answer, result) => {
-      const values = listIn(result, 'accounts', addresses.length);
-      return inSlot(
-        answer,
-        answer.value.map((info, at) => info && account(info, values[at])),
-      );
-    },
+    read: (result) =>
+      inSlot(result, (value) => list(value, 'accounts', addresses.length).map((one) => account(one))),
     slotOf,
   });
 
-function hash(value: string, name: string): string {
-  if (value.length > 2 * HASH_BYTES || base58Decode(value)?.length !== HASH_BYTES)
+function hash(value: JsonValue | undefined, name: string): string {
+  const digits = text(value, name);
+  if (digits.length > 2 * HASH_BYTES || base58Decode(digits)?.length !== HASH_BYTES)
     throw new Malformed(`${name} that is no hash`);
-  return value;
+  return digits;
 }
 
 /** `getLatestBlockhash`. */
@@ -126,10 +107,13 @@ export const BLOCKHASH_QUESTION = question({
   method: 'getLatestBlockhash',
   ask: ({ connection }, slot) =>
     connection.getLatestBlockhashAndContext({ commitment: COMMITMENT, ...from(slot) }),
-  read: ({ value: { blockhash, lastValidBlockHeight } }) => ({
-    blockhash: hash(blockhash, 'a blockhash'),
-    lastValidBlockHeight: BigInt(count(lastValidBlockHeight, 'a block height')),
-  }),
+  read: (result) => {
+    const { blockhash, lastValidBlockHeight } = object(object(result, 'a result')['value'], 'a blockhash');
+    return {
+      blockhash: hash(blockhash, 'a blockhash'),
+      lastValidBlockHeight: BigInt(count(lastValidBlockHeight, 'a block height')),
+    };
+  },
 });
 
 /** `getGenesisHash`: which cluster it is. */
@@ -153,7 +137,7 @@ export const validityQuestion = (blockhash: string) =>
     method: 'isBlockhashValid',
     ask: ({ connection }, slot) =>
       connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
-    read: (answer) => inSlot(answer, answer.value),
+    read: (result) => inSlot(result, (value) => boolean(value, 'a mark of a blockhash')),
     slotOf,
   });
 
@@ -171,13 +155,13 @@ export interface LandedStatus {
  */
 export type SeenStatus = LandedStatus | 'processed' | 'processed with an error' | null;
 
-function seenStatus(status: SignatureStatus | null): SeenStatus {
+function seenStatus(status: JsonValue): SeenStatus {
   if (status === null) return null;
-  const { slot, err, confirmationStatus } = status;
+  const { slot, err, confirmationStatus } = object(status, 'a status');
+  const error = readTransactionError(err);
   if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized')
-    return err === null ? 'processed' : 'processed with an error';
-  const isFinal = confirmationStatus === 'finalized';
-  return { slot: count(slot, 'a slot'), error: readTransactionError(err), isFinal };
+    return error === null ? 'processed' : 'processed with an error';
+  return { slot: count(slot, 'a slot'), error, isFinal: confirmationStatus === 'finalized' };
 }
 
 /** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */
@@ -186,8 +170,7 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
     method: 'getSignatureStatuses',
     ask: ({ connection }) =>
       connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
-    check: (result) => void listIn(result, 'statuses', signatures.length),
-    read: (answer) => inSlot(answer, answer.value.map(seenStatus)),
+    read: (result) => inSlot(result, (value) => list(value, 'statuses', signatures.length).map(seenStatus)),
     slotOf,
   });
 
@@ -220,7 +203,7 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
 const MAX_SECONDS = 253_402_300_799;
 
 /** Seconds as milliseconds; `null` where the node does not say. */
-export function seconds(value: JsonValue | undefined): number | null {
+function seconds(value: JsonValue | undefined): number | null {
   if (value === undefined || value === null) return null;
   const time = count(value, 'a time');
   if (time > MAX_SECONDS) throw new Malformed('a time after the year 9999');
@@ -229,6 +212,9 @@ export function seconds(value: JsonValue | undefined): number | null {
 
 const amount = (value: JsonValue | undefined, name: string): bigint =>
   value === undefined || value === null ? 0n : u64(value, name);
+
+const logLines = (logs: JsonValue | undefined): readonly string[] =>
+  list(logs ?? [], 'log lines').map((line) => text(line, 'a log line'));
 
 /** `getTransaction`, by hand. */
 export const transactionQuestion = (signature: Signature) =>
@@ -243,12 +229,11 @@ export const transactionQuestion = (signature: Signature) =>
       if (result === null) return null;
       const fields = object(result, 'a transaction');
       const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
-      const logs = meta['logMessages'] ?? [];
       const wire = signedBytes(fields['transaction'], signature);
       return {
         wire,
         blockTimeMs: seconds(fields['blockTime']) ?? 0,
-        logs: list(logs, 'log lines').map((line) => text(line, 'a log line')),
+        logs: logLines(meta['logMessages']),
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
         tokenChanges: tokenChangesOf(meta, wire),
@@ -261,13 +246,16 @@ export const transactionQuestion = (signature: Signature) =>
 /** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
-const pastEntry = ({ signature, slot, memo, blockTime, err }: ConfirmedSignatureInfo): PastTransaction => ({
-  signature,
-  slot,
-  memo,
-  blockTimeMs: seconds(blockTime),
-  failed: readTransactionError(err) !== null,
-});
+function pastEntry(value: JsonValue): PastTransaction {
+  const { signature, slot, memo, blockTime, err } = object(value, 'a past transaction');
+  return {
+    signature: text(signature, 'a signature'),
+    slot: count(slot, 'a slot'),
+    memo: memo == null ? null : text(memo, 'a memo'),
+    blockTimeMs: seconds(blockTime),
+    failed: readTransactionError(err) !== null,
+  };
+}
 
 /** `getSignaturesForAddress`: one page, newest first, of at most so many as are wanted. */
 export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
@@ -280,11 +268,11 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
         { limit, ...(before === undefined ? {} : { before }), ...from(slot) },
         COMMITMENT,
       ),
-    check: (result) => {
-      if (list(result, 'past transactions').length > limit)
-        throw new Malformed('more past transactions than were asked for');
+    read: (result) => {
+      const entries = list(result, 'past transactions');
+      if (entries.length > limit) throw new Malformed('more past transactions than were asked for');
+      return entries.map(pastEntry);
     },
-    read: (entries) => entries.map(pastEntry),
   });
 };
 
@@ -306,6 +294,131 @@ export const SLOT_QUESTION = question({
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
-  check: (version) => void object(version, 'a version'),
-  read: (version) => version['solana-core'],
+  read: (version) => text(object(version, 'a version')['solana-core'], 'a version'),
 });
+
+/**
+ * `sendTransaction`, passed on whatever the node makes of it: it was tried out, or must be sent. The node does not send it again
+ * by itself, so that what was sent is known here.
+ */
+export const sendQuestion = (wire: Uint8Array) =>
+  question({
+    method: 'sendTransaction',
+    ask: ({ connection }) => connection.sendRawTransaction(wire, { skipPreflight: true, maxRetries: 0 }),
+    read: (signature) => text(signature, 'a signature'),
+  });
+
+/** The newest state that no fork can take back. */
+export interface FinalizedState {
+  /** Blocks so far; slots that were left out do not count. */
+  readonly blockHeight: bigint;
+  readonly slot: number;
+}
+
+/** `getEpochInfo`: height and slot of one state. */
+export const FINALIZED_QUESTION: Question<FinalizedState> = question({
+  method: 'getEpochInfo',
+  ask: ({ connection }) => connection.getEpochInfo('finalized'),
+  read: (result) => {
+    const { blockHeight, absoluteSlot } = object(result, 'a state');
+    return { blockHeight: BigInt(count(blockHeight, 'a block height')), slot: count(absoluteSlot, 'a slot') };
+  },
+  slotOf,
+});
+
+/** `getFirstAvailableBlock`: the slot from which on a node has kept what landed. */
+export const FIRST_BLOCK_QUESTION = question({
+  method: 'getFirstAvailableBlock',
+  ask: ({ connection }) => connection.getFirstAvailableBlock(),
+  read: (slot) => count(slot, 'a slot'),
+});
+
+/** `getBlockTime`: when the block of a slot was made; `null` where the node does not say. */
+export const blockTimeQuestion = (slot: number) =>
+  question({
+    method: 'getBlockTime',
+    isOptional: true,
+    ask: ({ connection }) => connection.getBlockTime(slot),
+    read: (time) => seconds(time),
+  });
+
+/** `getBlock`, by hand and without what is in it: its height; `null` where the node does not say, as of its oldest ones. */
+export const blockHeightQuestion = (slot: number) =>
+  question({
+    method: 'getBlock',
+    ask: ({ request }) =>
+      request([
+        slot,
+        {
+          commitment: COMMITMENT,
+          transactionDetails: 'none',
+          rewards: false,
+          maxSupportedTransactionVersion: NEWEST_VERSION,
+        },
+      ]),
+    read: (result): bigint | null => {
+      if (result === null) return null;
+      const { blockHeight } = object(result, 'a block');
+      return blockHeight == null ? null : BigInt(count(blockHeight, 'a block height'));
+    },
+  });
+
+/** What a trial of a transaction came to. */
+interface Trial {
+  /** Why it would be refused, or fail; `null` where it would not. */
+  readonly refusal: Omit<Rejection, 'index'> | null;
+  /** What it would use; `null` where the node does not say. */
+  readonly computeUnits: number | null;
+}
+
+/**
+ * `simulateTransaction`, by hand, of bytes without signatures, so that the node learns nothing that it could send: would it be
+ * taken, and run, on the newest state?
+ *
+ * @param wire - with all signatures zero.
+ */
+export const trialQuestion = (wire: Uint8Array) =>
+  question({
+    method: 'simulateTransaction',
+    ask: ({ request }, minContextSlot) =>
+      request([
+        Buffer.from(wire).toString('base64'),
+        {
+          encoding: 'base64',
+          sigVerify: false,
+          replaceRecentBlockhash: true,
+          commitment: COMMITMENT,
+          ...from(minContextSlot),
+        },
+      ]),
+    read: (result): Trial => {
+      const { err, logs, unitsConsumed } = object(object(result, 'a result')['value'], 'a trial');
+      const computeUnits = unitsConsumed == null ? null : count(unitsConsumed, 'a number of compute units');
+      const error = readTransactionError(err);
+      return { refusal: error && { error, logs: logLines(logs) }, computeUnits };
+    },
+  });
+
+/** Most accounts that fees are asked for at once (agave, `MAX_TX_ACCOUNT_LOCKS`). */
+const MAX_FEE_ACCOUNTS = 128;
+/** Blocks that a node tells the fees of, generously (agave, `MAX_NUM_RECENT_BLOCKS`). */
+const MAX_FEE_BLOCKS = 1_000;
+
+/**
+ * `getRecentPrioritizationFees`: of each of the last blocks, the least that was paid for a compute unit, in micro-lamports, by
+ * those who wrote one of the accounts.
+ */
+export const recentFeesQuestion = (written: readonly Address[]) =>
+  question({
+    method: 'getRecentPrioritizationFees',
+    isOptional: true,
+    ask: ({ connection, key }) =>
+      connection.getRecentPrioritizationFees({
+        lockedWritableAccounts: written.slice(0, MAX_FEE_ACCOUNTS).map(key),
+      }),
+    read: (result) => {
+      const fees = list(result, 'fees');
+      if (fees.length > MAX_FEE_BLOCKS) throw new Malformed('more fees than there are blocks');
+      return fees.map((fee) => BigInt(count(object(fee, 'a fee')['prioritizationFee'], 'a fee')));
+    },
+  });

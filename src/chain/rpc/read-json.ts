@@ -1,7 +1,10 @@
 /** JSON of a node → values, or `Malformed`: a node is not believed to send what it should. */
 import { type Address, isAddress } from '../../values/address.js';
+import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
+import type { ProgramCall, TokenChange, TransactionError } from '../chain.js';
+import { decodeTransaction } from '../transaction/wire.js';
 
 /** An answer is not what the method promises. The message goes on after "answered … with". */
 export class Malformed extends Error {
@@ -33,6 +36,10 @@ export function text(value: JsonValue | undefined, name: string): string {
   return typeof value === 'string' ? value : malformed(`${name} that is no text`);
 }
 
+export function boolean(value: JsonValue | undefined, name: string): boolean {
+  return typeof value === 'boolean' ? value : malformed(`${name} that is neither true nor false`);
+}
+
 /** A whole number from 0 that a double carries: slots, heights, times. */
 export function count(value: JsonValue | undefined, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
@@ -62,3 +69,115 @@ export function base64Bytes(value: JsonValue | undefined, name: string): Buffer 
   const bytes = Buffer.from(data, 'base64');
   return bytes.toString('base64') === data ? bytes : malformed(`${name} that are not base64`);
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function instructionError(value: unknown): TransactionError | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const [index, reason] = value as readonly unknown[];
+  if (typeof index !== 'number') return undefined;
+  if (typeof reason === 'string') return { kind: 'instruction', index, error: reason };
+  if (!isObject(reason)) return undefined;
+  const custom = reason['Custom'];
+  if (typeof custom === 'number') return { kind: 'instruction', index, custom };
+  const [name] = Object.keys(reason);
+  return name === undefined ? undefined : { kind: 'instruction', index, error: name };
+}
+
+/**
+ * Reads the `err` of a transaction: text, `{ InstructionError: [index, reason] }`, or a name with details.
+ * What is not understood is kept as its JSON text, never dropped: it is a failure all the same.
+ */
+export function readTransactionError(err: unknown): TransactionError | null {
+  if (err === null || err === undefined) return null;
+  if (typeof err === 'string') return { kind: 'transaction', error: err };
+  const unclear: TransactionError = { kind: 'transaction', error: JSON.stringify(err) };
+  if (!isObject(err)) return unclear;
+  const [name] = Object.keys(err);
+  if (name === undefined) return unclear;
+  if (name === 'InstructionError') return instructionError(err[name]) ?? unclear;
+  const details = err[name];
+  const accountIndex = isObject(details) ? details['account_index'] : undefined;
+  return typeof accountIndex === 'number'
+    ? { kind: 'transaction', error: name, accountIndex }
+    : { kind: 'transaction', error: name };
+}
+
+/** `undefined` where the node has not kept it, or what it says cannot be. */
+function told<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Malformed) return undefined;
+    throw error;
+  }
+}
+
+/** Addresses from lookup tables stand behind those of the message: first the writable ones. */
+export const tableAddressesOf = (meta: JsonObject, wire: Uint8Array): readonly Address[] | undefined =>
+  told(() => {
+    const loaded = object(meta['loadedAddresses'], 'addresses of tables');
+    const { lookups } = decodeTransaction(wire).message;
+    const taken = (field: string, which: 'writableIndexes' | 'readonlyIndexes'): readonly Address[] => {
+      const length = lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
+      return list(loaded[field], 'addresses', length).map((one) => addressText(one, 'one'));
+    };
+    return [...taken('writable', 'writableIndexes'), ...taken('readonly', 'readonlyIndexes')];
+  });
+
+/** Every address that a transaction names, by its index. */
+function keysOf(meta: JsonObject, wire: Uint8Array): (index: JsonValue | undefined) => Address {
+  const keys = [...decodeTransaction(wire).message.staticKeys, ...(tableAddressesOf(meta, wire) ?? [])];
+  return (index) => addressText(keys[count(index, 'an index')], 'an account');
+}
+
+const AMOUNT = /^[0-9]{1,20}$/;
+
+function amountOf(value: JsonValue | undefined): bigint {
+  const amount = text(object(value, 'an amount')['amount'], 'an amount');
+  if (!AMOUNT.test(amount)) throw new Malformed('an amount that is no number');
+  return BigInt(amount);
+}
+
+export const tokenChangesOf = (meta: JsonObject, wire: Uint8Array): readonly TokenChange[] | undefined =>
+  told(() => {
+    const keyAt = keysOf(meta, wire);
+    const changes = new Map<Address, TokenChange>();
+    for (const [name, field] of [
+      ['before', 'preTokenBalances'],
+      ['after', 'postTokenBalances'],
+    ] as const)
+      for (const one of list(meta[field], 'balances')) {
+        const balance = object(one, 'a balance');
+        const [account, mint] = [keyAt(balance['accountIndex']), addressText(balance['mint'], 'a mint')];
+        const known = changes.get(account) ?? { account, mint, before: null, after: 0n };
+        changes.set(account, { ...known, [name]: amountOf(balance['uiTokenAmount']) });
+      }
+    return [...changes.values()];
+  });
+
+/** Longest base58 text of the data of a call, which is at most 10 KiB. */
+const MAX_DATA_LENGTH = 14_000;
+
+function dataOf(value: JsonValue | undefined): Uint8Array {
+  const encoded = text(value, 'data');
+  const data = encoded.length <= MAX_DATA_LENGTH ? base58Decode(encoded) : undefined;
+  if (data === undefined) throw new Malformed('data that are not base58');
+  return data;
+}
+
+export const innerCallsOf = (meta: JsonObject, wire: Uint8Array): readonly ProgramCall[] | undefined =>
+  told(() => {
+    const keyAt = keysOf(meta, wire);
+    return list(meta['innerInstructions'], 'inner instructions').flatMap((group) =>
+      list(object(group, 'a group')['instructions'], 'instructions').map((one): ProgramCall => {
+        const { programIdIndex, accounts, data } = object(one, 'a call');
+        return {
+          program: keyAt(programIdIndex),
+          accounts: list(accounts, 'accounts').map(keyAt),
+          data: dataOf(data),
+        };
+      }),
+    );
+  });

@@ -5,7 +5,7 @@ import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../chain.js';
 import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
-import { recentFeesQuestion, trialQuestion } from './sending-questions.js';
+import { recentFeesQuestion, trialQuestion } from './questions.js';
 
 /** How long a price is good for. */
 const PRICE_FOR_MS = 10_000;

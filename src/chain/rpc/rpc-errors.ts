@@ -2,7 +2,7 @@
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
-import type { NodeAnswer, NodeSilence, RpcNode } from './exchange.js';
+import type { NodeAnswer, NodeSilence, RpcNode } from './ask.js';
 
 /** What went wrong, by what can be done about it. */
 type TroubleKind =

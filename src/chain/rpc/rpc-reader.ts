@@ -7,7 +7,6 @@ import type { AccountState } from '../account.js';
 import type {
   ChainReader,
   Commitment,
-  History,
   Past,
   PastTransaction,
   RecentBlockhash,
@@ -93,7 +92,7 @@ const transactionDifference =
 const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
 /** Reads a cluster through the nodes of a pool. */
-export class RpcReader implements ChainReader, History {
+export class RpcReader implements ChainReader {
   protected readonly pool: NodePool;
   protected readonly quorum: number;
 

@@ -2,7 +2,7 @@
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
-import type { ChainReader, History, PastTransaction, Signature, TransactionRecord } from '../chain.js';
+import type { ChainReader, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { SQUADS_PROGRAM } from '../programs.js';
 import type { Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -10,6 +10,9 @@ import { batchTransactionAddress, proposalAddress, transactionAddress } from './
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
 import { decodeVaultMessage } from './message.js';
+
+/** Where the past is read. */
+type Past = Pick<ChainReader, 'lookUp' | 'history'>;
 
 /** One instruction of the multisig program in a transaction that has landed and succeeded. */
 interface Act {
@@ -38,15 +41,10 @@ const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !l
  * @param sinceMs - a time before the accounts were made.
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
-async function readActs(
-  chain: Pick<ChainReader, 'lookUp'>,
-  history: History,
-  accounts: readonly Address[],
-  sinceMs: number,
-): Promise<Acts | null> {
+async function readActs(chain: Past, accounts: readonly Address[], sinceMs: number): Promise<Acts | null> {
   const signatures = new Set<Signature>();
   for (const account of accounts)
-    for (const { signature, failed } of await pastOf(history, account, sinceMs))
+    for (const { signature, failed } of await pastOf(chain, account, sinceMs))
       if (!failed) signatures.add(signature);
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
@@ -69,8 +67,8 @@ async function readActs(
 }
 
 /** Not every node answers questions about the past. */
-const pastOf = (history: History, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
-  history.history(account, { sinceMs }).catch((error: unknown) => {
+const pastOf = (chain: Past, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
+  chain.history(account, { sinceMs }).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
     throw error;
   });
@@ -158,16 +156,11 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
  * @param sinceMs - a time before the batch was made. @default as far back as the node knows
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
-export async function readPastBatch(
-  chain: Pick<ChainReader, 'lookUp'>,
-  history: History,
-  ref: BatchRef,
-  sinceMs = 0,
-): Promise<PastBatch | null> {
+export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Promise<PastBatch | null> {
   const { multisig, batchIndex } = ref;
   const batch = transactionAddress(multisig, batchIndex).address;
   const proposal = proposalAddress(multisig, batchIndex).address;
-  const past = await readActs(chain, history, [batch, proposal], sinceMs);
+  const past = await readActs(chain, [batch, proposal], sinceMs);
   if (past === null) return null;
   const of = (name: InstructionName): readonly Act[] =>
     past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);

@@ -23,7 +23,7 @@ import {
   vec,
 } from '../codec.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import type { AccountMeta, Instruction } from '../transaction/instruction.js';
+import type { AccountMeta, Instruction } from '../transaction/message.js';
 import {
   type AccountLayout,
   BATCH,
@@ -244,7 +244,7 @@ export const decodeArguments = <Name extends InstructionName>(
   data: ReadonlyBytes,
 ): ArgumentsOf<Name> | undefined => tryDecode(argumentsCodec(name), data, IDENTIFIER_BYTES);
 
-type GivenAccounts<Name extends InstructionName> = {
+export type GivenAccounts<Name extends InstructionName> = {
   readonly [Key in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
 };
 

@@ -2,7 +2,7 @@
 import type { Address } from '../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from '../codec.js';
-import type { Instruction } from '../transaction/instruction.js';
+import type { Instruction } from '../transaction/message.js';
 import {
   type CompiledInstruction,
   compile,

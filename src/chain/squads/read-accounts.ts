@@ -1,8 +1,9 @@
 /** Reads the accounts of a batch from a chain: where each must be, what it holds, or why it holds nothing that can be used. */
-import type { Address } from '../../values/address.js';
+import { type Address, addressFromBytes } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
 import type { ChainReader, Commitment } from '../chain.js';
-import { SQUADS_PROGRAM } from '../programs.js';
+import { SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../programs.js';
 import {
   type AccountLayout,
   BATCH,
@@ -116,4 +117,27 @@ export async function readBatchTransactions(
   const places = transactionPlaces(ref, size);
   const states = places.length === 0 ? [] : await reader.getAccounts(places.map(({ address }) => address));
   return places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index]));
+}
+
+// States of the loader's accounts, as a u32 before their fields (solana-loader-v3-interface, `UpgradeableLoaderState`).
+const PROGRAM = 2;
+const PROGRAM_DATA = 3;
+/** State, and the address of the account that holds the code. */
+const PROGRAM_BYTES = 36;
+/** State, slot of the last deployment, and who may deploy the next. */
+const PROGRAM_DATA_HEAD_BYTES = 45;
+
+function stateOf(account: AccountState | null | undefined, state: number, leastBytes: number) {
+  if (account?.owner !== UPGRADEABLE_LOADER || account.data.length < leastBytes) return undefined;
+  return viewOf(account.data).getUint32(0, true) === state ? account.data : undefined;
+}
+
+/** @returns `null` where the cluster has no such program. */
+export async function readDeployedSquads(chain: ChainReader): Promise<ReadonlyBytes | null> {
+  const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
+  const named = stateOf(program, PROGRAM, PROGRAM_BYTES);
+  if (named === undefined) return null;
+  const [code] = await chain.getAccounts([addressFromBytes(partOf(named, 4, PROGRAM_BYTES))]);
+  const data = stateOf(code, PROGRAM_DATA, PROGRAM_DATA_HEAD_BYTES);
+  return data === undefined ? null : partOf(data, PROGRAM_DATA_HEAD_BYTES, data.length);
 }

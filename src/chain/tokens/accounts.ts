@@ -1,8 +1,12 @@
-/** What mints and token accounts hold, of both token programs; what follows from it is decided by callers. */
-import { type Address, addressFromBytes } from '../../values/address.js';
-import { partOf, type ReadonlyBytes, viewOf } from '../../values/bytes.js';
+/** What mints, token accounts and their extensions hold, of both token programs, and what a token is called; what follows from it is decided by callers. */
+import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { base58Encode } from '../../values/base58.js';
+import { partOf, type ReadonlyBytes, readBuffer, viewOf } from '../../values/bytes.js';
+import { sha256 } from '../../values/digest.js';
 import type { AccountState } from '../account.js';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
+import { blob, struct, tryDecode, u32 } from '../codec.js';
+import { METADATA_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
+import { derive } from '../squads/addresses.js';
 
 /** Size without extensions (spl-token-interface, `Mint::LEN`). */
 export const MINT_SIZE_BYTES = 82;
@@ -143,4 +147,128 @@ export function decodeTokenAccount(account: AccountState | null): TokenAccount |
     closeAuthority: readOptionalKey(data, 129),
     extensions,
   };
+}
+
+/** By number (spl-token-2022-interface 2.1, `ExtensionType`). */
+const EXTENSION_NAMES: Readonly<Record<number, string>> = {
+  1: 'transferFeeConfig',
+  2: 'transferFeeAmount',
+  3: 'mintCloseAuthority',
+  4: 'confidentialTransferMint',
+  5: 'confidentialTransferAccount',
+  6: 'defaultAccountState',
+  7: 'immutableOwner',
+  8: 'memoTransfer',
+  9: 'nonTransferable',
+  10: 'interestBearingConfig',
+  11: 'cpiGuard',
+  12: 'permanentDelegate',
+  13: 'nonTransferableAccount',
+  14: 'transferHook',
+  15: 'transferHookAccount',
+  16: 'confidentialTransferFeeConfig',
+  17: 'confidentialTransferFeeAmount',
+  18: 'metadataPointer',
+  19: 'tokenMetadata',
+  20: 'groupPointer',
+  21: 'tokenGroup',
+  22: 'groupMemberPointer',
+  23: 'tokenGroupMember',
+  24: 'confidentialMintBurn',
+  25: 'scaledUiAmount',
+  26: 'pausable',
+  27: 'pausableAccount',
+  28: 'permissionedBurn',
+};
+
+/** The name of an extension; of an unknown one its number. */
+export const extensionName = (type: number): string => EXTENSION_NAMES[type] ?? `extension ${type}`;
+
+/** Extensions that hold amounts, which change with every use. */
+const AMOUNTS: ReadonlySet<number> = new Set([2, 5, 17]);
+/** Data of up to so many bytes is shown as it is, longer data as its SHA-256. */
+const SHOWN_BYTES = 32;
+const KEY_BYTES = 32;
+
+const keyText = (data: ReadonlyBytes, at: number): string => {
+  const key = partOf(data, at, at + KEY_BYTES);
+  return [...key].every((byte) => byte === 0) ? 'none' : base58Encode(key);
+};
+
+/** Two authorities, what is withheld (u64), then the older and the newer fee: epoch u64, maximum u64, basis points u16. */
+function transferFeeText(data: ReadonlyBytes): string {
+  const view = viewOf(data);
+  const fee = (at: number): string =>
+    `${view.getUint16(at + 16, true)} basis points up to ${view.getBigUint64(at + 8, true)} from epoch ${view.getBigUint64(at, true)}`;
+  return `changed by ${keyText(data, 0)}, withdrawn by ${keyText(data, 32)}, ${fee(72)}, then ${fee(90)}`;
+}
+const TRANSFER_FEE_BYTES = 108;
+
+const ACCOUNT_STATES = ['uninitialized', 'initialized', 'frozen'];
+
+/** What an extension says, as text that is equal exactly if what it allows is equal; amounts are left out. */
+export function extensionText({ type, data }: TokenExtension): string {
+  if (AMOUNTS.has(type)) return 'present';
+  if (type === TOKEN_EXTENSION.transferFee && data.length === TRANSFER_FEE_BYTES)
+    return transferFeeText(data);
+  if (type === TOKEN_EXTENSION.permanentDelegate && data.length === KEY_BYTES) return keyText(data, 0);
+  if (type === TOKEN_EXTENSION.defaultAccountState && data.length === 1)
+    return ACCOUNT_STATES[data[0] ?? 0] ?? `state ${data[0]}`;
+  if (data.length === 0) return 'present';
+  const bytes = readBuffer(data);
+  return data.length <= SHOWN_BYTES ? bytes.toString('hex') : `sha256:${sha256(bytes)}`;
+}
+
+/** The extension of Token-2022 that names a token (spl-token-metadata-interface, `TokenMetadata`). */
+const TOKEN_METADATA = 19;
+/** Update authority and mint. */
+const EXTENSION_TEXTS_AT = 64;
+/** Kind, update authority and mint (Metaplex Token Metadata, `Metadata`). */
+const ACCOUNT_TEXTS_AT = 65;
+const METADATA_KIND = 4;
+
+/** Where Metaplex keeps the metadata of a mint. */
+export const metadataAddress = (mint: Address): Address =>
+  derive(
+    [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
+    METADATA_PROGRAM,
+  ).address;
+
+const names = struct({ name: blob(u32), symbol: blob(u32) });
+
+/** Name, then symbol; both may be filled up with zeros. */
+function symbolAt(data: ReadonlyBytes, at: number): string | null {
+  const found = tryDecode(names, data, at);
+  return found === undefined ? null : readBuffer(found.symbol).toString('utf8').replace(/\0+$/, '');
+}
+
+/** A short word that is seen, and cannot be mistaken for a part of the amount that it stands behind, as `000X` can behind `5`. */
+const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
+
+/** A symbol that may stand behind an amount, or `null`. */
+export const plainSymbol = (symbol: string | null): string | null =>
+  symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
+
+/** Digits and letters that look like them (Latin, Cyrillic, Greek), maybe as an exponent: `O00`, `e6`. */
+const LIKE_DIGITS = /^[eE]?[\p{N}Oo\u041e\u043e\u039f\u03bfIl._-]+$/u;
+/** Powers of ten. */
+const MAGNITUDES = new Set('k m b t mn bn tn mio mil thousand million billion trillion'.split(' '));
+
+/** A symbol as it stands behind an amount, quoted where it reads as a part of it, or `null` where it may not stand there. */
+export function shownSymbol(symbol: string | null): string | null {
+  const plain = plainSymbol(symbol);
+  const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
+  return isLikeAmount ? `"${plain}"` : plain;
+}
+
+/**
+ * The symbol of a mint: of its own extension, else of its Metaplex account.
+ * @param account - at {@link metadataAddress}.
+ * @returns `null` where there is none, or one that may not stand behind an amount.
+ */
+export function symbolOf(mint: Pick<Mint, 'extensions'>, account: AccountState | null): string | null {
+  const own = mint.extensions.find(({ type }) => type === TOKEN_METADATA);
+  if (own !== undefined) return plainSymbol(symbolAt(own.data, EXTENSION_TEXTS_AT));
+  if (account?.owner !== METADATA_PROGRAM || account.data[0] !== METADATA_KIND) return null;
+  return plainSymbol(symbolAt(account.data, ACCOUNT_TEXTS_AT));
 }

@@ -1,15 +1,16 @@
 /** Instructions of the two token programs and of the associated-token program; which token program is meant is always given. */
-import { type Address, addressBytes } from '../../values/address.js';
-import { readBuffer } from '../../values/bytes.js';
+import type { Address } from '../../values/address.js';
+import { encode, key, option, struct, u8, u64 } from '../codec.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import { associatedTokenAddress } from '../squads/addresses.js';
 import {
+  type AccountMeta,
   type Instruction,
   readonlyAccount,
   readonlySigner,
   writableAccount,
   writableSigner,
-} from '../transaction/instruction.js';
+} from '../transaction/message.js';
 
 /** First byte of the data (spl-token-interface, `TokenInstruction`). */
 export const TOKEN_INSTRUCTION = {
@@ -23,9 +24,8 @@ export const TOKEN_INSTRUCTION = {
 /** First byte of the data of the idempotent creation (spl-associated-token-account-interface). */
 export const CREATE_IDEMPOTENT = 1;
 
-/** Who may change a mint or token account, by the program's number. */
+/** Rights over a mint or token account, by the program's number. */
 const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
-/** A right over a mint or token account. */
 export type AuthorityType = keyof typeof AUTHORITY_TYPE;
 
 interface TokenInput {
@@ -37,119 +37,94 @@ interface TokenInput {
   readonly tokenProgram: Address;
 }
 
-/** Number, amount u64, decimals u8. */
-function amountData(number: number, { amount, decimals }: TokenInput): Uint8Array {
-  const data = Buffer.alloc(10);
-  data[0] = number;
-  data.writeBigUInt64LE(amount, 1);
-  data[9] = decimals;
-  return data;
-}
+const amountData = struct({ number: u8, amount: u64, decimals: u8 });
 
-/** What {@link burnChecked} burns. */
-interface BurnInput extends TokenInput {
-  readonly account: Address;
-  /** Owner of the account; signs. */
-  readonly owner: Address;
-}
-
-/** Burns from a token account, stating mint and decimals. */
-export const burnChecked = (input: BurnInput): Instruction => ({
-  program: input.tokenProgram,
-  accounts: [writableAccount(input.account), writableAccount(input.mint), readonlySigner(input.owner)],
-  data: amountData(TOKEN_INSTRUCTION.burnChecked, input),
+const withAmount = (
+  number: number,
+  { tokenProgram, amount, decimals }: TokenInput,
+  accounts: readonly AccountMeta[],
+): Instruction => ({
+  program: tokenProgram,
+  accounts,
+  data: encode(amountData, { number, amount, decimals }),
 });
 
-/** What {@link transferChecked} moves. */
-interface TransferInput extends TokenInput {
-  readonly from: Address;
-  /** A token account, not a wallet. */
-  readonly to: Address;
-  /** Owner of the account `from`; signs. */
-  readonly owner: Address;
-}
+/** Burns from a token account, stating mint and decimals; its owner signs. */
+export const burnChecked = (
+  input: TokenInput & { readonly account: Address; readonly owner: Address },
+): Instruction =>
+  withAmount(TOKEN_INSTRUCTION.burnChecked, input, [
+    writableAccount(input.account),
+    writableAccount(input.mint),
+    readonlySigner(input.owner),
+  ]);
 
-/** Moves tokens between two token accounts, stating mint and decimals. */
-export const transferChecked = (input: TransferInput): Instruction => ({
-  program: input.tokenProgram,
-  accounts: [
+/** Moves tokens between two token accounts, stating mint and decimals; the owner of `from` signs. */
+export const transferChecked = (
+  input: TokenInput & { readonly from: Address; readonly to: Address; readonly owner: Address },
+): Instruction =>
+  withAmount(TOKEN_INSTRUCTION.transferChecked, input, [
     writableAccount(input.from),
     readonlyAccount(input.mint),
     writableAccount(input.to),
     readonlySigner(input.owner),
-  ],
-  data: amountData(TOKEN_INSTRUCTION.transferChecked, input),
-});
+  ]);
 
-/** What {@link mintToChecked} mints. */
-interface MintToInput extends TokenInput {
-  readonly to: Address;
-  /** The mint authority; signs. */
-  readonly authority: Address;
-}
+/** Mints new tokens into a token account; the mint authority signs. */
+export const mintToChecked = (
+  input: TokenInput & { readonly to: Address; readonly authority: Address },
+): Instruction =>
+  withAmount(TOKEN_INSTRUCTION.mintToChecked, input, [
+    writableAccount(input.mint),
+    writableAccount(input.to),
+    readonlySigner(input.authority),
+  ]);
 
-/** Mints new tokens into a token account. */
-export const mintToChecked = (input: MintToInput): Instruction => ({
-  program: input.tokenProgram,
-  accounts: [writableAccount(input.mint), writableAccount(input.to), readonlySigner(input.authority)],
-  data: amountData(TOKEN_INSTRUCTION.mintToChecked, input),
-});
+const mintData = struct({ number: u8, decimals: u8, mintAuthority: key, freezeAuthority: option(key) });
 
-const optionalKey = (key: Address | null): Uint8Array =>
-  key === null ? Uint8Array.of(0) : Buffer.concat([Uint8Array.of(1), readBuffer(addressBytes(key))]);
-
-/** What {@link initializeMint2} sets up. */
-interface InitializeMintInput {
+/** Makes a mint of an account that the token program owns. */
+export const initializeMint2 = ({
+  mint,
+  tokenProgram,
+  ...terms
+}: {
   readonly mint: Address;
   readonly decimals: number;
   readonly mintAuthority: Address;
   readonly freezeAuthority: Address | null;
   readonly tokenProgram: Address;
-}
-
-/** Makes a mint of an account that the token program owns. */
-export const initializeMint2 = (input: InitializeMintInput): Instruction => ({
-  program: input.tokenProgram,
-  accounts: [writableAccount(input.mint)],
-  data: Buffer.concat([
-    Uint8Array.of(TOKEN_INSTRUCTION.initializeMint2, input.decimals),
-    readBuffer(addressBytes(input.mintAuthority)),
-    optionalKey(input.freezeAuthority),
-  ]),
+}): Instruction => ({
+  program: tokenProgram,
+  accounts: [writableAccount(mint)],
+  data: encode(mintData, { number: TOKEN_INSTRUCTION.initializeMint2, ...terms }),
 });
 
-/** What {@link setAuthority} changes. */
-interface SetAuthorityInput {
-  /** A mint or a token account. */
+const authorityData = struct({ number: u8, type: u8, newAuthority: option(key) });
+
+/** Hands a right over a mint or token account to another key, or with `null` gives it up for ever. */
+export const setAuthority = (input: {
   readonly account: Address;
   readonly currentAuthority: Address;
   readonly type: AuthorityType;
-  /** `null` gives the right up for ever. */
   readonly newAuthority: Address | null;
   readonly tokenProgram: Address;
-}
-
-/** Hands a right over a mint or token account to another key, or gives it up. */
-export const setAuthority = (input: SetAuthorityInput): Instruction => ({
+}): Instruction => ({
   program: input.tokenProgram,
   accounts: [writableAccount(input.account), readonlySigner(input.currentAuthority)],
-  data: Buffer.concat([
-    Uint8Array.of(TOKEN_INSTRUCTION.setAuthority, AUTHORITY_TYPE[input.type]),
-    optionalKey(input.newAuthority),
-  ]),
+  data: encode(authorityData, {
+    number: TOKEN_INSTRUCTION.setAuthority,
+    type: AUTHORITY_TYPE[input.type],
+    newAuthority: input.newAuthority,
+  }),
 });
 
-/** What {@link createAssociatedTokenAccountIdempotent} opens. */
-interface CreateTokenAccountInput {
-  /** Pays the rent; signs. */
+/** Opens the associated token account of a wallet, for whoever pays and signs; does nothing if it is already there. */
+export const createAssociatedTokenAccountIdempotent = (input: {
   readonly payer: Address;
   readonly owner: Address;
   readonly mint: Address;
   readonly tokenProgram: Address;
-}
-
-/** Opens the associated token account of a wallet; does nothing if it is already there. */
-export const createAssociatedTokenAccountIdempotent = (input: CreateTokenAccountInput): Instruction => ({
+}): Instruction => ({
   program: ASSOCIATED_TOKEN_PROGRAM,
   accounts: [
     writableSigner(input.payer),

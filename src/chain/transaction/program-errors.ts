@@ -1,4 +1,4 @@
-/** A failed transaction in a sentence for people: known numbers of the programs that this project calls, by name. */
+/** The errors of the programs that this project calls: their numbers, and a failed transaction in a sentence for people. */
 import { type TransactionError, UNSUPPORTED_INSTRUCTION } from '../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
@@ -18,24 +18,77 @@ const SYSTEM_ERRORS: Readonly<Record<number, string>> = {
   1: 'the account lacks lamports',
 };
 
-// squads-v4.md, section 9
-const SQUADS_ERRORS: Readonly<Record<number, string>> = {
-  2006: 'an address is not the one expected',
-  3012: 'an account does not exist',
-  6004: 'the member lacks the right',
-  6005: 'the signer is not a member',
-  6007: 'the proposal is stale',
-  6008: 'the proposal is not in the right state',
-  6010: 'the member has approved already',
-  6014: 'an account is not the one in the message',
-  6021: 'the time lock is not released',
+/** Of Squads v4 (docs/squads-v4.md, section 9): framework errors first, then the program's own. */
+export const SQUADS_ERRORS = {
+  InstructionMissing: 100,
+  InstructionFallbackNotFound: 101,
+  InstructionDidNotDeserialize: 102,
+  ConstraintMut: 2000,
+  ConstraintSeeds: 2006,
+  ConstraintClose: 2011,
+  AccountDiscriminatorNotFound: 3001,
+  AccountDiscriminatorMismatch: 3002,
+  AccountDidNotDeserialize: 3003,
+  AccountDidNotSerialize: 3004,
+  AccountNotEnoughKeys: 3005,
+  AccountOwnedByWrongProgram: 3007,
+  InvalidProgramId: 3008,
+  AccountNotSigner: 3010,
+  AccountNotInitialized: 3012,
+  DuplicateMember: 6000,
+  InvalidThreshold: 6003,
+  Unauthorized: 6004,
+  NotAMember: 6005,
+  InvalidTransactionMessage: 6006,
+  StaleProposal: 6007,
+  InvalidProposalStatus: 6008,
+  InvalidTransactionIndex: 6009,
+  AlreadyApproved: 6010,
+  AlreadyRejected: 6011,
+  AlreadyCancelled: 6012,
+  InvalidNumberOfAccounts: 6013,
+  InvalidAccount: 6014,
+  NoVoters: 6016,
+  NoProposers: 6017,
+  NoExecutors: 6018,
+  InvalidStaleTransactionIndex: 6019,
+  TimeLockNotReleased: 6021,
+  UnknownPermission: 6028,
+  ProtectedAccount: 6029,
+  TimeLockExceedsMaxAllowed: 6030,
+  RentReclamationDisabled: 6032,
+  InvalidRentCollector: 6033,
+  ProposalForAnotherMultisig: 6034,
+  TransactionForAnotherMultisig: 6035,
+  TransactionNotMatchingProposal: 6036,
+  TransactionNotLastInBatch: 6037,
+  BatchNotEmpty: 6038,
+  MultisigCreateDeprecated: 6044,
+} as const;
+
+export type SquadsError = keyof typeof SQUADS_ERRORS;
+
+const SQUADS_SENTENCES: Readonly<Partial<Record<SquadsError, string>>> = {
+  ConstraintSeeds: 'an address is not the one expected',
+  AccountNotInitialized: 'an account does not exist',
+  Unauthorized: 'the member lacks the right',
+  NotAMember: 'the signer is not a member',
+  StaleProposal: 'the proposal is stale',
+  InvalidProposalStatus: 'the proposal is not in the right state',
+  AlreadyApproved: 'the member has approved already',
+  InvalidAccount: 'an account is not the one in the message',
+  TimeLockNotReleased: 'the time lock is not released',
 };
+
+const SQUADS_BY_NUMBER: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(SQUADS_SENTENCES).map(([name, sentence]) => [SQUADS_ERRORS[name as SquadsError], sentence]),
+);
 
 const NAMES: Readonly<Record<string, { name: string; errors: Readonly<Record<number, string>> }>> = {
   [TOKEN_PROGRAM]: { name: 'SPL Token', errors: TOKEN_ERRORS },
   [TOKEN_2022_PROGRAM]: { name: 'Token-2022', errors: TOKEN_ERRORS },
   [SYSTEM_PROGRAM]: { name: 'System', errors: SYSTEM_ERRORS },
-  [SQUADS_PROGRAM]: { name: 'Squads', errors: SQUADS_ERRORS },
+  [SQUADS_PROGRAM]: { name: 'Squads', errors: SQUADS_BY_NUMBER },
 };
 
 const FAILED_PROGRAM = /^Program (\S+) failed: /;

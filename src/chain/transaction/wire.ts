@@ -5,11 +5,9 @@ import { base58Decode } from '../../values/base58.js';
 import { ByteReader, LayoutError } from '../../values/byte-codec.js';
 import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
 import { type Codec, encode, fixed, key, vec } from '../codec.js';
-import type { Instruction } from './instruction.js';
+import type { Instruction } from './message.js';
 import { compile, instructionsCodec, lookupsCodec, type Message } from './message.js';
 
-/** Bytes of a transaction at most, signatures included: what fits one packet. */
-export const MAX_TRANSACTION_BYTES = 1_232;
 export const SIGNATURE_BYTES = 64;
 /** Set in the first byte of a message that states its version; the other bits are the version. */
 const VERSION_FLAG = 0x80;
@@ -143,7 +141,8 @@ export const encodeTransaction = (
     signatures,
   );
 
-const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
+/** In the place of a signature that is missing. */
+export const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
 
 /** The wire transaction of a message that nobody has signed: the place of every signature is 64 zeros. */
 export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>

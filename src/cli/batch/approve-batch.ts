@@ -8,7 +8,7 @@ import type { CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
-import type { KeypairSigner } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/sign.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';

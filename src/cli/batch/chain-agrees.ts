@@ -83,14 +83,14 @@ export const isSetUp = ({ initResult }: Pick<Batch, 'initResult'>): boolean =>
 
 /** What contradicts a service, in a sentence; `null`: nothing. */
 async function contradictionOf(
-  { kind, chain, history, pins }: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'pins'>,
+  { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
   batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
   { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
   { wasSetUp = isSetUp(batch), size = total }: KnownBatch,
 ): Promise<string | null> {
   if (total !== size)
     return `The service says that batch ${batch.id} holds ${total} transactions, not ${size}.`;
-  if (kind === 'embedded' || chain === null || history === null || pins === null) return null;
+  if (kind === 'embedded' || chain === null || pins === null) return null;
   // Of what never got there nothing is on chain, and its index may be another's.
   if (!wasSetUp) return null;
   const ref = refOf(pins, batch);
@@ -104,7 +104,7 @@ async function contradictionOf(
   if (landed === total && total > 0 && !isCancelled) return null;
   const closed = `${said}; on chain it is over and closed`;
   if (!isCancelled) return `${closed}.`;
-  const past = await readPastBatch(chain, history, ref);
+  const past = await readPastBatch(chain, ref);
   const executed = past?.transactions.filter((one) => one.executed !== null).length;
   if (executed === landed) return null;
   return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many were' : `${executed} were`}.`;
@@ -293,23 +293,22 @@ export async function requireWillRun(
  */
 export async function requireRanAsApproved(
   session: Session,
-  opened: Pick<OpenedService, 'kind' | 'chain' | 'history' | 'pins' | 'trusted'>,
+  opened: Pick<OpenedService, 'kind' | 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   { totalSuccessful }: Pick<ExecuteResult, 'totalSuccessful'>,
   digest: Sha256 | null,
   wasSent: boolean,
 ): Promise<void> {
-  const { kind, history } = opened;
-  if (kind === 'embedded' || totalSuccessful === 0) return;
+  if (opened.kind === 'embedded' || totalSuccessful === 0) return;
   const ground = await groundOf(opened);
   const seen: { past: PastDescription | null; other: string | null; found: string | null } = {
     ...{ past: null, other: null, found: null },
   };
   // A node tells of accounts at once, and of the past of a batch later.
   await lookUntil(session, async () => {
-    if (typeof ground === 'string' || history === null) return true;
+    if (typeof ground === 'string') return true;
     const ref = refOf(ground.flywheel, batch);
-    seen.past = await readPastContent(ground.chain, history, ref).catch(forgotten);
+    seen.past = await readPastContent(ground.chain, ref).catch(forgotten);
     if (seen.past === null) return false;
     seen.other = digest && (await difference(seen.past, ground.flywheel, digest));
     const ran = seen.past.executions.filter((execution) => execution !== null).length;

@@ -9,7 +9,7 @@ import { driftOf, type Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { KeypairSigner } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';

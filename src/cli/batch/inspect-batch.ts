@@ -12,7 +12,7 @@ import { multisigFacts } from '../../approval/flywheel-facts.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { readBatch } from '../../approval/read-batch.js';
 import { type Balances, checkBalances } from '../../approval/verify-batch.js';
-import { type ChainReader, dateLanded, type History } from '../../chain/chain.js';
+import { type ChainReader, dateLanded } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { SYSTEM_PROGRAM } from '../../chain/programs.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
@@ -52,7 +52,7 @@ interface Inspected {
   readonly approval: IssuedApproval | null;
 }
 
-type Opened = Pick<OpenedService, 'pins' | 'trusted' | 'symbol' | 'history' | 'simulator'>;
+type Opened = Pick<OpenedService, 'pins' | 'trusted' | 'symbol' | 'simulator'>;
 
 /**
  * @throws `ERR_APPROVAL_REFUSED` where the accounts are none of a batch, `ERR_BATCH_NOT_FOUND` where they are closed and the
@@ -109,9 +109,9 @@ async function inspectPast(
   { batch }: Inspected,
   ref: BatchRef,
 ): Promise<Inspection> {
-  const { history, symbol } = opened;
+  const { symbol } = opened;
   const trusted = await opened.trusted();
-  const past = history === null ? null : await readPastContent(chain, history, ref);
+  const past = await readPastContent(chain, ref);
   if (past === null) throw forgotten(ref);
   const refusal = await refusalOf(() => {
     if (trusted === null) throw unpinned(null);
@@ -240,11 +240,10 @@ interface VerifyInput {
 /** @returns what was found, with why it is not verified, if it is not. @throws `ERR_BATCH_NOT_FOUND` when the node does not know all of its past. */
 export async function verifyBatch(
   chain: ChainReader,
-  history: History,
   { batchId, batchIndex, flywheel, expectation, unit }: VerifyInput,
 ): Promise<Inspection<Verified> & { readonly failure: FlywheelError | undefined }> {
   const ref = { multisig: flywheel.multisig, batchIndex };
-  const past = await readPastContent(chain, history, ref);
+  const past = await readPastContent(chain, ref);
   if (past === null) throw forgotten(ref);
   const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel.mint));
   const content = await contentDifferences(past, flywheel, expectation);

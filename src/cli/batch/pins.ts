@@ -2,7 +2,7 @@
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
-import type { ChainReader, History } from '../../chain/chain.js';
+import type { ChainReader } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
@@ -46,11 +46,8 @@ export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainRead
 }
 
 /** The same where nothing is signed. @param what - cannot be done without. @throws `ERR_CONFIG_INVALID` */
-export function requireReadable(
-  { chain, history }: Pick<OpenedService, 'chain' | 'history'>,
-  what: string,
-): { readonly chain: ChainReader; readonly history: History } {
-  if (chain !== null && history !== null) return { chain, history };
+export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: string): ChainReader {
+  if (chain !== null) return chain;
   throw new FlywheelError('ERR_CONFIG_INVALID', `No chain can be read, so ${what}.`, {
     hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
   });

@@ -21,10 +21,9 @@ import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approv
 import { type Pins, requireUnchanged } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import { type SimulatedChanges, simulateBatch } from '../../approval/simulate.js';
-import type { ChainReader } from '../../chain/chain.js';
+import type { ChainReader, Simulator } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import type { Simulator } from '../../chain/simulator.js';
-import { plainSymbol } from '../../chain/tokens/metadata.js';
+import { plainSymbol } from '../../chain/tokens/accounts.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';

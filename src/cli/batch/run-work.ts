@@ -8,7 +8,7 @@ import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.j
 import { outflowOf } from '../../approval/outflow.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { KeypairSigner } from '../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';

@@ -1,6 +1,6 @@
 /** One burn as an operation. */
 import type { PastTransaction } from '../../chain/chain.js';
-import { proofMemoText } from '../../chain/memo.js';
+import { proofMemoText } from '../../chain/small-programs.js';
 import type { BurnsForesight } from '../../contract/dry-run.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
@@ -104,15 +104,15 @@ const CLOCK_SKEW_MS = 30_000;
  * @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction that carries one.
  */
 export async function requireNotOnChain(
-  { kind, history, pins }: Pick<OpenedService, 'kind' | 'history' | 'pins'>,
+  { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
   entry: Pick<Entry, 'dateBegun'>,
   failed: readonly BurnRequest[],
 ): Promise<void> {
   const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
   // The embedded engine and its ledger are one.
-  if (kind === 'embedded' || history === null || pins === null || recorded.length === 0) return;
+  if (kind === 'embedded' || chain === null || pins === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
-  const past = await history.history(pins.mint, { sinceMs: since });
+  const past = await chain.history(pins.mint, { sinceMs: since });
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
     const landed = past.find(({ memo, failed }) => !failed && memo?.includes(text) === true);

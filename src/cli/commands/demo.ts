@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateKeypair } from '../../chain/transaction/signer.js';
+import { generateKeypair } from '../../chain/transaction/sign.js';
 import type { Batch, ExecuteBatchResult, InitBatchResult } from '../../contract/schemas/batch.js';
 import type { BurnBatchResult, BurnResult } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

@@ -12,8 +12,7 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { NodeAddress } from '../../chain/node-address.js';
-import type { NodeState } from '../../chain/node-report.js';
+import type { NodeAddress, NodeState } from '../../chain/node-address.js';
 import type { Source } from '../../compose/settings.js';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';

@@ -1,6 +1,7 @@
 /** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
+
+import type { NodeReport, NodeState } from '../../chain/node-address.js';
 import { requireQuorum } from '../../chain/node-address.js';
-import type { NodeReport, NodeState } from '../../chain/node-report.js';
 import type { Settings } from '../../compose/settings.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

@@ -8,7 +8,7 @@ import {
   type SourceAction,
 } from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/past-content.js';
-import type { ChainReader, History, TokenChange, TransactionRecord } from '../../chain/chain.js';
+import type { ChainReader, TokenChange, TransactionRecord } from '../../chain/chain.js';
 import {
   COMPUTE_BUDGET_PROGRAM,
   MEMO_PROGRAM,
@@ -18,7 +18,7 @@ import {
 import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { readMultisig } from '../../chain/squads/read-accounts.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 
@@ -99,7 +99,6 @@ export type Told = { readonly ofProof: Sequence; readonly all: Sequence } | { re
 /** A transaction that has landed and succeeded, and where its past is read. */
 export interface Landed {
   readonly chain: ChainReader;
-  readonly history: History;
   readonly wire: Uint8Array;
   readonly record: TransactionRecord;
 }
@@ -170,14 +169,14 @@ async function executedBy(landed: Landed, { accounts, data }: Instruction): Prom
 const MAX_TRIED = 10_000n;
 
 async function pastOfBatch(
-  { chain, history }: Landed,
+  { chain }: Landed,
   multisig: Address,
   batch: Address,
 ): Promise<PastDescription | null> {
   const newest = (await readMultisig(chain, multisig)).value?.transactionIndex ?? 0n;
   for (let batchIndex = newest; batchIndex > 0n && batchIndex > newest - MAX_TRIED; batchIndex -= 1n)
     if (transactionAddress(multisig, batchIndex).address === batch)
-      return readPastContent(chain, history, { multisig, batchIndex });
+      return readPastContent(chain, { multisig, batchIndex });
   return null;
 }
 

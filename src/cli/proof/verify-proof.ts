@@ -128,8 +128,8 @@ interface ProofVerified {
  * @throws `ERR_NOT_FOUND` for what has not landed, `ERR_INVALID_PROOF` where the hash is not there, `ERR_NOT_VERIFIED` where
  * something else was moved than was said, or nobody can tell.
  */
-export async function verifyProof(opened: Pick<OpenedService, 'chain' | 'history'>, question: ProofQuestion) {
-  const { chain, history } = requireReadable(opened, 'nothing can be verified');
+export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
+  const chain = requireReadable(opened, 'nothing can be verified');
   const { tx, hash, candidates, pins } = question;
   const [record] = await chain.lookUp([tx]);
   const wire = record?.wire ?? null;
@@ -140,7 +140,7 @@ export async function verifyProof(opened: Pick<OpenedService, 'chain' | 'history
   const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
   if (memo === undefined)
     throw new FlywheelError('ERR_INVALID_PROOF', `Transaction ${tx} has no memo with the hash ${hash}.`);
-  const landed = { chain, history, wire, record };
+  const landed = { chain, wire, record };
   const told = await readMoved(landed, hash);
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
   const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);

@@ -1,6 +1,6 @@
 /** Amounts, counts and links as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
-import { type ExplorerPage, explorerLink } from '../../chain/explorer.js';
-import { shownSymbol } from '../../chain/tokens/metadata.js';
+import { type ExplorerPage, explorerLink } from '../../chain/node-address.js';
+import { shownSymbol } from '../../chain/tokens/accounts.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import type { Field } from '../output/table.js';

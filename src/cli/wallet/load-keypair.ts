@@ -5,7 +5,7 @@ import {
   createKeypairSigner,
   KEYPAIR_LENGTH_BYTES,
   type KeypairSigner,
-} from '../../chain/transaction/signer.js';
+} from '../../chain/transaction/sign.js';
 import type { Settings } from '../../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { parseKeypairText } from '../../files/keypair-file.js';

@@ -6,9 +6,9 @@ import { driftOf, type Facts } from '../../approval/pins.js';
 import type { Chain, ChainReader } from '../../chain/chain.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAssociatedTokenAccountIdempotent } from '../../chain/tokens/instructions.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
-import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/project-records.js';
 import {

@@ -4,8 +4,7 @@ import type { ChainReader } from '../../chain/chain.js';
 import { clusterName } from '../../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
 import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
-import { vaultAddress } from '../../chain/squads/addresses.js';
-import { isOnCurve } from '../../chain/squads/curve.js';
+import { isOnCurve, vaultAddress } from '../../chain/squads/addresses.js';
 import {
   chargesTransferFee,
   FROZEN,

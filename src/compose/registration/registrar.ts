@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { clusterName, isMoniker, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import { withSecondDecoder } from '../../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
-import { createKeypairSigner } from '../../chain/transaction/signer.js';
+import { createKeypairSigner } from '../../chain/transaction/sign.js';
 import type {
   ClusterRegistration,
   GivenKey,

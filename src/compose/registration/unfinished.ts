@@ -1,7 +1,7 @@
 /** A registration that has begun: what was wanted, the keys that were made for it, and what was signed last. */
 import { rmSync } from 'node:fs';
 import * as z from 'zod';
-import { createKeypairSigner, generateKeypair } from '../../chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
 import type { ClusterRegistration } from '../../contract/registration.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';

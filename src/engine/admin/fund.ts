@@ -1,10 +1,10 @@
 /** Funding from the local treasury: SOL, and tokens of the registered mint. */
 import { tokenProgramAddress } from '../../chain/programs.js';
+import { transfer } from '../../chain/small-programs.js';
 import { associatedTokenAddress } from '../../chain/squads/addresses.js';
-import { transfer } from '../../chain/system.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { createAssociatedTokenAccountIdempotent, transferChecked } from '../../chain/tokens/instructions.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { FundInput, FundResult } from '../../contract/admin.js';

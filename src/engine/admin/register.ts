@@ -1,21 +1,25 @@
 /** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
+import { createAccount, transfer } from '../../chain/small-programs.js';
 import { NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
-import { createAccount, transfer } from '../../chain/system.js';
-import { MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
+import { MINT_SIZE_BYTES, shownSymbol } from '../../chain/tokens/accounts.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
   setAuthority,
 } from '../../chain/tokens/instructions.js';
-import { shownSymbol } from '../../chain/tokens/metadata.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
-import { type SignedTransaction, sign } from '../../chain/transaction/sign.js';
-import { createKeypairSigner, generateKeypair, type Signer } from '../../chain/transaction/signer.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type SignedTransaction,
+  type Signer,
+  sign,
+} from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { ApiKeyCreated, RegisterInput, Registration } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

@@ -7,9 +7,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
-import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage, decodeTransaction } from '../../chain/transaction/wire.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

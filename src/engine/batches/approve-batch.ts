@@ -1,5 +1,5 @@
 /** The two approvals of a batch: the owner's as it was signed, then the operator's own. */
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import { invalidRequest } from '../../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord } from '../../store/records.js';

@@ -6,8 +6,8 @@ import {
   proposalApprove,
   vaultBatchTransactionAccountClose,
 } from '../../chain/squads/builders.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
-import type { Signer } from '../../chain/transaction/signer.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import type { Signer } from '../../chain/transaction/sign.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';

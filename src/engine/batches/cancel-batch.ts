@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Commitment } from '../../chain/chain.js';
 import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
 import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import { CANCELLED, cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';

@@ -1,6 +1,6 @@
 /** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
 import type { Commitment } from '../../chain/chain.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';

@@ -104,7 +104,6 @@ const CLOCK_SKEW_MS = 600_000;
 export const readPast = (chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord) =>
   readPastBatch(
     chain,
-    chain,
     { multisig, batchIndex: planned.batchIndex },
     Date.parse(planned.dateCreated) - CLOCK_SKEW_MS,
   );

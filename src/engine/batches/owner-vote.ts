@@ -11,9 +11,8 @@ import {
   type VoteMessageInput,
   voteInstruction,
   voteMessage,
-} from '../../chain/squads/vote.js';
-import { signPartly } from '../../chain/transaction/sign.js';
-import { verifySignature } from '../../chain/transaction/signer.js';
+} from '../../chain/squads/builders.js';
+import { signPartly, verifySignature } from '../../chain/transaction/sign.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';

@@ -9,9 +9,9 @@ import {
 } from '../../actions/pipelines.js';
 import { actionRecipients, operationCost, type PipelineAction, totalOf } from '../../actions/registry.js';
 import { encode } from '../../chain/codec.js';
-import { setComputeUnitLimit } from '../../chain/compute-budget.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
+import { setComputeUnitLimit } from '../../chain/small-programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
@@ -27,16 +27,15 @@ import {
   storedMessageSize,
   vaultMessageInstructions,
 } from '../../chain/squads/message.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction, Message } from '../../chain/transaction/message.js';
 import {
+  compile,
   DEFAULT_INSTRUCTION_COMPUTE_UNITS,
   MAX_COMPUTE_UNITS,
   MAX_INSTRUCTION_TRACE,
   MAX_TRANSACTION_ACCOUNTS,
   TRANSACTION_SIZE_LIMIT_BYTES,
-} from '../../chain/transaction/limits.js';
-import type { Message } from '../../chain/transaction/message.js';
-import { compile } from '../../chain/transaction/message.js';
+} from '../../chain/transaction/message.js';
 import { legacyTransactionSize } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';

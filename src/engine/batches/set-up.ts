@@ -1,8 +1,8 @@
 /** Brings a planned batch onto the chain and ends with its approval; resumable after every bundle. */
 import type { Commitment } from '../../chain/chain.js';
-import { memo } from '../../chain/memo.js';
+import { memo } from '../../chain/small-programs.js';
 import { instructionName } from '../../chain/squads/instructions.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import type { InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';

@@ -1,6 +1,6 @@
 /** The time lock of a multisig that somebody else has made: between the last approval of a batch and its execution. */
 import { setTimeout } from 'node:timers/promises';
-import { decodeClock } from '../../chain/clock-account.js';
+import { decodeClock } from '../../chain/account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';

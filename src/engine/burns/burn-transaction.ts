@@ -1,12 +1,16 @@
 /** One burn as one signed transaction: compute limit, memo of the proof if it is to be recorded, BurnChecked. */
 import type { Chain } from '../../chain/chain.js';
-import { setComputeUnitLimit, setLoadedAccountsDataSizeLimit } from '../../chain/compute-budget.js';
-import { memo, proofMemoText } from '../../chain/memo.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
+import {
+  memo,
+  proofMemoText,
+  setComputeUnitLimit,
+  setLoadedAccountsDataSizeLimit,
+} from '../../chain/small-programs.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import type { Instruction } from '../../chain/transaction/instruction.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
-import type { Signer } from '../../chain/transaction/signer.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BurnIntent, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';

@@ -1,7 +1,7 @@
 /** What a transaction took from a flywheel, if one of the keys that the service signs with has signed it. */
 import { type Chain, dateLanded, type TokenChange } from '../../chain/chain.js';
-import { memosOf } from '../../chain/memo.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../chain/programs.js';
+import { memosOf } from '../../chain/small-programs.js';
 import { TOKEN_INSTRUCTION } from '../../chain/tokens/instructions.js';
 import { decodeTransaction, type WireMessage } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

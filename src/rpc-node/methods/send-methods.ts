@@ -1,10 +1,10 @@
 /** Methods that try transactions out, price them and take them in. */
-import { feeOf } from '../../chain/compute-budget.js';
+import { feeOf } from '../../chain/small-programs.js';
+import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../chain/transaction/message.js';
 import { isSigned } from '../../chain/transaction/sign.js';
 import {
   decodeMessage,
   decodeTransaction,
-  MAX_TRANSACTION_BYTES,
   type WireMessage,
   type WireTransaction,
 } from '../../chain/transaction/wire.js';
@@ -21,7 +21,7 @@ import {
 } from '../call.js';
 import type { Run } from '../cluster.js';
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
-import { accountJson, dataTerms } from './account-json.js';
+import { accountJson, dataTerms } from './account-methods.js';
 
 /** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
 const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
@@ -41,9 +41,9 @@ function readSent(text: string, encoding: unknown): Sent {
       `unsupported encoding: ${JSON.stringify(encoding)}. Supported encodings: base58, base64`,
     );
   const bytes = readBytes(text, encoding === 'base64' ? 'base64' : 'base58');
-  if (bytes.length > MAX_TRANSACTION_BYTES)
+  if (bytes.length > TRANSACTION_SIZE_LIMIT_BYTES)
     throw invalidParams(
-      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${MAX_TRANSACTION_BYTES} bytes)`,
+      `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${TRANSACTION_SIZE_LIMIT_BYTES} bytes)`,
     );
   const wire = readWire(bytes);
   const [first] = wire.signatures;

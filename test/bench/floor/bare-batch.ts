@@ -5,8 +5,8 @@
 import type { AccountState } from '../../../src/chain/account.js';
 import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/signer.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
+import { createKeypairSigner, type KeypairSigner } from '../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { type BatchContext, closeTransactions } from '../../../src/engine/batches/batch-context.js';
 import { executeTransactions, setupTransactions } from '../../../src/engine/batches/plan-batch.js';

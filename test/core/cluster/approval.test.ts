@@ -3,7 +3,7 @@
  * and however many votes of the owner reach the chain, the batch runs once and each is counted for what it cost.
  */
 import { describe, expect, it } from 'vitest';
-import { decodeApproval } from '../../../src/chain/squads/vote.js';
+import { decodeApproval } from '../../../src/chain/squads/builders.js';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { aPipeline } from '../../support/examples.js';

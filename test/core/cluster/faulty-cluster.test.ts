@@ -1,7 +1,7 @@
 /** The engine on a cluster that does not behave: every burn and every batch happens once, whatever is asked how often. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
+import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { aBurn, aPipeline } from '../../support/examples.js';

@@ -1,6 +1,6 @@
 /** Engines on a cluster in this process that die at any one of their calls over the network, before it or after it. */
-import type { RpcNode } from '../../../src/chain/rpc/exchange.js';
-import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
+import type { RpcNode } from '../../../src/chain/rpc/ask.js';
+import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { replacing } from '../../support/doubles.js';
 import type { TestEngine } from '../../support/engine.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Chain } from '../../../src/chain/chain.js';
-import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { decodeMint } from '../../../src/chain/tokens/accounts.js';
 import type { Engine } from '../../../src/engine/engine.js';
 import { requireExpired } from '../../../src/engine/gaps/in-flight.js';

@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createRpcChain } from '../../../src/chain/rpc/rpc-chain.js';
+import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { decodeMint } from '../../../src/chain/tokens/accounts.js';
 import { dataFiles } from '../../../src/compose/local-config.js';
 import { copyStore } from '../../../src/store/copy.js';

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TOKEN_PROGRAM } from '../../../src/chain/programs.js';
+import { transfer } from '../../../src/chain/small-programs.js';
 import { ALL_PERMISSIONS, PERMISSION } from '../../../src/chain/squads/accounts.js';
 import {
   associatedTokenAddress,
@@ -10,7 +11,6 @@ import {
   vaultAddress,
 } from '../../../src/chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../../src/chain/squads/builders.js';
-import { transfer } from '../../../src/chain/system.js';
 import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,

@@ -5,7 +5,7 @@ import {
   pipelinesDigest,
   type SourcePipeline,
 } from '../../../src/actions/pipelines.js';
-import { memo } from '../../../src/chain/memo.js';
+import { memo } from '../../../src/chain/small-programs.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { describeAccounts, stranger } from '../../support/batch-checks.js';
 import { accountsOf, batchState, pipelines, vaultToken } from '../../support/batch-on-chain.js';

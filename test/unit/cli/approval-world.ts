@@ -13,8 +13,8 @@ import type { ChainReader } from '../../../src/chain/chain.js';
 import type { Flywheel } from '../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../src/chain/local/simulator.js';
 import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
-import { voteMessage } from '../../../src/chain/squads/vote.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import { voteMessage } from '../../../src/chain/squads/builders.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { Service } from '../../../src/contract/service.js';
 import type { Address } from '../../../src/values/address.js';
@@ -160,6 +160,7 @@ function readerOf(accounts: Accounts): ChainReader {
     isBlockhashValid: async () => true,
     latestBlockhash: async () => ({ blockhash: namedAddress('newer'), lastValidBlockHeight: 1n }),
     lookUp: unplanned,
+    history: unplanned,
   };
 }
 

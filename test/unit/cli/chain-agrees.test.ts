@@ -1,8 +1,8 @@
 /** What a service says of a batch that is closed, held against the past of the chain. */
 import { describe, expect, it } from 'vitest';
-import type { ChainReader, History, Signature } from '../../../src/chain/chain.js';
-import { memo } from '../../../src/chain/memo.js';
+import type { ChainReader, Signature } from '../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
+import { memo } from '../../../src/chain/small-programs.js';
 import {
   batchTransactionAddress,
   proposalAddress,
@@ -11,8 +11,8 @@ import {
 import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
 import { vaultMessage } from '../../../src/chain/squads/message.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
-import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import type { Session } from '../../../src/cli/command.js';
@@ -69,8 +69,6 @@ function chainWith(transactions: readonly Past[]) {
         ...{ error: null, wire: wires.get(signature) ?? null },
         logs: transactions[at] === 'called from within' ? [`Program ${SQUADS_PROGRAM} invoke [2]`] : [],
       })),
-  } as unknown as ChainReader;
-  const history: History = {
     history: async () =>
       [...wires.keys()].map((signature) => ({
         signature: signature as Signature,
@@ -78,8 +76,8 @@ function chainWith(transactions: readonly Past[]) {
         memo: null,
         blockTimeMs: null,
       })),
-  };
-  return { kind: 'remote', chain, history, pins: { multisig } as never } as const;
+  } as unknown as ChainReader;
+  return { kind: 'remote', chain, pins: { multisig } as never } as const;
 }
 
 /** It waits for no node. */

@@ -83,7 +83,7 @@ describe('before a batch is executed', () => {
 describe('after a batch was executed', () => {
   async function ran(past: Past, says: number, { failed = [] as readonly string[], wasSent = true } = {}) {
     const { session, warnings } = listening();
-    const opened = { kind: 'remote', ...nodeOf(past, { failed }), pins, trusted } as const;
+    const opened = { kind: 'remote', chain: nodeOf(past, { failed }), pins, trusted } as const;
     await requireRanAsApproved(session, opened, batch, { totalSuccessful: says }, digest, wasSent);
     return warnings;
   }
@@ -106,7 +106,7 @@ describe('after a batch was executed', () => {
   });
 
   it('counts what ran also where nothing was expected of it', async () => {
-    const opened = { kind: 'remote', ...nodeOf(pastOf(good, 0)), pins, trusted } as const;
+    const opened = { kind: 'remote', chain: nodeOf(pastOf(good, 0)), pins, trusted } as const;
     await expect(
       requireRanAsApproved(listening().session, opened, batch, { totalSuccessful: 3 }, null, true),
     ).rejects.toMatchObject(doubted);
@@ -118,12 +118,11 @@ describe('after a batch was executed', () => {
     expect(await ran(pastOf(good, 3), 3, { failed: ['executed2'] })).toHaveLength(1);
     expect(await ran(new Map(), 3)).toHaveLength(1);
     const { session, warnings } = listening();
-    const { history, chain } = nodeOf(pastOf(good, 3));
+    const chain = nodeOf(pastOf(good, 3));
     const lookUp = async () => refuse('ERR_UNAVAILABLE', 'The RPC node does not answer.');
     const opened = {
       kind: 'remote',
       chain: { ...chain, lookUp } as ChainReader,
-      history,
       pins,
       trusted,
     } as const;
@@ -133,7 +132,7 @@ describe('after a batch was executed', () => {
 
   it.each(BLIND)('warns where %s and something was approved', async (_what, world) => {
     const { session, warnings } = listening();
-    const opened = { kind: 'remote', history: nodeOf(pastOf(good, 3)).history, ...world } as const;
+    const opened = { kind: 'remote', ...world } as const;
     await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest, true);
     await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, null, true);
     expect(warnings).toHaveLength(1);

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import {
   keypairLocation,

@@ -1,12 +1,6 @@
 /** The past of a batch as a node tells it when its accounts are closed: what was put into it, voted and executed. */
 
-import type {
-  ChainReader,
-  History,
-  Signature,
-  TokenChange,
-  TransactionRecord,
-} from '../../../src/chain/chain.js';
+import type { ChainReader, Signature, TokenChange, TransactionRecord } from '../../../src/chain/chain.js';
 import {
   batchAddTransaction,
   batchCreate,
@@ -14,7 +8,7 @@ import {
   proposalApprove,
 } from '../../../src/chain/squads/builders.js';
 import { vaultMessage } from '../../../src/chain/squads/message.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
 import { compile } from '../../../src/chain/transaction/message.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../src/values/address.js';
@@ -47,11 +41,6 @@ export function pastOf(inner: readonly (readonly Instruction[])[], executed: num
   return past;
 }
 
-export interface PastNode {
-  readonly chain: ChainReader;
-  readonly history: History;
-}
-
 /** A node that tells this past and has no account; token balances as given by transaction. */
 export function nodeOf(
   past: Past,
@@ -64,7 +53,7 @@ export function nodeOf(
     failed?: readonly string[];
     kept?: Record<string, Partial<TransactionRecord>>;
   } = {},
-): PastNode {
+): ChainReader {
   const wireOf = (signature: Signature): Uint8Array | null => {
     const instructions = past.get(signature);
     if (instructions == null) return null;
@@ -79,19 +68,16 @@ export function nodeOf(
     ...(balances[signature] === undefined ? {} : { tokenChanges: balances[signature] }),
     ...kept[signature],
   });
-  const chain = {
-    getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),
-    lookUp: async (signatures: readonly Signature[]) => signatures.map(record),
-  } as unknown as ChainReader;
   const names = (account: Address, instructions: readonly Instruction[] | null): boolean =>
     instructions === null ||
     instructions.some(({ accounts }) => accounts.some(({ address }) => address === account));
-  const history: History = {
-    history: async (account) =>
+  return {
+    getAccounts: async (addresses: readonly Address[]) => addresses.map(() => null),
+    lookUp: async (signatures: readonly Signature[]) => signatures.map(record),
+    history: async (account: Address) =>
       [...past]
         .filter(([, instructions]) => names(account, instructions))
         .map(([signature]) => ({ signature, slot: 1, failed: false, memo: null, blockTimeMs: null }))
         .reverse(),
-  };
-  return { chain, history };
+  } as unknown as ChainReader;
 }

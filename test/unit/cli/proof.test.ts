@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pipelineContent, pipelineInstructions } from '../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../src/chain/chain.js';
-import { memo, proofMemoText } from '../../../src/chain/memo.js';
+import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import { loggedMemos } from '../../../src/cli/proof/moved-tokens.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
@@ -71,7 +71,7 @@ interface Node {
 /** A command line before a node that tells this past and has the multisig's account. */
 function cliWith(past: Past, { balances, logs = [], failed = false, opened = {} }: Node = {}) {
   const names = [...past.keys()];
-  const { chain, history } = nodeOf(past, {
+  const chain = nodeOf(past, {
     balances: Object.fromEntries(balances === undefined ? [] : names.map((name) => [name, balances])),
     failed: failed ? names : [],
   });
@@ -86,7 +86,7 @@ function cliWith(past: Past, { balances, logs = [], failed = false, opened = {} 
       ),
   };
   const pins = flywheel;
-  const cli = testCli({ opened: { chain: reader, history, pins, ...opened } });
+  const cli = testCli({ opened: { chain: reader, pins, ...opened } });
   writeFileSync(join(cli.home, 'proof.json'), JSON.stringify(PROOF));
   return cli;
 }

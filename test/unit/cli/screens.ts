@@ -1,8 +1,8 @@
 /** Every screen that people see, by its name: a command line on the terminal that is given, with a service that answers as told. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { memo, proofMemoText } from '../../../src/chain/memo.js';
 import { nodeAddress } from '../../../src/chain/node-address.js';
+import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { DatabaseAdmin } from '../../../src/contract/database-admin.js';
@@ -127,7 +127,7 @@ const closed =
   async (terminal) => {
     const world = honestWorld('token');
     const past = nodeOf(pastOf(world.instructions, executed));
-    return inspect(world, { ...past, trusted: async () => world.flywheel }, terminal);
+    return inspect(world, { chain: past, trusted: async () => world.flywheel }, terminal);
   };
 
 const EXECUTED = {
@@ -153,7 +153,7 @@ const proofOnChain = (): Partial<OpenedService> => {
   const burn = burnChecked({ mint, decimals, tokenProgram, account, owner: payer, amount: 1_500_000n });
   const text = proofMemoText('WATCH_AD', proofHash({ a: 1 }));
   const past = nodeOf(new Map([['sig-1', [memo(text, [payer]), burn]]]));
-  return { ...past, pins: flywheel };
+  return { chain: past, pins: flywheel };
 };
 const NODE = {
   ...{ genesisHash: 'hash', cluster: 'devnet', slot: 400, slotsBehind: 2, version: '2.0.1' },
@@ -277,7 +277,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     'token-2022',
   ),
   'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
-    ...nodeOf(pastOf(honestWorld('token').instructions, 3)),
+    chain: nodeOf(pastOf(honestWorld('token').instructions, 3)),
   }),
   'proof-verify': asking(['proof', 'verify', '--tx', 'sig-1', '--proof', 'proof.json'], undefined, {
     ...{ opened: proofOnChain(), files: { 'proof.json': { a: 1 } } },

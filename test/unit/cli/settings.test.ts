@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import { complaint, refusal, refuse } from '../../support/commands.js';

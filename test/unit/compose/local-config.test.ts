@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/signer.js';
+import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { createFileKeyring } from '../../../src/compose/keyring.js';
 import {
   dataFiles,

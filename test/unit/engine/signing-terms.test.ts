@@ -1,10 +1,9 @@
 /** What transactions are signed with: nothing more than before where nothing is paid, limit and price where it is. */
 import { describe, expect, it } from 'vitest';
 import type { Chain, PriorityFees } from '../../../src/chain/chain.js';
-import { decodeComputeBudget, setComputeUnitLimit } from '../../../src/chain/compute-budget.js';
-import { memo } from '../../../src/chain/memo.js';
+import { decodeComputeBudget, memo, setComputeUnitLimit } from '../../../src/chain/small-programs.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
-import type { Instruction } from '../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../src/chain/transaction/message.js';
 import { maxFeeLamports, signingTerms, withBudget } from '../../../src/engine/signing-terms.js';
 import { namedAddress } from '../../support/oracle.js';
 

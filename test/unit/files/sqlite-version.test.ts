@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { isEmptyLedger, prepareSchema } from '../../../src/chain/local/ledger/schema.js';
+import { isEmptyLedger, prepareSchema } from '../../../src/chain/local/ledger/tables.js';
 import { isEmptyJournal, prepareJournal } from '../../../src/cli/journal/schema.js';
 import { openSqliteFile, type SqliteFile } from '../../../src/files/sqlite-file.js';
 import { removeDirectories, temporaryDirectory } from '../../support/chain.js';

@@ -1,7 +1,7 @@
 /** The node of `flywheel local rpc` beside others on one ledger, over restarts, and with a past. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
-import { transfer } from '../../../src/chain/system.js';
+import { transfer } from '../../../src/chain/small-programs.js';
 import type { Clock } from '../../../src/values/time.js';
 import {
   chainOptions,

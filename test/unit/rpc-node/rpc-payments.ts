@@ -1,5 +1,5 @@
 /** Payments that a test signs for a node: what is sent where nothing more is wanted than a transaction. */
-import { transfer } from '../../../src/chain/system.js';
+import { transfer } from '../../../src/chain/small-programs.js';
 import type { SignedTransaction } from '../../../src/chain/transaction/sign.js';
 import { namedSigner, signedWith, treasury } from '../../support/chain.js';
 import { type RpcAnswer, rpcAnswer, rpcResult } from '../../support/rpc-call.js';

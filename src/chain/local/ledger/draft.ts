@@ -4,15 +4,14 @@ import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes
 import type { AccountState } from '../../account.js';
 import type { Rejection, TokenChange } from '../../chain.js';
 import { decodeTokenAccount } from '../../tokens/accounts.js';
-import { decodeTransaction, MAX_TRANSACTION_BYTES, type WireMessage } from '../../transaction/wire.js';
-import { type ExecutionResult, refused } from '../runtime/execution.js';
-import { Overlay } from '../runtime/overlay.js';
+import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../transaction/message.js';
+import { decodeTransaction, type WireMessage } from '../../transaction/wire.js';
+import { type ExecutionResult, Overlay, refused } from '../runtime/execution.js';
 import { resolveAccounts } from '../runtime/resolve.js';
 import type { Runtime } from '../runtime/runtime.js';
 import type { AccountSource, RuntimeClock } from '../vm/vm.js';
-import type { AccountTable } from './account-table.js';
 import type { LedgerClock } from './clock.js';
-import type { NewTransaction, TransactionTable } from './transaction-table.js';
+import type { AccountTable, NewTransaction, TransactionTable } from './tables.js';
 
 /** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
 export interface LedgerTables {
@@ -136,8 +135,8 @@ function readSent(wire: Uint8Array): Sent {
     return { wire, signature: nothing, blockhash: nothing, message: null, flaw };
   };
   const { length } = wire;
-  if (length > MAX_TRANSACTION_BYTES)
-    return flawed(`A transaction has at most ${MAX_TRANSACTION_BYTES} bytes, this one has ${length}.`);
+  if (length > TRANSACTION_SIZE_LIMIT_BYTES)
+    return flawed(`A transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, this one has ${length}.`);
   try {
     const { signatures, message } = decodeTransaction(wire);
     const [signature] = signatures;

@@ -1,16 +1,25 @@
 /** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { hash, randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
+import type { Address } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
+import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../account.js';
 import type { Signature } from '../../chain.js';
-import { AccountTable } from './account-table.js';
+import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { ACCOUNT_SIZE, encodeAccount, PROGRAM_CONFIG } from '../../squads/accounts.js';
+import { programConfigAddress } from '../../squads/addresses.js';
 import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
-import type { GenesisAccounts } from './genesis.js';
-import { isEmptyLedger, prepareSchema } from './schema.js';
-import { type KeptTransaction, markText, TransactionTable } from './transaction-table.js';
+import {
+  AccountTable,
+  isEmptyLedger,
+  type KeptTransaction,
+  markText,
+  prepareSchema,
+  TransactionTable,
+} from './tables.js';
 
 /** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
@@ -158,4 +167,34 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     database.close();
     throw error;
   }
+}
+
+/** Accounts of block 0, each with its address. */
+export type GenesisAccounts = readonly (readonly [Address, AccountState])[];
+
+/** 500,000,000 SOL: what a treasury never runs out of, and far below a u64. */
+const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;
+const RESERVED_BYTES = 64;
+
+/** The accounts of a new local chain whose `treasury` is the wallet that funds all others. */
+export function localGenesis(treasury: Address): GenesisAccounts {
+  const config = encodeAccount(PROGRAM_CONFIG, {
+    authority: treasury,
+    multisigCreationFeeLamports: 0n,
+    treasury,
+    reserved: new Uint8Array(RESERVED_BYTES),
+  });
+  const common = { executable: false, rentEpoch: RENT_EPOCH_EXEMPT };
+  return [
+    [treasury, { ...common, lamports: TREASURY_LAMPORTS, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) }],
+    [
+      programConfigAddress().address,
+      {
+        ...common,
+        lamports: rentExemptLamports(ACCOUNT_SIZE.programConfig),
+        owner: SQUADS_PROGRAM,
+        data: config,
+      },
+    ],
+  ];
 }

@@ -4,18 +4,29 @@
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
 import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
-import { requestHeapFrame, setComputeUnitLimit, type TransactionBudget } from '../../compute-budget.js';
 import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
-import { transfer } from '../../system.js';
-import type { AccountMeta, Instruction } from '../../transaction/instruction.js';
-import { MAX_INSTRUCTION_TRACE } from '../../transaction/limits.js';
-import { compile, isWritable } from '../../transaction/message.js';
+import {
+  requestHeapFrame,
+  setComputeUnitLimit,
+  type TransactionBudget,
+  transfer,
+} from '../../small-programs.js';
+import {
+  type AccountMeta,
+  compile,
+  type Instruction,
+  isWritable,
+  MAX_INSTRUCTION_TRACE,
+} from '../../transaction/message.js';
 import { encodeMessage, unsigned } from '../../transaction/wire.js';
-import type { RuntimeClock, Vm, VmRun } from '../vm/vm.js';
-import { invokeDepth, LogCollector, nestLine } from './log-collector.js';
-import type { Invocation, NativeProgram } from './native-program.js';
-import { InstructionFailure, type InstructionFault } from './native-program.js';
-import type { Overlay } from './overlay.js';
+import { LOG_BYTES_LIMIT, type RuntimeClock, type Vm, type VmRun } from '../vm/vm.js';
+import {
+  InstructionFailure,
+  type InstructionFault,
+  type Invocation,
+  type NativeProgram,
+  type Overlay,
+} from './execution.js';
 
 /** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
@@ -225,5 +236,52 @@ export class Machine {
       }
       loans.add(address);
     }
+  }
+}
+
+/** What stands in the place of the lines beyond the limit. */
+const LOG_TRUNCATED = 'Log truncated';
+
+/** A line by which the machine says that a program begins; a program's own lines always begin with `Program log: ` or the like. */
+const INVOKE_LINE = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]$/;
+/** What a "consumed … of … compute units" line of a native program would take; it is not written, as nothing was metered. */
+const UNWRITTEN_LINE_BYTES = 89;
+
+/** How deep a line says a program begins, or `undefined` for any other line. */
+export function invokeDepth(line: string): number | undefined {
+  if (!line.endsWith(']')) return undefined;
+  const depth = INVOKE_LINE.exec(line)?.[2];
+  return depth === undefined ? undefined : Number(depth);
+}
+
+/** A line by which a program begins, as it reads `depth` deep. */
+export const nestLine = (line: string, depth: number): string =>
+  `${line.slice(0, line.lastIndexOf('['))}[${depth}]`;
+
+/** Gathers the lines of one transaction. */
+export class LogCollector {
+  readonly lines: string[] = [];
+  #bytes = 0;
+  #truncated = false;
+
+  add(line: string): void {
+    const bytes = this.#bytes + Buffer.byteLength(line);
+    if (bytes < Number(LOG_BYTES_LIMIT)) {
+      this.#bytes = bytes;
+      this.lines.push(line);
+    } else if (!this.#truncated) {
+      this.#truncated = true;
+      this.lines.push(LOG_TRUNCATED);
+    }
+  }
+
+  begin(program: Address, depth: number): void {
+    this.add(`Program ${program} invoke [${depth}]`);
+  }
+
+  /** Ends a native program's lines; `failure` is its reason, or `null`. */
+  end(program: Address, failure: string | null): void {
+    this.#bytes += UNWRITTEN_LINE_BYTES;
+    this.add(failure === null ? `Program ${program} success` : `Program ${program} failed: ${failure}`);
   }
 }

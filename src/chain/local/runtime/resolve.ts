@@ -1,16 +1,14 @@
 /** Which accounts a transaction names, lookup tables expanded, and with what rights; whether it may run at all LiteSVM decides. */
 import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
 import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
-import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
-import type { AccountMeta } from '../../transaction/instruction.js';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM, UPGRADEABLE_LOADER } from '../../programs.js';
+import type { AccountMeta } from '../../transaction/message.js';
 import { isSigner, isWritable, type Lookup } from '../../transaction/message.js';
 import type { WireMessage } from '../../transaction/wire.js';
 import type { AccountSource } from '../vm/vm.js';
 
 /** Bytes before the addresses of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
 export const LOOKUP_TABLE_META_BYTES = 56;
-
-const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
 
 /** Programs and sysvars that are never writable (agave, `ReservedAccountKeys`). */
 const RESERVED: ReadonlySet<string> = new Set([

@@ -7,13 +7,14 @@ import {
   type VaultTransaction,
 } from '../../squads/accounts.js';
 import { deriveWithBump, SEEDS } from '../../squads/addresses.js';
-import type { Invocation } from '../runtime/native-program.js';
-import { closeAccount, decodeState } from './accounts.js';
+import type { Invocation } from '../runtime/execution.js';
 import {
   type Call,
   checkMultisig,
   checkPlace,
   checkWritable,
+  closeAccount,
+  decodeState,
   ensure,
   isStale,
   type Loaded,

@@ -5,12 +5,12 @@ import { key, option, struct, tryDecode, u8, u32, u64 } from '../../codec.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addresses.js';
 import { argumentMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
-import type { AccountMeta } from '../../transaction/instruction.js';
+import type { AccountMeta } from '../../transaction/message.js';
 import { instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
-import type { Invocation } from '../runtime/native-program.js';
-import { InstructionFailure } from '../runtime/native-program.js';
+import type { Invocation } from '../runtime/execution.js';
+import { InstructionFailure } from '../runtime/execution.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
-import { fail, panic } from './errors.js';
+import { fail, panic } from './rules.js';
 
 /** Kind of account that holds addresses; 0 is one not made yet (solana-address-lookup-table-interface, `ProgramState`). */
 const INITIALISED = 1;

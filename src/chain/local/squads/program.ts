@@ -11,18 +11,15 @@ import {
   identifierOf,
   instructionName,
 } from '../../squads/instructions.js';
-import type { AccountMeta } from '../../transaction/instruction.js';
+import type { AccountMeta } from '../../transaction/message.js';
 import { unsupportedInstruction } from '../../transaction/program-errors.js';
-import type { Invocation } from '../runtime/native-program.js';
-import { InstructionFailure } from '../runtime/native-program.js';
-import { decodeState, writeBack } from './accounts.js';
+import type { Invocation } from '../runtime/execution.js';
+import { InstructionFailure } from '../runtime/execution.js';
 import {
   batchAccountsClose,
   vaultBatchTransactionAccountClose,
   vaultTransactionAccountsClose,
 } from './closing.js';
-import { fail, SquadsFailure } from './errors.js';
-import { multisigCreate, multisigCreateV2 } from './multisig.js';
 import {
   proposalActivate,
   proposalApprove,
@@ -32,10 +29,13 @@ import {
   proposalReject,
 } from './proposal.js';
 import type { Call, Loaded } from './rules.js';
+import { decodeState, fail, SquadsFailure, writeBack } from './rules.js';
 import {
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
+  multisigCreate,
+  multisigCreateV2,
   vaultTransactionCreate,
   vaultTransactionExecute,
 } from './transaction.js';

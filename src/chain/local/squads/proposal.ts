@@ -8,8 +8,7 @@ import {
   type ProposalStatusKind,
 } from '../../squads/accounts.js';
 import { SEEDS } from '../../squads/addresses.js';
-import { makeAccount, topUp } from './accounts.js';
-import { panic, type SquadsError } from './errors.js';
+import type { SquadsError } from '../../transaction/program-errors.js';
 import {
   type Call,
   checkMember,
@@ -23,6 +22,9 @@ import {
   inStatus,
   isMember,
   type Loaded,
+  makeAccount,
+  panic,
+  topUp,
   voters,
 } from './rules.js';
 

@@ -1,19 +1,63 @@
-/** The rules that instructions share: where accounts lie, who may do what, when a multisig is sound (docs/squads-v4.md, sections 4 to 6). */
+/**
+ * What instructions share: how an error is raised, the rules (where accounts lie, who may do what, when a multisig is sound), and how
+ * accounts are read, made, written back and closed (docs/squads-v4.md, sections 4 to 6).
+ */
+
 import { type Address, addressBytes } from '../../../values/address.js';
-import { compareBytes } from '../../../values/bytes.js';
+import { compareBytes, copyBytes, type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
+import { EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
+import { tryDecode, tryEncodeInto } from '../../codec.js';
+import { SQUADS_PROGRAM } from '../../programs.js';
+import { allocate, assign, createAccount, transfer } from '../../small-programs.js';
 import {
+  type AccountLayout,
   ALL_PERMISSIONS,
   type Batch,
+  hasTypeMark,
   type Multisig,
   PERMISSION,
   type Proposal,
   type ProposalStatusKind,
+  TYPE_MARK_BYTES,
 } from '../../squads/accounts.js';
 import { derive, deriveWithBump, SEEDS, type Seeds } from '../../squads/addresses.js';
-import type { AccountRule, AccountValues, ArgumentsOf, InstructionName } from '../../squads/instructions.js';
-import type { AccountMeta } from '../../transaction/instruction.js';
-import type { Invocation } from '../runtime/native-program.js';
-import { fail, type SquadsError } from './errors.js';
+import {
+  type AccountRule,
+  type AccountValues,
+  type ArgumentsOf,
+  type InstructionName,
+  snakeCase,
+} from '../../squads/instructions.js';
+import type { AccountMeta } from '../../transaction/message.js';
+import { SQUADS_ERRORS, type SquadsError } from '../../transaction/program-errors.js';
+import { InstructionFailure, type Invocation } from '../runtime/execution.js';
+
+/** A failure that the framework logs. */
+export class SquadsFailure extends InstructionFailure {
+  constructor(
+    error: SquadsError,
+    readonly line: string,
+  ) {
+    super({ custom: SQUADS_ERRORS[error] });
+  }
+}
+
+/**
+ * Ends the instruction with an error of the table.
+ * @param account - the account at fault, as the instruction names it.
+ */
+export function fail(error: SquadsError, account?: string): never {
+  const cause = account === undefined ? 'occurred' : `caused by account: ${snakeCase(account)}`;
+  throw new SquadsFailure(
+    error,
+    `AnchorError ${cause}. Error Code: ${error}. Error Number: ${SQUADS_ERRORS[error]}.`,
+  );
+}
+
+/** Ends the instruction where the real program stops on the spot: a broken promise of its own. */
+export function panic(): never {
+  throw new InstructionFailure({ error: 'ProgramFailedToComplete' }, 'SBF program panicked');
+}
 
 /** An account after loading; `value` is what its data says, and may be replaced by the instruction. */
 export interface Loaded<Value = unknown> extends AccountMeta {
@@ -128,4 +172,66 @@ export function checkSound(multisig: Multisig): void {
   ensure(threshold > 0 && threshold <= voters(multisig), 'InvalidThreshold');
   ensure(multisig.staleTransactionIndex <= multisig.transactionIndex, 'InvalidStaleTransactionIndex');
   ensure(multisig.timeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
+}
+
+/** The value that an account's data says. */
+export function decodeState<Value>(layout: AccountLayout<Value>, data: ReadonlyBytes, name?: string): Value {
+  if (data.length < TYPE_MARK_BYTES) fail('AccountDiscriminatorNotFound', name);
+  if (!hasTypeMark(layout, data)) fail('AccountDiscriminatorMismatch', name);
+  return tryDecode(layout.fields, data, TYPE_MARK_BYTES) ?? fail('AccountDidNotDeserialize', name);
+}
+
+/** Makes the account at these seeds, which must be its address. @returns the bump */
+export function makeAccount(
+  invocation: Invocation,
+  account: Loaded,
+  { seeds, payer, size }: { readonly seeds: Seeds; readonly payer: Loaded; readonly size: () => number },
+): number {
+  const { address, bump } = derive(seeds);
+  ensure(account.address === address, 'ConstraintSeeds', account);
+  const sizeBytes = size();
+  const { lamports: held } = invocation.get(address);
+  const needed = rentExemptLamports(sizeBytes);
+  const owner = SQUADS_PROGRAM;
+  if (held === 0n) {
+    const from = payer.address;
+    invocation.invoke(
+      [createAccount({ from, account: address, lamports: needed, sizeBytes, owner })],
+      [address],
+    );
+    return bump;
+  }
+  topUp(invocation, { from: payer.address, account: address, sizeBytes });
+  invocation.invoke([allocate(address, sizeBytes), assign(address, owner)], [address]);
+  return bump;
+}
+
+/** Pays what an account of this size lacks to the minimum. */
+export function topUp(
+  invocation: Invocation,
+  { from, account, sizeBytes }: { from: Address; account: Address; sizeBytes: number },
+): void {
+  const missing = rentExemptLamports(sizeBytes) - invocation.get(account).lamports;
+  if (missing > 0n) invocation.invoke([transfer({ from, to: account, lamports: missing })], []);
+}
+
+/** Writes the value from byte 0; bytes behind it stay as they were. */
+export function writeBack(invocation: Invocation, { address, name, rule: { layout }, value }: Loaded): void {
+  if (layout === null) return;
+  const state = invocation.get(address);
+  const data = copyBytes(state.data);
+  data.set(layout.typeMark);
+  if (!tryEncodeInto(layout.fields, value, data, TYPE_MARK_BYTES)) fail('AccountDidNotSerialize', name);
+  // The same state is no change.
+  if (!sameBytes(data, state.data)) invocation.set(address, { ...state, data });
+}
+
+/** Moves all lamports of an account to the collector and leaves it empty. */
+export function closeAccount(invocation: Invocation, { address }: Loaded, collector: Loaded): void {
+  // Lamports moved onto themselves would be lost, which the cluster does not let pass.
+  if (address === collector.address) throw new InstructionFailure({ error: 'UnbalancedInstruction' });
+  const state = invocation.get(address);
+  const receiver = invocation.get(collector.address);
+  invocation.set(collector.address, { ...receiver, lamports: receiver.lamports + state.lamports });
+  invocation.set(address, EMPTY_ACCOUNT);
 }

@@ -1,8 +1,8 @@
-/** Batches and vault transactions: made, filled, executed (docs/squads-v4.md, sections 7.2, 7.4, 7.10 and 7.11). */
-import { ACCOUNT_SIZE, type Multisig, PERMISSION } from '../../squads/accounts.js';
+/** Multisigs, batches and vault transactions: made, filled, executed (docs/squads-v4.md, sections 7.1, 7.2, 7.4, 7.10 and 7.11). */
+
+import { transfer } from '../../small-programs.js';
+import { ACCOUNT_SIZE, type Multisig, NO_AUTHORITY, PERMISSION } from '../../squads/accounts.js';
 import { derive, SEEDS } from '../../squads/addresses.js';
-import { makeAccount } from './accounts.js';
-import { panic } from './errors.js';
 import { ephemeralBumps, readMessage, runMessage, storedSize } from './message.js';
 import {
   type Call,
@@ -15,9 +15,46 @@ import {
   checkSound,
   checkStatus,
   checkWritable,
+  compareKeys,
   ensure,
+  fail,
   inStatus,
+  makeAccount,
+  panic,
 } from './rules.js';
+
+const LAMPORTS_PER_SOL = 1_000_000_000n;
+
+export function multisigCreateV2({ accounts, args, invocation }: Call<'multisigCreateV2'>): void {
+  const { programConfig, treasury, multisig, createKey, creator } = accounts;
+  const bump = makeAccount(invocation, multisig, {
+    seeds: SEEDS.multisig(createKey.address),
+    payer: creator,
+    size: () => ACCOUNT_SIZE.multisig(args.members.length),
+  });
+  checkPlace(programConfig, SEEDS.programConfig(), 'canonical');
+  checkWritable(treasury);
+  checkWritable(creator);
+  ensure(treasury.address === programConfig.value.treasury, 'InvalidAccount');
+  multisig.value = {
+    createKey: createKey.address,
+    configAuthority: args.configAuthority ?? NO_AUTHORITY,
+    threshold: args.threshold,
+    timeLockSeconds: args.timeLockSeconds,
+    transactionIndex: 0n,
+    staleTransactionIndex: 0n,
+    rentCollector: args.rentCollector,
+    bump,
+    members: [...args.members].sort((left, right) => compareKeys(left.key, right.key)),
+  };
+  checkSound(multisig.value);
+  const lamports = programConfig.value.multisigCreationFeeLamports;
+  if (lamports === 0n) return;
+  invocation.invoke([transfer({ from: creator.address, to: treasury.address, lamports })], []);
+  invocation.log(`Creation fee: ${lamports / LAMPORTS_PER_SOL}`);
+}
+
+export const multisigCreate = (): never => fail('MultisigCreateDeprecated');
 
 const U64_MAX = 2n ** 64n - 1n;
 

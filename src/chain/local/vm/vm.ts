@@ -4,8 +4,8 @@ import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
-import { transactionError } from './errors.js';
 import type { NativeAccount, NativeModule, NativeSvm } from './native.js';
+import { transactionError } from './native.js';
 
 /** A synchronous reading of accounts as they stand; `null` where there is none. */
 export interface AccountSource {
@@ -48,9 +48,6 @@ export class Vm {
   readonly #held = new Map<Address, AccountState | null>();
   /** Programs and sysvars the instance came with, as they were when first met: where the source has nothing, they stay. */
   readonly #builtIn = new Map<Address, AccountState>();
-  #clock: RuntimeClock | null = null;
-  #verifies = true;
-  #limitsLogs = true;
 
   constructor(native: NativeModule) {
     this.#native = native;
@@ -70,13 +67,8 @@ export class Vm {
     this.#set(address, state);
   }
 
-  setClock(clock: RuntimeClock): void {
-    const now = this.#clock;
-    if (now?.slot === clock.slot && now.epoch === clock.epoch && now.unixTimestamp === clock.unixTimestamp) {
-      return;
-    }
-    this.#svm.setClock(new this.#native.Clock(clock.slot, 0n, clock.epoch, clock.epoch, clock.unixTimestamp));
-    this.#clock = { slot: clock.slot, epoch: clock.epoch, unixTimestamp: clock.unixTimestamp };
+  setClock({ slot, epoch, unixTimestamp }: RuntimeClock): void {
+    this.#svm.setClock(new this.#native.Clock(slot, 0n, epoch, epoch, unixTimestamp));
   }
 
   /** The slots that programs take for recent, newest first, with the hash of each in base58. */
@@ -117,14 +109,10 @@ export class Vm {
   /** Runs a transaction that has been found well-formed; accounts are committed inside the instance only. */
   send(
     transaction: ReadonlyBytes,
-    options: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
+    { verifySignatures, limitLogs }: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
   ): VmRun {
-    if (this.#verifies !== options.verifySignatures) this.#svm.setSigverify(options.verifySignatures);
-    this.#verifies = options.verifySignatures;
-    if (this.#limitsLogs !== options.limitLogs) {
-      this.#svm.setLogBytesLimit(options.limitLogs ? LOG_BYTES_LIMIT : undefined);
-    }
-    this.#limitsLogs = options.limitLogs;
+    this.#svm.setSigverify(verifySignatures);
+    this.#svm.setLogBytesLimit(limitLogs ? LOG_BYTES_LIMIT : undefined);
     const outcome = this.#svm.sendVersionedTransaction(transaction);
     const error = 'err' in outcome ? transactionError(outcome.err()) : null;
     const meta = 'meta' in outcome ? outcome.meta() : outcome;

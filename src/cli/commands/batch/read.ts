@@ -140,7 +140,7 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
 
 async function inspect(session: Session, [source]: [string]): Promise<void> {
   const opened = await session.service();
-  const { chain } = requireReadable(opened, 'the batch cannot be inspected');
+  const chain = requireReadable(opened, 'the batch cannot be inspected');
   const approval = isUuid(source) ? null : await readApproval(session, source);
   const batch = approval?.batch ?? batchName(await getBatch(session, source));
   const { value, view } = await inspectBatch(chain, opened, { batch, approval });
@@ -162,13 +162,13 @@ async function verify(
     throw new FlywheelError('ERR_USAGE', 'Name either the batch id or --batch-index.');
   const expectation = await readExpectation(session, expect);
   const opened = await session.service();
-  const { chain, history } = requireReadable(opened, 'nothing can be verified');
+  const chain = requireReadable(opened, 'nothing can be verified');
   const pins = requirePins(opened.pins);
   const trusted = await opened.trusted();
   if (trusted === null) throw refuse(`The account ${pins.mint} is not a mint.`);
   const name = id === undefined ? null : batchName(await getBatch(session, parseBatchId(id)));
   if (name !== null) requireOwnMultisig(pins, name);
-  const { value, view, failure } = await verifyBatch(chain, history, {
+  const { value, view, failure } = await verifyBatch(chain, {
     batchId: name?.id ?? null,
     batchIndex: name?.batchIndex ?? parseIndex(batchIndex ?? ''),
     flywheel: trusted,

@@ -1,6 +1,6 @@
 /** `flywheel batch approve`, `execute` and `cancel`: what the owner signs, once everything was checked, and what is sent with it. */
 import type { Command } from '@commander-js/extra-typings';
-import type { KeypairSigner } from '../../../chain/transaction/signer.js';
+import type { KeypairSigner } from '../../../chain/transaction/sign.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../../values/uuid.js';

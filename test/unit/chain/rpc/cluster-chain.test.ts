@@ -1,9 +1,8 @@
 /** A cluster under the engine: what is sent, what is believed of it, and what has to be proven before it is signed again. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Commitment } from '../../../../src/chain/chain.js';
-import { setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/compute-budget.js';
-import { memo } from '../../../../src/chain/memo.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { memo, setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/small-programs.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { settle } from '../../../../src/engine/settle/settle.js';
 import { FREE_LEASE } from '../../../support/doubles.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { memo } from '../../../../src/chain/small-programs.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { isLong } from '../../../support/long.js';
@@ -119,7 +119,11 @@ describe('accounts that cannot be', () => {
       inContext([{ ...good, executable: { toString: 1 } }, null]),
       'a mark of a program that is neither true nor false',
     ],
-    ['a rent epoch that is text', withAccount({ rentEpoch: 'soon' }), 'JSON of another shape'],
+    [
+      'a rent epoch that is text',
+      withAccount({ rentEpoch: 'soon' }),
+      'a rent epoch that is no number of 64 bits',
+    ],
   ])('are refused in no time: %s', async (_name, value, what) => {
     const startedMs = performance.now();
     expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));

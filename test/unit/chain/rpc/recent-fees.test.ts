@@ -1,6 +1,6 @@
 /** Prices of compute units, as nodes tell them. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { memo } from '../../../../src/chain/memo.js';
+import { memo } from '../../../../src/chain/small-programs.js';
 import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
-import type { RpcNode } from '../../../../src/chain/rpc/exchange.js';
-import { createRpcChain, type RpcChain } from '../../../../src/chain/rpc/rpc-chain.js';
+import type { RpcNode } from '../../../../src/chain/rpc/ask.js';
+import { createRpcChain, type RpcChain } from '../../../../src/chain/rpc/cluster-chain.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';

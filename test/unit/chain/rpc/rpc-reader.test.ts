@@ -1,71 +1,26 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readBatch } from '../../../../src/approval/read-batch.js';
 import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
-import { memo } from '../../../../src/chain/memo.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
-import { readTransactionError } from '../../../../src/chain/rpc/transaction-error.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { readTransactionError } from '../../../../src/chain/rpc/read-json.js';
+import { memo } from '../../../../src/chain/small-programs.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import {
   compileLegacyMessage,
   compileV0Message,
   decodeTransaction,
 } from '../../../../src/chain/transaction/wire.js';
-import { type ReadonlyBytes, readBuffer } from '../../../../src/values/bytes.js';
-import { accountsOf, batchIndex, batchState, multisig } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
+import { closeStubs, inContext, type Methods, stubNode, wireAccount } from '../../../support/rpc-stub.js';
 import { partiallySign, signTransaction } from '../../../support/sign.js';
 
-type Params = readonly unknown[];
-/** What the node answers to a method: a result from its parameters. */
-type Methods = Readonly<Record<string, (...params: Params) => unknown>>;
+afterEach(closeStubs);
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
-
-const listen = (server: Server): Promise<string> =>
-  new Promise((resolve) => {
-    servers.push(server);
-    server.listen(0, '127.0.0.1', () =>
-      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-key`),
-    );
-  });
-
-/** A node on loopback that knows only the given methods and keeps what it was asked. */
+/** A node that knows only the given methods. */
 async function node(methods: Methods) {
-  const calls: { method: string; params: Params }[] = [];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const { id, method, params } = JSON.parse(Buffer.concat(parts).toString());
-      calls.push({ method, params });
-      const answer = methods[method];
-      const body =
-        answer === undefined
-          ? { error: { code: -32601, message: 'Method not found' } }
-          : { result: answer(...params) };
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
-    });
-  });
-  const url = await listen(server);
-  return { calls, url, reader: rpcChain([url]).reader };
+  const { calls, url } = await stubNode(methods);
+  return { calls, reader: rpcChain([url]).reader };
 }
-
-const inContext = (value: unknown, slot = 9) => ({ context: { slot }, value });
-const wireAccount = (data: ReadonlyBytes, owner: string, lamports: number) => ({
-  lamports,
-  owner,
-  data: [readBuffer(data).toString('base64'), 'base64'],
-  executable: false,
-  rentEpoch: 2 ** 64,
-  space: data.length,
-});
 
 describe('history', () => {
   it('gives what landed, page by page, none from before the time that was asked for', async () => {
@@ -104,9 +59,9 @@ describe('getAccounts', () => {
     const addresses = Array.from({ length: 230 }, (_, n) => namedAddress(`account ${n}`));
     let slot = 100;
     const { reader, calls } = await node({
-      getMultipleAccounts: (keys) =>
+      getMultipleAccounts: (keys: readonly string[]) =>
         inContext(
-          (keys as string[]).map((key) => wireAccount(Buffer.from(key), SYSTEM_PROGRAM, 5)),
+          keys.map((key) => wireAccount(Buffer.from(key), SYSTEM_PROGRAM, 5)),
           slot++,
         ),
     });
@@ -134,18 +89,6 @@ describe('getAccounts', () => {
       executable: false,
       rentEpoch: RENT_EPOCH_EXEMPT,
     });
-  });
-
-  it('lets a batch be read over it', async () => {
-    const accounts = new Map<string, ReturnType<typeof wireAccount>>(
-      [...accountsOf(batchState())].map(([at, { data, owner }]) => [at, wireAccount(data, owner, 1)]),
-    );
-    const { reader, calls } = await node({
-      getMultipleAccounts: (keys) => inContext((keys as string[]).map((key) => accounts.get(key) ?? null)),
-    });
-    const { transactions } = await readBatch(reader, { multisig, batchIndex });
-    expect(transactions).toHaveLength(3);
-    expect(calls).toHaveLength(2);
   });
 });
 
@@ -179,24 +122,6 @@ const wireIn = async (
 ): Promise<Uint8Array | null | undefined> => (await reader.lookUp([signature]))[0]?.wire;
 
 describe('the bytes of a transaction', () => {
-  it.each([
-    ['legacy', compileLegacyMessage],
-    ['version 0', compileV0Message],
-  ] as const)('gives the wire bytes back (%s)', async (_name, compile) => {
-    const message = compile({
-      payer: signer.address,
-      instructions: [memo('hi', [signer.address])],
-      blockhash,
-    });
-    const { bytes, signature } = signTransaction(message, [signer]);
-    const { reader } = await node({
-      ...landed,
-      getTransaction: (asked) => (asked === signature ? foundTransaction(bytes) : null),
-    });
-    expect(Buffer.from((await wireIn(reader, signature)) ?? [])).toEqual(Buffer.from(bytes));
-    expect(await wireIn(reader, 'unknown')).toBeNull();
-  });
-
   it('believes no transaction that one of its signers has not signed', async () => {
     const other = createKeypairSigner(generateKeypair());
     const message = compileV0Message({
@@ -230,8 +155,9 @@ describe('lookUp', () => {
       processed: status('processed'),
     };
     const { reader, calls } = await node({
-      getSignatureStatuses: (asked) => inContext((asked as string[]).map((one) => statuses[one] ?? null)),
-      getTransaction: (asked) => (asked === signature ? foundTransaction(bytes) : null),
+      getSignatureStatuses: (asked: readonly string[]) =>
+        inContext(asked.map((one) => statuses[one] ?? null)),
+      getTransaction: (asked: string) => (asked === signature ? foundTransaction(bytes) : null),
     });
     expect(await reader.lookUp(['unknown', signature, 'failed', 'processed'])).toEqual([
       null,

@@ -1,11 +1,7 @@
 /** What a node says beside the bytes of a transaction: believed where it can be told, passed over where it cannot. */
 import { describe, expect, it } from 'vitest';
-import {
-  innerCallsOf,
-  tableAddressesOf,
-  tokenChangesOf,
-} from '../../../../src/chain/rpc/transaction-meta.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { innerCallsOf, tableAddressesOf, tokenChangesOf } from '../../../../src/chain/rpc/read-json.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import {
   compileLegacyMessage,
   decodeTransaction,

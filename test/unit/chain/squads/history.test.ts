@@ -6,7 +6,7 @@ import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
 import { transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
 import { readPastBatch } from '../../../../src/chain/squads/history.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compile } from '../../../../src/chain/transaction/message.js';
 import {
   batchIndex,
@@ -23,8 +23,7 @@ const good = goodInstructions();
 const INNER_LOG = `Program ${SQUADS_PROGRAM} invoke [2]`;
 
 const read = (past: Past, kept: Record<string, Partial<TransactionRecord>> = {}) => {
-  const { chain, history } = nodeOf(past, { kept });
-  return readPastBatch(chain, history, ref);
+  return readPastBatch(nodeOf(past, { kept }), ref);
 };
 const executed = async (past: Past, kept: Record<string, Partial<TransactionRecord>>) =>
   (await read(past, kept))?.transactions.map((transaction) => transaction.executed?.signature ?? null);

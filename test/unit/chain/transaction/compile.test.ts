@@ -1,9 +1,13 @@
 import { Keypair, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
-import { sign, signPartly } from '../../../../src/chain/transaction/sign.js';
-import { createKeypairSigner, type KeypairSigner } from '../../../../src/chain/transaction/signer.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
+import {
+  createKeypairSigner,
+  type KeypairSigner,
+  sign,
+  signPartly,
+} from '../../../../src/chain/transaction/sign.js';
 import {
   compileLegacyMessage,
   compileV0Message,

@@ -14,7 +14,6 @@ import {
   encodeTransaction,
 } from '../../../../src/chain/transaction/wire.js';
 import { readBuffer } from '../../../../src/values/bytes.js';
-import { readVectors } from '../../../conformance/squads/vector.js';
 import { Random } from '../../../fuzz/random.js';
 
 const random = new Random(11);
@@ -67,14 +66,6 @@ describe('decodeTransaction', () => {
       expect(Buffer.from(encodeMessage(message)).equals(readBuffer(messageBytes))).toBe(true);
       expect(Buffer.from(encodeTransaction(signatures, encodeMessage(message))).equals(bytes)).toBe(true);
       expect(Buffer.from(encodeTransaction(signatures, messageBytes)).equals(bytes)).toBe(true);
-    }
-  });
-
-  it('writes every recorded transaction again, byte for byte', () => {
-    for (const { transaction } of readVectors('test/conformance/vectors/squads', { metered: true })) {
-      const bytes = Buffer.from(transaction, 'base64');
-      const { signatures, message } = decodeTransaction(bytes);
-      expect(Buffer.from(encodeTransaction(signatures, encodeMessage(message))).equals(bytes)).toBe(true);
     }
   });
 

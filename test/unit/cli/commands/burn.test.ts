@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { History, PastTransaction } from '../../../../src/chain/chain.js';
-import { proofMemoText } from '../../../../src/chain/memo.js';
+import type { ChainReader, PastTransaction } from '../../../../src/chain/chain.js';
+import { proofMemoText } from '../../../../src/chain/small-programs.js';
 import { EXAMPLES } from '../../../../src/contract/examples.js';
 import type { ErrorCode } from '../../../../src/errors/codes.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -196,10 +196,10 @@ describe('a burn that is said to have failed', () => {
     const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', 'Not enough.', { status: 400 }));
     const error = { message: 'Not enough.', type: 'ERR_BURN_TOKENOMICS_FAILED', proof: PROOF };
     service.answer('burnBatch', () => reply({ success: [], errors: [{ ...error, proofType: 'WATCH_AD' }] }));
-    const history: History['history'] = async (_account, { sinceMs = 0 }) =>
+    const history: ChainReader['history'] = async (_account, { sinceMs = 0 }) =>
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
     const pins = { mint: namedAddress('mint') } as never;
-    return testCli({ service, opened: { kind: 'remote', history: { history }, pins } });
+    return testCli({ service, opened: { kind: 'remote', chain: { history } as ChainReader, pins } });
   }
 
   it('is unknown, and stays pending, when its proof is on chain', async () => {

@@ -2,8 +2,8 @@
 import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
-import type { NodeReport } from '../../../../src/chain/node-report.js';
 import { lockText } from '../../../../src/cli/commands/doctor.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';

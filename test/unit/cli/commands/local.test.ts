@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import type { LocalAdmin } from '../../../../src/cli/context.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
 import { localWith, READER } from '../../../support/commands.js';

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ChainReader } from '../../../../src/chain/chain.js';
 import { batchIndex, flywheel, multisig, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
@@ -136,9 +137,10 @@ describe('what is refused', () => {
     const service = fakeService();
     service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
     const { history } = nodeOf(new Map());
+    const world = openedIn(honestWorld('token'));
     const opened = {
-      ...openedIn(honestWorld('token')),
-      history,
+      ...world,
+      chain: { ...(world.chain as ChainReader), history },
       trusted: async () => flywheel,
       service: service.service,
     };

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createKeypairSigner } from '../../../../src/chain/transaction/signer.js';
+import { createKeypairSigner } from '../../../../src/chain/transaction/sign.js';
 import type { RegistrationInput } from '../../../../src/contract/registration.js';
 import { owner as operator, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { person, refusal } from '../../../support/commands.js';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalApprove, proposalCancelV2 } from '../../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../../src/chain/squads/instructions.js';
-import type { KeypairSigner } from '../../../../src/chain/transaction/signer.js';
+import type { KeypairSigner } from '../../../../src/chain/transaction/sign.js';
 import type { InitBatchResult, Pipeline } from '../../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { Address } from '../../../../src/values/address.js';

@@ -1,7 +1,7 @@
 /** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { memo } from '../../../../src/chain/memo.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import { memo } from '../../../../src/chain/small-programs.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
 import { acceptGapIn } from '../../../../src/engine/gaps/accept-gap.js';

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
-import { proofMemoText } from '../../../../src/chain/memo.js';
 import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { proofMemoText } from '../../../../src/chain/small-programs.js';
 import {
   associatedTokenAddress,
   multisigAddress,
   vaultAddress,
 } from '../../../../src/chain/squads/addresses.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/wire.js';
 import {
   executeTransactions,

@@ -1,15 +1,14 @@
 /** The signed approval: only one that was issued, or the same vote paid by the owner, is ever landed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addSignature, buildApproval } from '../../../../src/approval/build-approval.js';
-import { memo } from '../../../../src/chain/memo.js';
+import { memo, transfer } from '../../../../src/chain/small-programs.js';
 import { proposalApprove } from '../../../../src/chain/squads/builders.js';
-import { transfer } from '../../../../src/chain/system.js';
-import type { Instruction } from '../../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../../../src/chain/transaction/signer.js';
+} from '../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage, compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import type { Address } from '../../../../src/values/address.js';

@@ -6,7 +6,7 @@ import { ComputeBudgetProgram, PublicKey, Transaction } from '@solana/web3.js';
 import { afterEach, expect, it } from 'vitest';
 import type { Chain } from '../../../../src/chain/chain.js';
 import { instructionName } from '../../../../src/chain/squads/instructions.js';
-import type { Signer } from '../../../../src/chain/transaction/signer.js';
+import type { Signer } from '../../../../src/chain/transaction/sign.js';
 import type { Address } from '../../../../src/values/address.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import { chainOver } from '../../../support/doubles.js';

@@ -1,7 +1,7 @@
 /** The bytes of a burn: never the same twice, and on a cluster within limit, price and cap. */
 import { describe, expect, it } from 'vitest';
-import { decodeComputeBudget, feeOf } from '../../../../src/chain/compute-budget.js';
-import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/signer.js';
+import { decodeComputeBudget, feeOf } from '../../../../src/chain/small-programs.js';
+import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { signBurns } from '../../../../src/engine/burns/burn-transaction.js';
 import type { SigningTerms } from '../../../../src/engine/signing-terms.js';

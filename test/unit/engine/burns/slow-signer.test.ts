@@ -1,6 +1,6 @@
 /** A burn wallet that takes its time to sign: nobody waits meanwhile, and what is signed and not stored is never sent. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Signer } from '../../../../src/chain/transaction/signer.js';
+import type { Signer } from '../../../../src/chain/transaction/sign.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../../../../src/values/bytes.js';
 import { randomIds } from '../../../../src/values/ids.js';

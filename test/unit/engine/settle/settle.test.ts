@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain, RecentBlockhash, SubmitReceipt } from '../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../src/chain/local/local-chain.js';
-import { transfer } from '../../../../src/chain/system.js';
+import { transfer } from '../../../../src/chain/small-programs.js';
 import type { Unit } from '../../../../src/engine/settle/look-up.js';
 import { type Settlement, settle } from '../../../../src/engine/settle/settle.js';
 import {

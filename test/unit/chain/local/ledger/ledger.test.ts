@@ -1,13 +1,12 @@
 /** The ledger by itself: what lasts, who sees what when, and what is left when a write goes wrong. */
 import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync, truncateSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
-import { SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/schema.js';
-import type { NewTransaction } from '../../../../../src/chain/local/ledger/transaction-table.js';
+import type { NewTransaction } from '../../../../../src/chain/local/ledger/tables.js';
+import { SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/tables.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
@@ -90,13 +89,6 @@ describe('openLedger', () => {
     ledger.close();
   });
 
-  it('leaves the mode of a file that is there', async () => {
-    (await openLedger(options)).close();
-    chmodSync(options.path, 0o640);
-    (await openLedger(options)).close();
-    expect(statSync(options.path).mode & 0o777).toBe(0o640);
-  });
-
   it('makes the same blockhashes from the same seed, others without', async () => {
     const hashes = async (given: LedgerOptions) => {
       const ledger = await openLedger(given);
@@ -142,51 +134,6 @@ describe('openLedger', () => {
       tokenChanges: [],
     });
     again.close();
-  });
-
-  it('refuses a ledger of other tables and leaves it as it is', async () => {
-    const [ledger, database] = await ledgerWithConnection(options);
-    database.exec(`PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)`);
-    ledger.close();
-    const before = readFileSync(options.path);
-    const { message } = await unavailable(() => openLedger(options));
-    expect(message).toBe(`The ledger ${options.path} was written by another build of flywheel.`);
-    expect(readFileSync(options.path)).toEqual(before);
-  });
-
-  it.each([
-    ['text', 'hello, I am not a database. '.repeat(100), 'is not a database, or is damaged'],
-    ['half a page', 'SQLite format 3\0', 'is not a database, or is damaged'],
-  ])('refuses a file of %s and leaves it as it is', async (_, content, reason) => {
-    writeFileSync(options.path, content);
-    const { message } = await unavailable(() => openLedger(options));
-    expect(message).toBe(`The ledger ${options.path} ${reason}.`);
-    expect(readFileSync(options.path, 'utf8')).toBe(content);
-  });
-
-  it('refuses a database of something else', async () => {
-    const other = await openSqliteFile({
-      noun: 'ledger',
-      path: options.path,
-      create: true,
-      inspect: () => undefined,
-    });
-    other.exec('CREATE TABLE theirs (id INTEGER)');
-    other.close();
-    expect((await unavailable(() => openLedger(options))).message).toBe(
-      `The ledger ${options.path} is not a ledger.`,
-    );
-  });
-
-  it('says when a directory is in its place or none is around it', async () => {
-    const directory = temporaryDirectory();
-    expect((await unavailable(() => openLedger({ ...options, path: directory }))).message).toBe(
-      `The ledger ${directory} cannot be opened.`,
-    );
-    const path = join(directory, 'missing', 'ledger.db');
-    expect((await unavailable(() => openLedger({ ...options, path }))).message).toBe(
-      `The ledger ${path} cannot be opened.`,
-    );
   });
 
   it('notices that pages are missing when it reads them', async () => {
@@ -288,17 +235,6 @@ describe('Ledger.write', () => {
     ledger.close();
   });
 
-  it('takes logs that were not written by it for damage', async () => {
-    const [ledger, database] = await ledgerWithConnection(options);
-    ledger.write((draft) => draft.append([landing('one', 1n)]));
-    database.exec(`UPDATE transactions SET logs = '["' || char(31) || '"]'`);
-    const { message } = await unavailable(() =>
-      ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('one')))),
-    );
-    expect(message).toContain('is damaged');
-    ledger.close();
-  });
-
   it('gives a transaction the time of its slot, and never an earlier one than before', async () => {
     const clock = new HandClock(1_000_999);
     const ledger = await openLedger({ ...options, clock });
@@ -335,18 +271,6 @@ describe('two connections to one ledger', () => {
         writer.read(({ clock, transactions }) => clock.latest(transactions.tip.id)),
       );
     }
-    one.close();
-    two.close();
-  });
-
-  it('let a reader read while the other writes', async () => {
-    const one = await openLedger(options);
-    const two = await openLedger(options);
-    one.write((draft) => {
-      draft.append([landing('one', 1n)]);
-      expect(lamportsOf(two)).toBeUndefined();
-    });
-    expect(lamportsOf(two)).toBe(1n);
     one.close();
     two.close();
   });

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
+import { transfer } from '../../../../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
-import { transfer } from '../../../../../src/chain/system.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
 } from '../../../../../src/chain/tokens/instructions.js';
-import type { Instruction } from '../../../../../src/chain/transaction/instruction.js';
+import type { Instruction } from '../../../../../src/chain/transaction/message.js';
 import { memo, unitLimit } from '../../../../fuzz/pieces.js';
 import { Random } from '../../../../fuzz/random.js';
 import { sign } from '../../../../fuzz/transaction.js';

@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MEMO_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
-import { transfer } from '../../../../../src/chain/system.js';
+import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
+import { transfer } from '../../../../../src/chain/small-programs.js';
 import {
   type Instruction,
   readonlyAccount,
   readonlySigner,
   writableAccount,
   writableSigner,
-} from '../../../../../src/chain/transaction/instruction.js';
+} from '../../../../../src/chain/transaction/message.js';
 import { type Address, addressFromBytes } from '../../../../../src/values/address.js';
 import { memo, unitLimit } from '../../../../fuzz/pieces.js';
 import { callNative, Stage, wallet } from './stage.js';
 
 const RENT_OF_WALLET = 890_880n;
-const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
 let stage: Stage;
 
 beforeEach(() => {
@@ -46,37 +45,6 @@ describe('a transaction without native instructions', () => {
 });
 
 describe('a transaction with native instructions', () => {
-  it('changes no built-in account that a call names as writable and leaves as it is', () => {
-    const from = stage.payer.address;
-    stage.program = ({ invoke }) => {
-      invoke([transfer({ from, to: MEMO_PROGRAM, lamports: 0n })], []);
-    };
-    const accounts = [writableSigner(from), writableAccount(MEMO_PROGRAM), readonlyAccount(SYSTEM_PROGRAM)];
-    const result = stage.land([callNative(accounts)]);
-    expect(result.error).toBeNull();
-    expect([...result.changes.keys()]).toEqual([from]);
-  });
-
-  it('shows the native program what the machine came with, and nothing where nothing is', () => {
-    const owners: string[] = [];
-    const addresses = [SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR, addressFromBytes(randomBytes(32))];
-    stage.program = ({ get }) => {
-      owners.push(...addresses.map((address) => `${get(address).owner} ${get(address).lamports > 0n}`));
-    };
-    const nobody = stage.signer(RENT_OF_WALLET).address;
-    stage.land([callNative([...addresses, nobody].map(readonlyAccount))]);
-    stage.accounts.delete(nobody);
-    addresses.push(nobody);
-    stage.land([callNative(addresses.map(readonlyAccount))]);
-    const existing = [
-      'NativeLoader1111111111111111111111111111111 true',
-      'BPFLoaderUpgradeab1e11111111111111111111111 true',
-      'Sysvar1111111111111111111111111111111111111 true',
-      `${SYSTEM_PROGRAM} false`,
-    ];
-    expect(owners).toEqual([...existing, ...existing, `${SYSTEM_PROGRAM} false`]);
-  });
-
   it('does not swallow a fault of its own', () => {
     stage.program = () => {
       throw new RangeError('a bug');
@@ -110,21 +78,6 @@ describe('calls of a native program', () => {
     stage.program = ({ invoke }) => invoke(calls, derived);
   };
 
-  it('run one level deeper, with addresses that the program signs for', () => {
-    const vault = stage.signer(5_000_000n).address;
-    invoking([transfer({ from: vault, to: stage.payer.address, lamports: 1_000_000n })], [vault]);
-    const result = stage.land([
-      callNative([
-        writableAccount(vault),
-        writableSigner(stage.payer.address),
-        readonlyAccount(SYSTEM_PROGRAM),
-      ]),
-    ]);
-    expect(result.error).toBeNull();
-    expect(stage.lamports(vault)).toBe(4_000_000n);
-    expect(result.logs).toContain(`Program ${SYSTEM_PROGRAM} invoke [2]`);
-  });
-
   it('cannot sign or write beyond what the caller may', () => {
     const other = stage.signer(5_000_000n).address;
     invoking([transfer({ from: other, to: stage.payer.address, lamports: 1n })]);
@@ -137,16 +90,6 @@ describe('calls of a native program', () => {
       stage.sign([callNative([readonlyAccount(other), writableSigner(stage.payer.address)])]),
     );
     expect(unwritable.logs).toContain(`${other}'s writable privilege escalated`);
-  });
-
-  it('run up to the one that asks for too much', () => {
-    const other = stage.signer(5_000_000n).address;
-    invoking([memo('first', []), transfer({ from: other, to: stage.payer.address, lamports: 1n })]);
-    const result = stage.execute(
-      stage.sign([callNative([writableAccount(other), writableSigner(stage.payer.address)])]),
-    );
-    expect(result.logs).toContain('Program log: first');
-    expect(result.error).toMatchObject({ error: 'PrivilegeEscalation' });
   });
 
   it.each([

@@ -1,14 +1,13 @@
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
-import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
-import type { NativeProgram } from '../../../../../src/chain/local/runtime/native-program.js';
+import type { ExecutionResult, NativeProgram } from '../../../../../src/chain/local/runtime/execution.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
-import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/instruction.js';
+import type { AccountMeta, Instruction } from '../../../../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
   type KeypairSigner,
-} from '../../../../../src/chain/transaction/signer.js';
+} from '../../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../../src/values/address.js';
 import { signTransaction } from '../../../../support/sign.js';

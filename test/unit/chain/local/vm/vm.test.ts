@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { transactionError } from '../../../../../src/chain/local/vm/errors.js';
 import { loadNative, nativePackageNames } from '../../../../../src/chain/local/vm/native.js';
 
 describe('loadNative', () => {
@@ -27,43 +26,5 @@ describe('loadNative', () => {
 
   it('loads the build of this machine', () => {
     expect(loadNative().LiteSvm).toBeTypeOf('function');
-  });
-});
-
-class TransactionErrorInsufficientFundsForRent {
-  readonly accountIndex = 2;
-}
-
-describe('transactionError', () => {
-  it.each([
-    ['a name by its number', 11, { kind: 'transaction', error: 'SignatureFailure' }],
-    ['an unknown number', 99, { kind: 'transaction', error: 'Unknown(99)' }],
-    [
-      'an error with an account',
-      new TransactionErrorInsufficientFundsForRent(),
-      { kind: 'transaction', error: 'InsufficientFundsForRent', accountIndex: 2 },
-    ],
-    [
-      'an instruction given twice',
-      { index: 3 },
-      { kind: 'transaction', error: 'DuplicateInstruction', accountIndex: 3 },
-    ],
-    [
-      'a program error',
-      { index: 1, err: () => ({ code: 6_005 }) },
-      { kind: 'instruction', index: 1, custom: 6_005 },
-    ],
-    [
-      'a runtime error',
-      { index: 1, err: () => 37 },
-      { kind: 'instruction', index: 1, error: 'PrivilegeEscalation' },
-    ],
-    [
-      'an error of reading',
-      { index: 0, err: () => ({ msg: 'x' }) },
-      { kind: 'instruction', index: 0, error: 'BorshIoError' },
-    ],
-  ])('gives the cluster names: %s', (_, native, expected) => {
-    expect(transactionError(native)).toEqual(expected);
   });
 });

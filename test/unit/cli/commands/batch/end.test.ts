@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/vote.js';
+import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/builders.js';
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, person, refusal, refuse, reply } from '../../../../support/commands.js';

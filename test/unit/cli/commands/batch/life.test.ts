@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { generateKeypair } from '../../../../../src/chain/transaction/signer.js';
+import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';

@@ -29,14 +29,13 @@ function cliWith(past: Past, opened: Partial<OpenedService> = {}): TestCli {
   const service = fakeService();
   service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
   const pins = flywheel;
-  const node = { kind: 'remote', ...nodeOf(past), pins, trusted: async () => flywheel } as const;
+  const node = { kind: 'remote', chain: nodeOf(past), pins, trusted: async () => flywheel } as const;
   return testCli({ service, opened: { ...node, ...opened } });
 }
 const BY_INDEX = ['batch', 'verify', '--batch-index', '7', '--expect', digest];
 
 async function verify(past: Past, balances: Record<string, TokenChange[]> = {}, expected = pipelines) {
-  const { chain, history } = nodeOf(past, { balances });
-  const { value, failure } = await verifyBatch(chain, history, {
+  const { value, failure } = await verifyBatch(nodeOf(past, { balances }), {
     ...{ batchId: null, batchIndex, flywheel, expectation: { pipelines: expected } },
     unit: { decimals: 6, symbol: null },
   });

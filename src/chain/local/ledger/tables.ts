@@ -1,13 +1,116 @@
-/** Landed transactions ⇄ rows: what is kept of each, and how they are found by signature. */
+/** The tables of the ledger: accounts and landed transactions ⇄ rows. */
+
 import { hash } from 'node:crypto';
+import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
-import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
+import { type FileFormat, isEmptyFile, prepareFile } from '../../../files/sqlite-version.js';
+import {
+  ADDRESS_LENGTH_BYTES,
+  type Address,
+  addressBytes,
+  addressFromBytes,
+} from '../../../values/address.js';
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
+import type { AccountState } from '../../account.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult } from '../runtime/execution.js';
-import { SIGNATURE_OF_WIRE } from './schema.js';
+
+/** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
+export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
+// Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
+// of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first
+// of those in `wire`, behind their number, which is always one byte.
+const TABLES = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE accounts (
+  address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
+  executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE transactions (
+  id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
+  mark BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
+  token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
+`;
+
+const LEDGER: FileFormat = {
+  // "FLYL"
+  applicationId: 0x46_4c_59_4c,
+  tables: TABLES,
+  kind: 'a ledger',
+  hints: {
+    otherBuild: 'Use another --data-dir, or delete this one: `flywheel local reset --yes`',
+    otherFile: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
+  },
+};
+
+/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
+export function isEmptyLedger(database: SqliteFile): boolean {
+  const isEmpty = isEmptyFile(database, LEDGER);
+  if (isEmpty && database.readOnly)
+    throw fileUnavailable(database, 'is empty', { hint: LEDGER.hints.otherFile });
+  return isEmpty;
+}
+
+/** @param fill - writes the clock and the first accounts. */
+export const prepareSchema = (database: SqliteFile, fill: () => void): void =>
+  prepareFile(database, LEDGER, fill);
+
+const ACCOUNT_COLUMNS = 'lamports, owner, data, executable, rent_epoch';
+
+/** The table `accounts`. */
+export class AccountTable {
+  readonly #database: SqliteFile;
+  readonly #select: Statement;
+
+  constructor(database: SqliteFile) {
+    this.#database = database;
+    this.#select = database.prepare(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE address = ?`);
+  }
+
+  get(address: Address): AccountState | null {
+    const row = this.#select.get([addressBytes(address)]);
+    return row === undefined ? null : this.#database.decode(() => toState(row));
+  }
+
+  /** Every account there is. */
+  all(): readonly (readonly [Address, AccountState])[] {
+    const rows = this.#database.prepare(`SELECT ${ACCOUNT_COLUMNS}, address FROM accounts`).all([]);
+    return this.#database.decode(() =>
+      rows.map((row) => [addressFromBytes(row[5] as ReadonlyBytes), toState(row)] as const),
+    );
+  }
+
+  /** Writes new states; `null` for an account that ceased to exist. */
+  put(changes: ReadonlyMap<Address, AccountState | null>): void {
+    const remove = this.#database.prepare('DELETE FROM accounts WHERE address = ?');
+    const replace = this.#database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?)');
+    for (const [address, state] of changes) {
+      const key = addressBytes(address);
+      if (state === null) {
+        remove.run([key]);
+        continue;
+      }
+      const { lamports, owner, data, executable, rentEpoch } = state;
+      const isProgram = executable ? 1 : 0;
+      replace.run([key, `${lamports}`, addressBytes(owner), data, isProgram, `${rentEpoch}`]);
+    }
+  }
+}
+
+function toState(row: readonly SqlValue[]): AccountState {
+  const [lamports, owner, data, executable, rentEpoch] = row;
+  return {
+    lamports: BigInt(lamports as string),
+    owner: addressFromBytes(owner as ReadonlyBytes),
+    data: data as ReadonlyBytes,
+    executable: executable === 1,
+    rentEpoch: BigInt(rentEpoch as string),
+  };
+}
 
 /** What a transaction did that lands now. */
 export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
@@ -40,7 +143,7 @@ export const markText = ({ id, mark }: MarkedPlace): string =>
 const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
-const COLUMNS =
+const TRANSACTION_COLUMNS =
   'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes, table_addresses';
 
 /** The table `transactions`. */
@@ -55,12 +158,14 @@ export class TransactionTable {
   constructor(database: SqliteFile, genesisHash: () => ReadonlyBytes) {
     this.#database = database;
     this.#genesisHash = genesisHash;
-    this.#one = database.prepare(`SELECT ${COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`);
+    this.#one = database.prepare(
+      `SELECT ${TRANSACTION_COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`,
+    );
   }
 
   append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
-      `INSERT INTO transactions (${COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
@@ -123,7 +228,7 @@ export class TransactionTable {
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(
-        `SELECT ${COLUMNS}, id FROM transactions WHERE id < ? AND (instr(wire, ?) > 0 OR instr(table_addresses, ?) > 0)
+        `SELECT ${TRANSACTION_COLUMNS}, id FROM transactions WHERE id < ? AND (instr(wire, ?) > 0 OR instr(table_addresses, ?) > 0)
          ORDER BY id DESC LIMIT ?`,
       )
       .all([before, bytes, bytes, limit]);

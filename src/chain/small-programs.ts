@@ -1,0 +1,217 @@
+/** Instructions of the system, memo, compute-budget and Lighthouse programs, and what they say. */
+import type { Address } from '../values/address.js';
+import { readBuffer, viewOf } from '../values/bytes.js';
+import type { Sha256 } from '../values/digest.js';
+import { LAMPORTS_PER_SIGNATURE } from './account.js';
+import { encode, key, struct, u8, u32, u64 } from './codec.js';
+import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs.js';
+import {
+  type AccountMeta,
+  DEFAULT_INSTRUCTION_COMPUTE_UNITS,
+  type Instruction,
+  MAX_COMPUTE_UNITS,
+  MICRO_LAMPORTS_PER_LAMPORT,
+  readonlySigner,
+  writableAccount,
+  writableSigner,
+} from './transaction/message.js';
+import type { WireMessage } from './transaction/wire.js';
+
+// Instruction numbers, u32 (solana-system-interface, `SystemInstruction`).
+const CREATE_ACCOUNT = 0;
+const ASSIGN = 1;
+const TRANSFER = 2;
+const ALLOCATE = 8;
+
+const system = (accounts: readonly AccountMeta[], data: Uint8Array): Instruction => ({
+  program: SYSTEM_PROGRAM,
+  accounts,
+  data,
+});
+
+const createData = struct({ number: u32, lamports: u64, sizeBytes: u64, owner: key });
+const amountData = struct({ number: u32, amount: u64 });
+const ownerData = struct({ number: u32, owner: key });
+
+/** Opens an account of `sizeBytes` zero bytes that belongs to the program `owner`; both `from` and `account` sign. */
+export const createAccount = (input: {
+  readonly from: Address;
+  readonly account: Address;
+  readonly lamports: bigint;
+  readonly sizeBytes: number;
+  readonly owner: Address;
+}): Instruction => {
+  const { from, account, lamports, owner } = input;
+  const terms = { number: CREATE_ACCOUNT, lamports, sizeBytes: BigInt(input.sizeBytes), owner };
+  return system([writableSigner(from), writableSigner(account)], encode(createData, terms));
+};
+
+/** Moves lamports from a wallet that signs. */
+export const transfer = (input: { from: Address; to: Address; lamports: bigint }): Instruction =>
+  system(
+    [writableSigner(input.from), writableAccount(input.to)],
+    encode(amountData, { number: TRANSFER, amount: input.lamports }),
+  );
+
+/** Gives an account that signs its size. */
+export const allocate = (account: Address, sizeBytes: number): Instruction =>
+  system([writableSigner(account)], encode(amountData, { number: ALLOCATE, amount: BigInt(sizeBytes) }));
+
+/** Gives an account that signs to a program. */
+export const assign = (account: Address, owner: Address): Instruction =>
+  system([writableSigner(account)], encode(ownerData, { number: ASSIGN, owner }));
+
+/** A memo with this text that each of `signers` must sign. */
+export const memo = (text: string, signers: readonly Address[]): Instruction => ({
+  program: MEMO_PROGRAM,
+  accounts: signers.map(readonlySigner),
+  data: Buffer.from(text, 'utf8'),
+});
+
+/** The text under which a proof stands on chain: compact JSON `{"type":T,"hash":H}`. */
+export const proofMemoText = (type: string, hash: Sha256): string => JSON.stringify({ type, hash });
+
+/** The memos that a message names itself, joined as a node of a cluster joins them: `[length] text; …`; `null` when there is none. */
+export function memosOf({ staticKeys, instructions }: WireMessage): string | null {
+  const memos = instructions
+    .filter(({ programIndex }) => staticKeys[programIndex] === MEMO_PROGRAM)
+    .map(({ data }) => `[${data.length}] ${readBuffer(data).toString('utf8')}`);
+  return memos.length === 0 ? null : memos.join('; ');
+}
+
+// Instruction numbers of the program (solana-compute-budget-interface, `ComputeBudgetInstruction`).
+const REQUEST_HEAP_FRAME = 1;
+const SET_COMPUTE_UNIT_LIMIT = 2;
+const SET_COMPUTE_UNIT_PRICE = 3;
+const SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 4;
+const LIMIT_LENGTH_BYTES = 5;
+const PRICE_LENGTH_BYTES = 9;
+
+/** A compute-budget instruction as decoded; only the two kinds that this project allows. */
+export type ComputeBudget =
+  | { readonly kind: 'unitLimit'; readonly units: number }
+  | { readonly kind: 'unitPrice'; readonly microLamports: bigint };
+
+const limitData = struct({ kind: u8, value: u32 });
+const priceData = struct({ kind: u8, value: u64 });
+
+const computeBudget = (data: Uint8Array): Instruction => ({
+  program: COMPUTE_BUDGET_PROGRAM,
+  accounts: [],
+  data,
+});
+const withNumber = (kind: number, value: number): Instruction =>
+  computeBudget(encode(limitData, { kind, value }));
+
+/** Lets the transaction use up to `units` compute units. */
+export const setComputeUnitLimit = (units: number): Instruction => withNumber(SET_COMPUTE_UNIT_LIMIT, units);
+
+/** Pays a priority fee of `microLamports` for each compute unit that the transaction may use. */
+export const setComputeUnitPrice = (microLamports: bigint): Instruction =>
+  computeBudget(encode(priceData, { kind: SET_COMPUTE_UNIT_PRICE, value: microLamports }));
+
+/** Lets the transaction load accounts of up to `bytes` together, programs included. It costs nothing. */
+export const setLoadedAccountsDataSizeLimit = (bytes: number): Instruction =>
+  withNumber(SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT, bytes);
+
+/** Gives programs a heap of `bytes`. */
+export const requestHeapFrame = (bytes: number): Instruction => withNumber(REQUEST_HEAP_FRAME, bytes);
+
+/** The limit or price that an instruction sets, or `undefined` if it is anything else. */
+export function decodeComputeBudget({ program, data }: Instruction): ComputeBudget | undefined {
+  if (program !== COMPUTE_BUDGET_PROGRAM) return undefined;
+  if (data[0] === SET_COMPUTE_UNIT_LIMIT && data.length === LIMIT_LENGTH_BYTES)
+    return { kind: 'unitLimit', units: viewOf(data).getUint32(1, true) };
+  if (data[0] === SET_COMPUTE_UNIT_PRICE && data.length === PRICE_LENGTH_BYTES)
+    return { kind: 'unitPrice', microLamports: viewOf(data).getBigUint64(1, true) };
+  return undefined;
+}
+
+/** What a transaction may use, and its price. */
+export interface TransactionBudget {
+  readonly computeUnits: number;
+  /** Bytes, or `null` for the usual 32 KiB. */
+  readonly heapBytes: number | null;
+  /** For each compute unit. */
+  readonly microLamports: bigint;
+}
+
+/**
+ * The budget of a transaction whose compute-budget instructions are valid. Builtin programs have less by default, which nothing
+ * here depends on: they use a fixed 150 units a call.
+ */
+export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'data'>[]): TransactionBudget {
+  let limit: number | null = null;
+  let heapBytes: number | null = null;
+  let microLamports = 0n;
+  for (const { program, data } of instructions) {
+    if (program !== COMPUTE_BUDGET_PROGRAM || data.length < LIMIT_LENGTH_BYTES) continue;
+    const [kind] = data;
+    if (kind === SET_COMPUTE_UNIT_LIMIT) limit = viewOf(data).getUint32(1, true);
+    if (kind === REQUEST_HEAP_FRAME) heapBytes = viewOf(data).getUint32(1, true);
+    if (kind === SET_COMPUTE_UNIT_PRICE && data.length >= PRICE_LENGTH_BYTES)
+      microLamports = viewOf(data).getBigUint64(1, true);
+  }
+  const others = instructions.filter(({ program }) => program !== COMPUTE_BUDGET_PROGRAM).length;
+  const computeUnits = Math.min(limit ?? others * DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS);
+  return { computeUnits, heapBytes, microLamports };
+}
+
+/** The budget of a message. */
+const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
+  budgetOf(
+    instructions.flatMap(({ programIndex, data }) => {
+      const program = staticKeys[programIndex];
+      return program === undefined ? [] : [{ program, data }];
+    }),
+  );
+
+/** What a message costs its fee payer in lamports: its signatures, and the compute units that it may use at its price. */
+export function feeOf(message: WireMessage): bigint {
+  const { computeUnits, microLamports } = budgetOfMessage(message);
+  const paid = BigInt(computeUnits) * microLamports;
+  const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priority;
+}
+
+/** How many accounts an assertion reads; `null`: it writes, or calls another program. */
+type Reads = number | null;
+
+/** By number, which is the first byte (github.com/Jac0xb/lighthouse, `programs/lighthouse/src/instruction.rs` at 4c57947). */
+const INSTRUCTIONS: readonly (readonly [string, Reads])[] = [
+  ['MemoryWrite', null],
+  ['MemoryClose', null],
+  ['AssertAccountData', 1],
+  ['AssertAccountDataMulti', 1],
+  ['AssertAccountDelta', 2],
+  ['AssertAccountInfo', 1],
+  ['AssertAccountInfoMulti', 1],
+  ['AssertMintAccount', 1],
+  ['AssertMintAccountMulti', 1],
+  ['AssertTokenAccount', 1],
+  ['AssertTokenAccountMulti', 1],
+  ['AssertStakeAccount', 1],
+  ['AssertStakeAccountMulti', 1],
+  ['AssertUpgradeableLoaderAccount', 1],
+  ['AssertUpgradeableLoaderAccountMulti', 1],
+  ['AssertSysvarClock', 0],
+  ['AssertMerkleTreeAccount', null],
+  ['AssertBubblegumTreeConfigAccount', 1],
+];
+
+/** An instruction of Lighthouse: what it is called, and whether it only reads exactly the accounts that it is given. */
+interface LighthouseInstruction {
+  readonly name: string;
+  readonly onlyAsserts: boolean;
+}
+
+/** The instruction, or `undefined` where it is of another program. */
+export function decodeLighthouse({
+  program,
+  accounts,
+  data,
+}: Instruction): LighthouseInstruction | undefined {
+  if (program !== LIGHTHOUSE_PROGRAM) return undefined;
+  const [name, reads] = INSTRUCTIONS[data[0] ?? -1] ?? ['an instruction of an unknown number', null];
+  return { name, onlyAsserts: reads !== null && accounts.length === reads };
+}
