@@ -305,7 +305,7 @@ export const MAX_BUNDLE_TRANSACTIONS = 4;
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
 
 /** What became of the accounts. */
-export interface SimulatedRun {
+interface SimulatedRun {
   /** Place of the step that failed, from 0, and why; later ones were not run. */
   readonly failure: { readonly step: number; readonly reason: string } | null;
   account(address: Address): AccountState | null;

@@ -181,7 +181,7 @@ export interface NodeSilence {
 }
 
 /** What one exchange may take. */
-export interface ExchangeTerms {
+interface ExchangeTerms {
   /** From dialling to the last byte. */
   readonly timeoutMs: number;
   /** Of the body of the answer; what goes on beyond it is not kept. */

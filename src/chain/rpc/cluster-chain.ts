@@ -89,7 +89,7 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
 });
 
 /** Reads, sends and traces; errors are those of `createRpcChain`. */
-export class ClusterChain extends RpcReader implements Chain {
+class ClusterChain extends RpcReader implements Chain {
   readonly pollMs: number;
   readonly bundleSize = 1;
   readonly fees: PriorityFees;

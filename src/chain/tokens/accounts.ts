@@ -33,7 +33,7 @@ export const TOKEN_EXTENSION = {
 } as const;
 
 /** One entry behind the base state of a Token-2022 mint or account. */
-export interface TokenExtension {
+interface TokenExtension {
   readonly type: number;
   readonly data: ReadonlyBytes;
 }

@@ -58,18 +58,6 @@ describe('what was sent', () => {
     expect(await paid(url)).toBe(1_000_000);
   });
 
-  it('may be signed with a blockhash of the last 150 blocks and no older one', async () => {
-    const clock = new HandClock();
-    const { url } = await startPlainNode({ clock });
-    const [last, late] = [await payment(url, 1_000_000n), await payment(url, 2_000_000n)];
-    clock.timeMs += 150 * SLOT_MS;
-    expect((await sent(url, last)).result).toBe(last.signature);
-    clock.timeMs += SLOT_MS;
-    expect((await sent(url, late)).error).toMatchObject({ data: { err: 'BlockhashNotFound' } });
-    await sent(url, late, { skipPreflight: true });
-    expect([await statusOf(url, late.signature), await paid(url)]).toEqual([null, 1_000_000]);
-  });
-
   it('keeps what it moved of tokens over a restart', async () => {
     const directory = temporaryDirectory();
     const chain = await openLocalChain(chainOptions(directory, new HandClock()));
@@ -124,25 +112,6 @@ describe('beside other writers', () => {
     expect((await sent(other.url, tx)).result).toBe(tx.signature);
     expect(await statusOf(one.url, tx.signature)).toEqual(await statusOf(other.url, tx.signature));
     expect(await slotAt(one.url)).toBe(await slotAt(other.url));
-  });
-});
-
-describe('a clock that is set back', () => {
-  it('is not waited for, and shows no earlier slot, over a restart neither', async () => {
-    const clock = new HandClock();
-    const { url, directory } = await startPlainNode({ clock });
-    let newest = 0;
-    for (const apartMs of [3_600_000, -600_000, 400, -3_600_000, 400]) {
-      clock.timeMs += apartMs;
-      const slot = await slotAt(url);
-      expect(slot).toBeGreaterThanOrEqual(newest);
-      clock.timeMs += 3 * SLOT_MS;
-      newest = await slotAt(url);
-      expect(newest).toBeGreaterThan(slot);
-    }
-    await closeTestNodes();
-    const next = await startPlainNode({ clock, directory });
-    expect(await slotAt(next.url)).toBeGreaterThanOrEqual(newest);
   });
 });
 

@@ -170,7 +170,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 }
 
 /** Accounts of block 0, each with its address. */
-export type GenesisAccounts = readonly (readonly [Address, AccountState])[];
+type GenesisAccounts = readonly (readonly [Address, AccountState])[];
 
 /** 500,000,000 SOL: what a treasury never runs out of, and far below a u64. */
 const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;

@@ -18,7 +18,7 @@ import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult } from '../runtime/execution.js';
 
 /** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
-export const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
+const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
 // Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
 // of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first
 // of those in `wire`, behind their number, which is always one byte.

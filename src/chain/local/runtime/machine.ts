@@ -248,18 +248,17 @@ const INVOKE_LINE = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]$/;
 const UNWRITTEN_LINE_BYTES = 89;
 
 /** How deep a line says a program begins, or `undefined` for any other line. */
-export function invokeDepth(line: string): number | undefined {
+function invokeDepth(line: string): number | undefined {
   if (!line.endsWith(']')) return undefined;
   const depth = INVOKE_LINE.exec(line)?.[2];
   return depth === undefined ? undefined : Number(depth);
 }
 
 /** A line by which a program begins, as it reads `depth` deep. */
-export const nestLine = (line: string, depth: number): string =>
-  `${line.slice(0, line.lastIndexOf('['))}[${depth}]`;
+const nestLine = (line: string, depth: number): string => `${line.slice(0, line.lastIndexOf('['))}[${depth}]`;
 
 /** Gathers the lines of one transaction. */
-export class LogCollector {
+class LogCollector {
   readonly lines: string[] = [];
   #bytes = 0;
   #truncated = false;

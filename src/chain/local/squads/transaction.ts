@@ -19,6 +19,7 @@ import {
   ensure,
   fail,
   inStatus,
+  type Loaded,
   makeAccount,
   panic,
 } from './rules.js';
@@ -67,30 +68,31 @@ const U32_MAX = 2 ** 32 - 1;
 /** The program stops where a counter would overflow. */
 const nextNumber = (number: number): number => (number < U32_MAX ? number + 1 : panic());
 
-export function batchCreate({ accounts, args, invocation }: Call<'batchCreate'>): void {
-  const { multisig, batch, creator, rentPayer } = accounts;
+/** What batches and vault transactions begin with: the next index, for a vault. */
+function begin(
+  { accounts, args, invocation }: Call<'batchCreate'> | Call<'vaultTransactionCreate'>,
+  made: Loaded,
+  size: () => number,
+) {
+  const { multisig, creator, rentPayer } = accounts;
+  const { vaultIndex } = args;
   const index = nextIndex(multisig.value);
-  const bump = makeAccount(invocation, batch, {
-    seeds: SEEDS.transaction(multisig.address, index),
-    payer: rentPayer,
-    size: () => ACCOUNT_SIZE.batch,
-  });
+  const seeds = SEEDS.transaction(multisig.address, index);
+  const bump = makeAccount(invocation, made, { seeds, payer: rentPayer, size });
   checkMultisig(multisig);
   checkWritable(rentPayer);
   checkMember(multisig, creator, PERMISSION.initiate);
-  batch.value = {
-    multisig: multisig.address,
-    creator: creator.address,
-    index,
-    bump,
-    vaultIndex: args.vaultIndex,
-    vaultBump: derive(SEEDS.vault(multisig.address, args.vaultIndex)).bump,
-    size: 0,
-    executedTransactionIndex: 0,
-  };
   multisig.value = { ...multisig.value, transactionIndex: index };
   checkSound(multisig.value);
-  invocation.log(`batch index: ${index}`);
+  const vaultBump = derive(SEEDS.vault(multisig.address, vaultIndex)).bump;
+  return { multisig: multisig.address, creator: creator.address, index, bump, vaultIndex, vaultBump };
+}
+
+export function batchCreate(call: Call<'batchCreate'>): void {
+  const { batch } = call.accounts;
+  const begun = begin(call, batch, () => ACCOUNT_SIZE.batch);
+  batch.value = { ...begun, size: 0, executedTransactionIndex: 0 };
+  call.invocation.log(`batch index: ${begun.index}`);
 }
 
 export function batchAddTransaction({ accounts, args, invocation }: Call<'batchAddTransaction'>): void {
@@ -140,30 +142,17 @@ export function batchExecuteTransaction(call: Call<'batchExecuteTransaction'>): 
   if (number === size) proposal.value = inStatus(proposal.value, 'Executed', invocation);
 }
 
-export function vaultTransactionCreate({ accounts, args, invocation }: Call<'vaultTransactionCreate'>): void {
-  const { multisig, transaction, creator, rentPayer } = accounts;
-  const index = nextIndex(multisig.value);
-  const bump = makeAccount(invocation, transaction, {
-    seeds: SEEDS.transaction(multisig.address, index),
-    payer: rentPayer,
-    size: () => ACCOUNT_SIZE.vaultTransaction(args.ephemeralSigners, storedSize(args.message)),
-  });
-  checkMultisig(multisig);
-  checkWritable(rentPayer);
-  checkMember(multisig, creator, PERMISSION.initiate);
+export function vaultTransactionCreate(call: Call<'vaultTransactionCreate'>): void {
+  const { transaction } = call.accounts;
+  const { ephemeralSigners, message } = call.args;
+  const size = (): number => ACCOUNT_SIZE.vaultTransaction(ephemeralSigners, storedSize(message));
+  const begun = begin(call, transaction, size);
   transaction.value = {
-    multisig: multisig.address,
-    creator: creator.address,
-    index,
-    bump,
-    vaultIndex: args.vaultIndex,
-    vaultBump: derive(SEEDS.vault(multisig.address, args.vaultIndex)).bump,
-    ephemeralSignerBumps: ephemeralBumps(transaction.address, args.ephemeralSigners),
-    message: readMessage(args.message),
+    ...begun,
+    ephemeralSignerBumps: ephemeralBumps(transaction.address, ephemeralSigners),
+    message: readMessage(message),
   };
-  multisig.value = { ...multisig.value, transactionIndex: index };
-  checkSound(multisig.value);
-  invocation.log(`transaction index: ${index}`);
+  call.invocation.log(`transaction index: ${begun.index}`);
 }
 
 export function vaultTransactionExecute(call: Call<'vaultTransactionExecute'>): void {

@@ -15,9 +15,9 @@ export interface NativeAccount {
 }
 
 /** An error without fields is its number in the tables of `errors.ts`. */
-export type NativeInstructionError = number | { readonly code?: number; readonly msg?: string };
+type NativeInstructionError = number | { readonly code?: number; readonly msg?: string };
 
-export type NativeTransactionError =
+type NativeTransactionError =
   | number
   | { readonly index?: number; readonly accountIndex?: number; err?(): NativeInstructionError };
 

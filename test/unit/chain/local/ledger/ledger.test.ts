@@ -6,7 +6,6 @@ import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/a
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import type { NewTransaction } from '../../../../../src/chain/local/ledger/tables.js';
-import { SIGNATURE_OF_WIRE } from '../../../../../src/chain/local/ledger/tables.js';
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
@@ -208,30 +207,6 @@ describe('Ledger.write', () => {
     database.exec('PRAGMA max_page_count = 1000000');
     ledger.write((draft) => draft.append([landing('two', 2n, 100_000)]));
     expect(lamportsOf(ledger)).toBe(2n);
-    ledger.close();
-  });
-
-  it('keeps a signature in the bytes of its transaction only, and finds it by the index', async () => {
-    const [ledger, database] = await ledgerWithConnection(options);
-    ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 1n)]));
-    expect(
-      database
-        .prepare('SELECT * FROM transactions')
-        .all([])[0]
-        ?.filter((value) => value instanceof Buffer && value.length > 32),
-    ).toEqual([landing('one', 1n).wire]);
-    expect(database.prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions ORDER BY id`).all([])).toEqual([
-      [signatureOf('one')],
-      [signatureOf('two')],
-    ]);
-    const plan = database.prepare(
-      `EXPLAIN QUERY PLAN SELECT id FROM transactions WHERE ${SIGNATURE_OF_WIRE} IN (?, ?)`,
-    );
-    expect(String(plan.all([null, null])[0]?.[3])).toContain('INDEX transactions_by_signature');
-    const landed = ledger.read(({ transactions }) =>
-      [signatureOf('none'), signatureOf('two')].map((signature) => transactions.hasLanded(signature)),
-    );
-    expect(landed).toEqual([false, true]);
     ledger.close();
   });
 
