@@ -7,7 +7,6 @@ import {
   type VaultTransaction,
 } from '../../squads/accounts.js';
 import { deriveWithBump, SEEDS } from '../../squads/addresses.js';
-import type { Invocation } from '../runtime/execution.js';
 import {
   type Call,
   checkMultisig,
@@ -47,22 +46,15 @@ function mayClose({ status }: Proposal, stale: boolean): boolean {
   }
 }
 
-interface Closing {
-  readonly multisig: Loaded<Multisig>;
-  /** Not parsed as it is loaded: it may not exist any more. */
-  readonly proposal: Loaded;
-  readonly closed: Loaded<Batch> | Loaded<VaultTransaction>;
-  readonly rentCollector: Loaded;
-}
-
-function readProposal({ proposal }: Closing, invocation: Invocation): Proposal | null {
-  const { data } = invocation.get(proposal.address);
-  return data.length === 0 ? null : decodeState(PROPOSAL, data);
-}
-
-/** A batch or vault transaction may be closed with its proposal. */
-function checkClosed(closing: Closing, invocation: Invocation): void {
-  const { multisig, proposal, closed, rentCollector } = closing;
+/**
+ * Holds the rules by which a batch or vault transaction is closed with its proposal.
+ * @returns what closes the proposal if there is one, then the batch or vault transaction.
+ */
+function closing(
+  { accounts, invocation }: Call<'vaultTransactionAccountsClose'> | Call<'batchAccountsClose'>,
+  closed: Loaded<Batch> | Loaded<VaultTransaction>,
+): () => void {
+  const { multisig, proposal, rentCollector } = accounts;
   const { index } = closed.value;
   checkReclaims(multisig);
   checkPlace(proposal, SEEDS.proposal(multisig.address, index), 'canonical');
@@ -70,25 +62,19 @@ function checkClosed(closing: Closing, invocation: Invocation): void {
   ensure(closed.value.multisig === multisig.address, 'TransactionForAnotherMultisig', closed);
   ensure(closed.address !== rentCollector.address, 'ConstraintClose', closed);
   checkCollector(rentCollector, multisig);
-  const found = readProposal(closing, invocation);
+  // It is not parsed as it is loaded: it may not exist any more.
+  const { data } = invocation.get(proposal.address);
+  const found = data.length === 0 ? null : decodeState(PROPOSAL, data);
   const stale = isStale(multisig.value, index);
   ensure(found === null ? stale : mayClose(found, stale), 'InvalidProposalStatus');
+  return () => {
+    if (found !== null) closeAccount(invocation, proposal, rentCollector);
+    closeAccount(invocation, closed, rentCollector);
+  };
 }
 
-/** Closes the proposal if there is one, then the batch or vault transaction. */
-function closeWithProposal(closing: Closing, invocation: Invocation): void {
-  const { proposal, closed, rentCollector } = closing;
-  if (readProposal(closing, invocation) !== null) closeAccount(invocation, proposal, rentCollector);
-  closeAccount(invocation, closed, rentCollector);
-}
-
-export function vaultTransactionAccountsClose({
-  accounts,
-  invocation,
-}: Call<'vaultTransactionAccountsClose'>): void {
-  const closing = { ...accounts, closed: accounts.transaction };
-  checkClosed(closing, invocation);
-  closeWithProposal(closing, invocation);
+export function vaultTransactionAccountsClose(call: Call<'vaultTransactionAccountsClose'>): void {
+  closing(call, call.accounts.transaction)();
 }
 
 /** Closes the last transaction that the batch still has. */
@@ -110,9 +96,9 @@ export function vaultBatchTransactionAccountClose(call: Call<'vaultBatchTransact
   closeAccount(call.invocation, transaction, rentCollector);
 }
 
-export function batchAccountsClose({ accounts, invocation }: Call<'batchAccountsClose'>): void {
-  const closing = { ...accounts, closed: accounts.batch };
-  checkClosed(closing, invocation);
-  ensure(accounts.batch.value.size === 0, 'BatchNotEmpty');
-  closeWithProposal(closing, invocation);
+export function batchAccountsClose(call: Call<'batchAccountsClose'>): void {
+  const { batch } = call.accounts;
+  const close = closing(call, batch);
+  ensure(batch.value.size === 0, 'BatchNotEmpty');
+  close();
 }
