@@ -31,7 +31,7 @@ export const TYPE_MARK_BYTES = 8;
 /** No config authority: the zero key, which reads as the system program's address. */
 export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
 
-interface Member {
+export interface Member {
   readonly key: Address;
   readonly permissions: number;
 }
@@ -63,7 +63,7 @@ const PROPOSAL_STATUSES = [
 ] as const;
 export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
-interface ProposalStatus {
+export interface ProposalStatus {
   readonly kind: ProposalStatusKind;
   /** Unix seconds of the change; 0 for `Executing`, which stores none. */
   readonly timestamp: bigint;
