@@ -160,7 +160,7 @@ function readerOf(accounts: Accounts): ChainReader {
     isBlockhashValid: async () => true,
     latestBlockhash: async () => ({ blockhash: namedAddress('newer'), lastValidBlockHeight: 1n }),
     lookUp: unplanned,
-    history: unplanned,
+    history: async () => [],
   };
 }
 
@@ -198,7 +198,6 @@ export const openedIn = (world: World): Partial<OpenedService> => ({
   chain: chainIn(world),
   service: closedService,
   pins: pinsOf(honestWorld(world.kind)),
-  history: { history: async () => [] },
   simulator: async () => simulator,
 });
 
