@@ -1,8 +1,8 @@
 /** The library: the same service that the command line uses, embedded or remote. Every exported name is listed here. */
 export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/transaction/sign.js';
+export type { RemoteServiceDeps } from './client/attempt.js';
 export { createRemoteService } from './client/remote-service.js';
-export type { RemoteServiceDeps } from './client/request-writer.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export { type LedgerEngine, openLedgerEngine as openEngine } from './compose/open-engine.js';
 export { SQUADS_PROGRAM_SHA256 } from './compose/squads-program.js';

@@ -3,7 +3,7 @@ import type { ZodObject } from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
-import type { Scope } from '../values/schemas.js';
+import type { Scope } from '../values/key-terms.js';
 
 /** What an action takes from the vault; each has a scope of keys and a daily cap of the same name. */
 export type Usage = Scope;

@@ -1,28 +1,36 @@
-/** Is this transaction exactly one vote on one batch, and nothing else? What the batch does is looked at elsewhere. */
-
+/** Is this transaction exactly one vote on one batch, and nothing else, before and after it was signed? What the batch does is looked at elsewhere. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
-import { decodeComputeBudget } from '../chain/small-programs.js';
+import { decodeComputeBudget, decodeLighthouse } from '../chain/small-programs.js';
 import {
   type DecodedApproval,
   decodeApproval,
   VOTES,
   type VoteKind,
   voteInstruction,
+  voteMessage,
 } from '../chain/squads/builders.js';
 import { instructionName } from '../chain/squads/instructions.js';
-import type { Instruction } from '../chain/transaction/message.js';
 import {
   type CompiledInstruction,
+  type Instruction,
   isSigner,
   isWritable,
   MAX_COMPUTE_UNITS,
   MICRO_LAMPORTS_PER_LAMPORT,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../chain/transaction/message.js';
-import { verifySignature } from '../chain/transaction/sign.js';
-import type { WireMessage, WireTransaction } from '../chain/transaction/wire.js';
+import { type KeypairSigner, verifySignature } from '../chain/transaction/sign.js';
+import {
+  decodeTransaction,
+  encodeTransaction,
+  unsigned,
+  type WireMessage,
+  type WireTransaction,
+} from '../chain/transaction/wire.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
+import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
 
@@ -255,4 +263,114 @@ export function checkVote(
     missingSignatures: missingSignatures(transaction, the),
     messageBytes: transaction.messageBytes,
   };
+}
+
+/** What the wallet was given to sign. */
+interface GivenVote {
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  /** Pays, and votes; the only signer. */
+  readonly owner: Address;
+  /** Base58 text; one for each time that it was given. */
+  readonly blockhashes: ReadonlySet<string>;
+}
+
+/** A vote that is ready to be sent. */
+export interface WalletVote {
+  readonly wire: Uint8Array;
+  /** Base58; the transaction's name on the chain. */
+  readonly signature: string;
+  /** Base58; one of those that were given. */
+  readonly blockhash: string;
+  /** Lamports paid beyond the signature at most. */
+  readonly priorityFeeLamports: bigint;
+  /** Names of the assertions that the wallet has added. */
+  readonly assertions: readonly string[];
+}
+
+/**
+ * Lets pass the approval that the wallet was given, signed by the owner, with nothing more than those additions.
+ * @throws `ERR_APPROVAL_REFUSED` naming what was added or changed.
+ */
+export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote {
+  const { multisig, batchIndex, owner, blockhashes } = given;
+  const expected = { kind: 'approve', multisig, batchIndex, member: owner, feePayers: [owner] } as const;
+  const assertions: string[] = [];
+  const isAssertion = (instruction: Instruction): boolean => {
+    const found = decodeLighthouse(instruction);
+    if (found === undefined) return false;
+    ensure(
+      found.onlyAsserts,
+      () => `The approval contains ${found.name} of the program Lighthouse, which does more than assert`,
+    );
+    assertions.push(found.name);
+    return true;
+  };
+  try {
+    const checked = checkVote(wire, expected, isAssertion);
+    ensure(checked.version === 0, () => 'The approval is no longer a version 0 transaction');
+    ensure(
+      blockhashes.has(checked.blockhash),
+      () => `The approval is for the blockhash ${checked.blockhash}, which the wallet was not given`,
+    );
+    ensure(checked.missingSignatures.length === 0, () => `The approval is not signed by ${owner}`);
+    const { blockhash, priorityFeeLamports } = checked;
+    const [signature = new Uint8Array()] = decodeTransaction(wire).signatures;
+    return { wire, signature: base58Encode(signature), blockhash, priorityFeeLamports, assertions };
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+    return refuse(`The wallet changed the transaction: ${error.message.replace(/\.$/, '')}`, error);
+  }
+}
+
+/** What {@link buildApproval} needs. */
+interface BuildApprovalInput {
+  /** The member who approves. */
+  readonly owner: Address;
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  readonly blockhash: string;
+  /** Who pays the fee. @default the owner */
+  readonly feePayer?: Address;
+}
+
+/**
+ * The approval of a batch, unsigned: one `proposalApprove` and nothing else, version 0.
+ * @returns wire bytes with 64 zeros for each signature.
+ */
+export const buildApproval = ({
+  owner,
+  multisig,
+  batchIndex,
+  blockhash,
+  feePayer,
+}: BuildApprovalInput): Uint8Array =>
+  unsigned(
+    voteMessage({
+      kind: 'approve',
+      multisig,
+      batchIndex,
+      member: owner,
+      payer: feePayer ?? owner,
+      blockhash,
+    }),
+  );
+
+/**
+ * Puts a signer's signature into its place; every other byte stays as it is.
+ * @throws `ERR_INVALID_REQUEST` when the transaction does not ask for this signature.
+ */
+export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Array {
+  const { signatures, message, messageBytes } = decodeTransaction(wire);
+  const place = message.staticKeys.indexOf(signer.address);
+  if (place < 0 || place >= message.signers || place >= signatures.length) {
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The transaction needs no signature of ${signer.address}.`,
+    );
+  }
+  const signed = signatures.map((signature, index) =>
+    index === place ? signer.signNow(messageBytes) : signature,
+  );
+  return encodeTransaction(signed, messageBytes);
 }

@@ -2,9 +2,11 @@
  * What an owner lets be approved at most, whatever the content: most tokens, most of the supply, to whom. The numbers stay
  * decimal text in whole tokens and are compared exactly, so that they hold for a mint of any decimals.
  */
+
+import type { PipelineContent } from '../actions/pipelines.js';
+import { actionRecipients, totalOf } from '../actions/registry.js';
 import { type Address, isAddress } from '../values/address.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { type Outflow, totalOutflow } from './outflow.js';
 import { refuse } from './refuse.js';
 
 /** What is not named is not limited. */
@@ -131,3 +133,64 @@ export function requireWithinDay(
 /** Has a batch to be agreed to with its digest? */
 export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Omit<Asked, 'supply'>): boolean =>
   digestAbove !== undefined && isAbove(totalOutflow(outflow), decimals, digestAbove);
+
+/** Base units. */
+export interface Outflow {
+  readonly burned: bigint;
+  readonly airdropped: bigint;
+  /** What each recipient gets, in the order in which they come first. */
+  readonly recipients: ReadonlyMap<Address, bigint>;
+}
+
+export function outflowOf(pipelines: readonly PipelineContent[]): Outflow {
+  const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+  const recipients = new Map<Address, bigint>();
+  for (const action of actions) {
+    const amount = 'amount' in action ? action.amount : 0n;
+    for (const recipient of actionRecipients(action))
+      recipients.set(recipient, (recipients.get(recipient) ?? 0n) + amount);
+  }
+  return { burned: totalOf('burn', actions), airdropped: totalOf('airdrop', actions), recipients };
+}
+
+/** All that leaves the vault, in base units. */
+export const totalOutflow = ({ burned, airdropped }: Pick<Outflow, 'burned' | 'airdropped'>): bigint =>
+  burned + airdropped;
+
+/** Characters at each end that people compare. */
+const END_LENGTH = 4;
+
+/** The two ends of an address as people see them; letters of either case are taken for each other. */
+export const endsOf = (address: Address): string =>
+  `${address.slice(0, END_LENGTH)}${address.slice(-END_LENGTH)}`.toLowerCase();
+
+/** An address that is known, and from where. */
+export interface KnownAddress {
+  readonly address: Address;
+  /** Completes "…, which is". */
+  readonly as: string;
+}
+
+export interface LookAlike {
+  readonly recipient: Address;
+  readonly like: KnownAddress;
+}
+
+/** Each recipient that looks like a known address, with the first such; what is `exempt` was allowed by name. */
+export function lookAlikes(
+  recipients: Iterable<Address>,
+  known: Iterable<KnownAddress>,
+  exempt: ReadonlySet<Address>,
+): readonly LookAlike[] {
+  const byEnds = new Map<string, KnownAddress[]>();
+  for (const one of known) {
+    const ends = endsOf(one.address);
+    const alike = byEnds.get(ends);
+    if (alike === undefined) byEnds.set(ends, [one]);
+    else alike.push(one);
+  }
+  return [...recipients].flatMap((recipient) => {
+    const like = byEnds.get(endsOf(recipient))?.find(({ address }) => address !== recipient);
+    return like === undefined || exempt.has(recipient) ? [] : [{ recipient, like }];
+  });
+}

@@ -8,10 +8,10 @@ import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
 import type { Journal, Processes } from './journal/journal.js';
 
+export type { LocalAdmin } from '../compose/local-admin.js';
 export type { RunningServer, ServeOptions } from '../compose/server.js';
 export type {
   GapReport,
-  LocalAdmin,
   LocalInitInput,
   LocalInitResult,
   LocalStatusResult,

@@ -1,5 +1,5 @@
 /** Asks what a request would come to, where that can be asked without sending it. */
-import type { Change, Foresight } from '../contract/dry-run.js';
+import type { Change, Foresight } from '../contract/local-admin.js';
 import { wrapUnknown } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Session } from './command.js';

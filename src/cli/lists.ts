@@ -2,7 +2,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { ActionName } from '../actions/registry.js';
 import type { Reply } from '../contract/call.js';
-import { MAX_PAGE_ITEMS } from '../contract/schemas/page.js';
+import { MAX_PAGE_ITEMS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isAddress } from '../values/address.js';
 import type { Session } from './command.js';

@@ -3,8 +3,7 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../values/proof-type.js';
-import { type Scope, scopeSchema } from '../values/schemas.js';
+import { MAX_PROOF_TYPE_LENGTH, SCOPES, type Scope } from '../values/key-terms.js';
 import { isoTime, parseTime, utcDay } from '../values/time.js';
 import { parseTokenAmount } from '../values/token-amount.js';
 import { isUuid, type Uuid } from '../values/uuid.js';
@@ -118,8 +117,6 @@ export function timeOption(flag: string, text: string | undefined, nowMs: number
   if (timeMs !== undefined) return isoTime(timeMs);
   throw unexpected(flag, '24h, yesterday, 2026-01-31 or 2026-01-31T18:00:00Z', text);
 }
-
-const SCOPES: readonly Scope[] = scopeSchema.options;
 
 function addScope(word: string, before: readonly Scope[] = []): readonly Scope[] {
   const scope = SCOPES.find((name) => name === word);

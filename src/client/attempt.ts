@@ -4,35 +4,69 @@ import type { Call } from '../contract/call.js';
 import { decodeRateLimit } from '../contract/header-values.js';
 import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import type { Operation } from '../contract/operations.js';
+import type { BatchStatus } from '../contract/schemas/batch.js';
 import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
+import { answerContext, decodeProblem, decodeValue, type Reading } from './answer.js';
 import type { Finding, Warning } from './check-answer.js';
 import { hintForService, tlsBehindHttp } from './connection-failure.js';
-import { answerContext, decodeProblem, decodeValue, type Reading } from './decode-response.js';
-import type { HttpAnswer, HttpFailure, Terms } from './exchange.js';
+import type { ProxySettings } from './dial.js';
 import type { HttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
-import type { CallBudget, Pacer } from './pacing.js';
-import { followRedirects } from './redirects.js';
-import { OWN_REQUEST_ID } from './request-writer.js';
-import { isRetryable, retryAfterMs, settlesEarlierTries } from './retry-policy.js';
-import type { HttpRequest, Transport } from './transport.js';
-import type { BatchSeen } from './under-way.js';
+import { type CallBudget, isRetryable, type Pacer, retryAfterMs, settlesEarlierTries } from './pacing.js';
+import type { HttpAnswer, HttpFailure, HttpRequest, Terms, Transport } from './transport.js';
+
+/** Begins the request ids of this client: an answer with another of them answers another request. */
+export const OWN_REQUEST_ID = 'flywheel-';
+
+/** What a look at the batch says that a call is about. */
+export interface BatchSeen {
+  /** `null`: there is none yet. */
+  readonly status: BatchStatus | null;
+  /** The operation has come to its end, or has nothing to wait for. */
+  readonly isOver: boolean;
+}
+
+/** What a client is made of. */
+export interface RemoteServiceDeps {
+  /** http or https, with or without a path. */
+  readonly baseUrl: string;
+  /** @default `x-service-api-key` */
+  readonly apiKeyHeader?: string;
+  readonly clock: Clock;
+  /** From 0 up to, not including, 1; for the jitter. */
+  readonly random: () => number;
+  /** Makes the idempotency key of a POST that comes without one. */
+  readonly ids: Pick<Ids, 'uuid'>;
+  /** Waits; rejects when the signal is aborted. @default a timer */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** All waiting of one call between its tries. @default 60,000 */
+  readonly maxWaitMs?: number;
+  /** One try of a call, from looking up the name to the last byte. @default 30,000 */
+  readonly requestTimeoutMs?: number;
+  /** All of one call together: its tries and the waits between them. @default 600,000 */
+  readonly totalTimeoutMs?: number;
+  /** From HTTPS_PROXY and NO_PROXY; plain http never passes through a proxy. */
+  readonly proxy?: ProxySettings;
+  /** Certificates in PEM that are trusted besides the built-in ones. */
+  readonly extraCa?: string;
+  /** Carries the exchanges. @default sockets of this machine */
+  readonly transport?: Transport;
+  /** Hears of every exchange, one line each, without keys and bodies. */
+  readonly onHttpLog?: (line: string) => void;
+  /** Hears, once a kind, what is odd about the service and may still be right. */
+  readonly onWarning?: (text: string) => void;
+  /** @default `flywheel` */
+  readonly userAgent?: string;
+}
+
+type Ways = 'transport' | 'clock' | 'random' | 'sleep' | 'requestTimeoutMs' | 'maxWaitMs' | 'totalTimeoutMs';
 
 /** What all calls of a client have in common. */
-export interface Sender {
-  readonly transport: Transport;
+export interface Sender extends Required<Pick<RemoteServiceDeps, Ways>> {
   readonly pacer: Pacer;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** One try, from dialling to the last byte. */
-  readonly requestTimeoutMs: number;
-  /** All waits of one call together. */
-  readonly maxWaitMs: number;
-  /** All of one call together: tries, answers and waits. */
-  readonly totalTimeoutMs: number;
   readonly log: HttpLog;
   /** Hears what is odd about an answer. */
   readonly warn: (warning: Warning) => void;
@@ -40,7 +74,7 @@ export interface Sender {
 
 /** One call, checked and put into a request. */
 export interface PreparedCall {
-  readonly operation: Pick<Operation, 'method'> & { readonly id: string };
+  readonly operation: Pick<Operation, 'id' | 'method'>;
   readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
@@ -48,20 +82,12 @@ export interface PreparedCall {
   /** Looks at what the call is about, where that may take longer than a request. */
   readonly look?: (() => Promise<BatchSeen>) | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
-  /** Of the transport, when the call began. */
-  readonly era: number;
-  /** How often it may be tried. @default as often as any call */
-  readonly maxTries?: number;
-  /** Hears every answer as it came, whatever is then made of it. */
-  readonly onAnswer?: (answer: HttpAnswer) => void;
 }
 
 /** How an answer of success is judged. */
 export interface Expected<Value> {
   readonly schema: z.ZodType<Value>;
   readonly check: (value: Value) => Finding;
-  /** What stands for any answer that is whole, where nothing hangs on what it says. */
-  readonly whole?: Value;
 }
 
 /** A try that brought no value. */
@@ -157,8 +183,40 @@ export const termsOf = (sender: Sender, call: PreparedCall, budget: CallBudget):
   timeoutMs: Math.min(sender.requestTimeoutMs, budget.leftMs),
   maxBytes: call.reading.bounds.maxBytes,
   signal: call.signal,
-  era: call.era,
 });
+
+const MAX_REDIRECTS = 3;
+
+function target(request: HttpRequest, answer: HttpAnswer): URL | undefined {
+  const location = answer.headers['location'];
+  if (request.method !== 'GET' || !SENT_ELSEWHERE.has(answer.status) || location === undefined)
+    return undefined;
+  if (!URL.canParse(location, request.url.href)) return undefined;
+  const url = new URL(location, request.url);
+  return url.origin === request.url.origin ? url : undefined;
+}
+
+/**
+ * Follows redirects of a GET within its own origin, so that the API key stays with the host it was meant for.
+ * @returns the first answer that is not followed; a redirect elsewhere is such an answer. All together keep to the terms.
+ */
+async function followRedirects(
+  { transport, clock }: Sender,
+  request: HttpRequest,
+  terms: Terms,
+): Promise<HttpAnswer | HttpFailure> {
+  const startedMs = clock.nowMs();
+  let [current, left] = [request, terms];
+  for (let redirects = 0; ; redirects += 1) {
+    const outcome = await transport.exchange(current, left);
+    if (outcome.kind === 'failure' || redirects === MAX_REDIRECTS) return outcome;
+    const url = target(current, outcome);
+    if (url === undefined) return outcome;
+    current = { ...current, url };
+    const elapsedMs = Math.max(0, clock.nowMs() - startedMs);
+    left = { ...terms, timeoutMs: Math.max(1, terms.timeoutMs - elapsedMs) };
+  }
+}
 
 async function exchange(sender: Sender, call: PreparedCall, budget: CallBudget, tryNumber: number) {
   const startedMs = sender.clock.nowMs();
@@ -195,10 +253,8 @@ function readAnswer<Value>(
   sender: Sender,
   call: PreparedCall,
   answer: HttpAnswer,
-  { schema, check, whole }: Expected<Value>,
+  { schema, check }: Expected<Value>,
 ): Answered<Value> | Failed {
-  if (whole !== undefined && answer.unread === undefined)
-    return { value: whole, answer, finding: { warnings: [] } };
   try {
     const value = decodeValue(schema, answer, call.reading);
     const finding = check(value);
@@ -242,7 +298,6 @@ export async function tryOnce<Value>(
 ): Promise<Answered<Value> | Failed> {
   const outcome = await exchange(sender, call, budget, tryNumber);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, call.request.url);
-  call.onAnswer?.(outcome);
   if (isOfAnother(call, outcome)) return contradicted(call, outcome, 'it answers another request');
   if (outcome.status < 200 || outcome.status >= 300)
     return failedWithAnswer(call, outcome, sender.clock.nowMs());

@@ -2,18 +2,18 @@
  * Does an answer of the right shape fit the request it answers? What contradicts it is not believed: of a request that acts
  * the outcome is then unknown.
  */
-import { attributeOutcomes } from '../contract/burn-outcomes.js';
+import { attributeOutcomes, knownHashes, knownHashesOfText } from '../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../contract/call.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import type { OperationId } from '../contract/operations.js';
-import { knownHashes, knownHashesOfText } from '../contract/proof-hashes.js';
 import {
   ACTION_FIELDS,
   type Batch,
   type CompiledPipeline,
   type InitBatchRequest,
+  type ListedBatch,
 } from '../contract/schemas/batch.js';
 import type { BurnResult } from '../contract/schemas/burn.js';
-import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
 import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/base58.js';
 
@@ -185,80 +185,41 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
 
-interface Page {
-  readonly limit?: number | undefined;
-}
+/** Does a page hold what was asked for? @param names - fields of its items that the query may ask for. */
+const checkPage =
+  <Id extends 'listBatches' | 'batchPipelines' | 'listBurns' | 'history'>(...names: string[]): Check<Id> =>
+  (query) =>
+  (answer) => {
+    const items: readonly object[] = answer.items;
+    const { limit = DEFAULT_PAGE_ITEMS, ...asked } = query as Readonly<Record<string, unknown>>;
+    const fits = (item: object): boolean =>
+      names.every((name) => asked[name] === undefined || asked[name] === Reflect.get(item, name)) &&
+      isAskedFor(asked['proofHash'], { hash: undefined, proofHash: undefined, ...item });
+    const other = items.findIndex((item) => !fits(item));
+    const broken = items.map((item, at) => {
+      const { txHash }: { readonly txHash?: string } = item;
+      return txHash === undefined ? undefined : signatureProblem(txHash, `items[${at}].txHash`);
+    });
+    const tooMany = items.length > Number(limit);
+    return finding(
+      (tooMany ? `it has ${items.length} items, but at most ${limit} were requested` : undefined) ??
+        (other < 0 ? undefined : `items[${other}] was not requested`) ??
+        broken.find(Boolean),
+    );
+  };
 
-const pageProblem = ({ limit = DEFAULT_PAGE_ITEMS }: Page, items: readonly unknown[]): Contradiction =>
-  items.length > limit ? `it has ${items.length} items, but at most ${limit} were requested` : undefined;
+/** A burn and a row of the history call the hash of their proof so, a pipeline names it in full; a batch has none. */
+function isAskedFor(
+  hashes: unknown,
+  { hash, proofHash = hash }: { hash: unknown; proofHash: unknown },
+): boolean {
+  return typeof hashes !== 'string' || typeof proofHash !== 'string' || hashes.split(',').includes(proofHash);
+}
 
 /** Does a page of batches hold what was asked for? */
 const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
-  const { items } = answer;
-  const other = query.status === undefined ? undefined : items.find(({ status }) => status !== query.status);
-  return finding(
-    pageProblem(query, items) ??
-      (other && `a batch is ${other.status}, but ${query.status} was requested`) ??
-      items.map(batchProblem).find(Boolean),
-  );
-};
-
-const isAskedFor = (hashes: string | undefined, hash: string): boolean =>
-  hashes?.split(',').includes(hash) ?? true;
-
-/** Does a page of pipelines hold what was asked for? */
-const checkBatchPipelines: Check<'batchPipelines'> = (query) => (answer) => {
-  const names = ['type', 'state', 'txHash'] as const;
-  const other = answer.items.find(
-    (item) =>
-      names.some((name) => query[name] !== undefined && query[name] !== item[name]) ||
-      !isAskedFor(query.proofHash, item.proofHash),
-  );
-  return finding(
-    pageProblem(query, answer.items) ??
-      (other && `pipeline ${other.index} was not requested`) ??
-      answer.items
-        .map(({ txHash }, at) => txHash && signatureProblem(txHash, `items[${at}].txHash`))
-        .find(Boolean),
-  );
-};
-
-/** Does a page of burns hold what was asked for? */
-const checkListBurns: Check<'listBurns'> = (query) => (answer) => {
-  const { items } = answer;
-  const { type = null, status = null, txHash = null } = query;
-  const other = items.find(
-    (burn) =>
-      (type !== null && burn.type !== type) ||
-      (status !== null && burn.status !== status) ||
-      !isAskedFor(query.proofHash, burn.hash) ||
-      (txHash !== null && burn.txHash !== txHash),
-  );
-  return finding(
-    pageProblem(query, items) ??
-      (other && `the burn ${other.txHash} was not requested`) ??
-      items
-        .map(({ txHash: signature }, at) => signatureProblem(signature, `items[${at}].txHash`))
-        .find(Boolean),
-  );
-};
-
-/** Does a page of the history hold what was asked for? */
-const checkHistory: Check<'history'> = (query) => (answer) => {
-  const { items } = answer;
-  const names = ['action', 'type', 'toAddress', 'txHash', 'batchId'] as const;
-  const at = items.findIndex(
-    (item) =>
-      names.some((name) => query[name] !== undefined && query[name] !== item[name]) ||
-      !isAskedFor(query.proofHash, item.hash),
-  );
-  return finding(
-    pageProblem(query, items) ??
-      (at < 0 ? undefined : `items[${at}] was not requested`) ??
-      items
-        .map(({ txHash }, index) => txHash && signatureProblem(txHash, `items[${index}].txHash`))
-        .find(Boolean),
-  );
+  const found = checkPage<'listBatches'>('status')(query)(answer);
+  return found.contradiction === undefined ? finding(answer.items.map(batchProblem).find(Boolean)) : found;
 };
 
 /** Decimal text without its point, so that sums are exact. */
@@ -338,12 +299,50 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   initBatch: checkInitBatch,
   executeBatch: checkExecuteBatch,
   listBatches: checkListBatches,
-  listBurns: checkListBurns,
-  history: checkHistory,
+  listBurns: checkPage('type', 'status', 'txHash'),
+  history: checkPage('action', 'type', 'toAddress', 'txHash', 'batchId'),
   report: checkReport,
   // It is about nothing that was asked for, and nothing hangs on it.
   describeKey: () => () => finding(undefined),
-  batchPipelines: checkBatchPipelines,
+  batchPipelines: checkPage('type', 'state', 'txHash'),
   issueApproval: checkIssueApproval,
   cancelBatch: checkCancelBatch,
 };
+
+type NamedBatch = Pick<Batch, 'id' | 'multisig' | 'batchIndex' | 'status'>;
+
+/** The batches that an answer speaks of. */
+function batchesIn(answer: AnswerOf<OperationId>): readonly NamedBatch[] {
+  if (answer === null) return [];
+  const all = 'items' in answer ? answer.items : 'batch' in answer ? [answer.batch] : [answer];
+  return all.filter((one): one is ListedBatch => one !== undefined && 'batchIndex' in one && 'id' in one);
+}
+
+const placeOf = ({ multisig, batchIndex }: NamedBatch): string => `number ${batchIndex} of ${multisig}`;
+
+/** Until its set-up has begun a batch may still take another number. */
+const isPlaced = ({ status }: NamedBatch): boolean => status !== 'AVAILABLE_TO_QUEUE';
+
+/**
+ * What a client has been told so far of which batch on chain each batch of a service is: a vote that is asked for by its name may
+ * not be about another one later.
+ */
+export class KnownBatches {
+  readonly #places = new Map<string, string>();
+
+  /** What of an answer contradicts an earlier one, as a sentence without its end. */
+  problem(answer: AnswerOf<OperationId>): Contradiction {
+    for (const batch of batchesIn(answer)) {
+      const before = this.#places.get(batch.id.toLowerCase());
+      if (before !== undefined && isPlaced(batch) && before !== placeOf(batch))
+        return `batch ${batch.id} is ${placeOf(batch)}, and was ${before}`;
+    }
+    return undefined;
+  }
+
+  /** Takes in an answer that contradicts none before it. */
+  remember(answer: AnswerOf<OperationId>): void {
+    for (const batch of batchesIn(answer))
+      if (isPlaced(batch)) this.#places.set(batch.id.toLowerCase(), placeOf(batch));
+  }
+}

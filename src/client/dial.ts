@@ -7,6 +7,8 @@
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { Secret } from '../values/secret.js';
 import {
   type ConnectionProblem,
   connectionProblem,
@@ -14,7 +16,79 @@ import {
   noTunnel,
   refusedByProxy,
 } from './connection-failure.js';
-import type { HttpProxy } from './proxy.js';
+
+/** That of the scheme where the address names none. */
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** Hosts that never leave this machine. */
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+export const isLoopback = (url: URL): boolean => LOOPBACK_HOST.test(url.hostname);
+
+/** From HTTPS_PROXY and NO_PROXY. */
+export interface ProxySettings {
+  readonly httpsProxy?: string;
+  readonly noProxy?: string;
+}
+
+interface HttpProxy {
+  /** Without user and password, so that it may be shown. */
+  readonly url: URL;
+  /** Value of `proxy-authorization`. */
+  readonly authorization?: Secret;
+}
+
+/** The value is not part of the message: it may hold a password. */
+const refuse = (what: string): FlywheelError =>
+  new FlywheelError('ERR_CONFIG_INVALID', `HTTPS_PROXY ${what}.`, {
+    hint: 'Write it as http://[user:password@]host:port or https://….',
+  });
+
+function authorizationOf(url: URL): Secret | undefined {
+  if (url.username === '' && url.password === '') return undefined;
+  try {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    return new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
+  } catch {
+    throw refuse('has a user or password with wrong percent-encoding');
+  }
+}
+
+/** Only host, port, user and password count. @throws `ERR_CONFIG_INVALID` unless it is an http or https address. */
+function parseProxy(text: string): HttpProxy {
+  if (!URL.canParse(text)) throw refuse('is not the address of a proxy');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refuse('is not an http or https address');
+  const authorization = authorizationOf(url);
+  return { url: new URL(url.origin), ...(authorization === undefined ? {} : { authorization }) };
+}
+
+/**
+ * Does NO_PROXY name the host? The rules are those of undici's EnvHttpProxyAgent: names separated by commas or white space,
+ * each with or without a port; a name stands for itself and all below it; `*` alone stands for all.
+ */
+function needsNoProxy(base: URL, noProxy: string): boolean {
+  if (noProxy === '*') return true;
+  const hostname = base.hostname.toLowerCase();
+  const port = portOf(base);
+  return noProxy.split(/[,\s]/).some((entry) => {
+    const [, name = entry, ownPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    const suffix = name.replace(/^\*?\./, '').toLowerCase();
+    if (entry === '' || (ownPort !== undefined && Number(ownPort) !== 0 && Number(ownPort) !== port))
+      return false;
+    return hostname === suffix || hostname.endsWith(`.${suffix}`);
+  });
+}
+
+/**
+ * The proxy to a base address, or `undefined`. Plain http and loopback never pass through one: it would see the key.
+ * @throws `ERR_CONFIG_INVALID` for a proxy that would be used and is none; what it was is not shown.
+ */
+export function proxyFor(base: URL, { httpsProxy, noProxy = '' }: ProxySettings): HttpProxy | undefined {
+  if (httpsProxy === undefined || httpsProxy === '') return undefined;
+  if (base.protocol !== 'https:' || isLoopback(base) || needsNoProxy(base, noProxy)) return undefined;
+  return parseProxy(httpsProxy);
+}
 
 /** The way to the service. */
 export interface Route {
@@ -39,12 +113,6 @@ export class DialError extends Error {
 const MAX_HEAD_BYTES = 16_384;
 const END_OF_HEAD = '\r\n\r\n';
 const KEEP_ALIVE_MS = 60_000;
-const HTTPS_PORT = 443;
-const HTTP_PORT = 80;
-
-const portOf = (url: URL): number =>
-  url.port === '' ? (url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT) : Number(url.port);
-
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 const ignore = (): void => undefined;

@@ -1,9 +1,8 @@
 /** The lines of `-v`: what was asked and answered, with the key masked and without bodies. */
 import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import { visibleLine } from '../values/text.js';
-import type { HttpAnswer, HttpFailure } from './exchange.js';
 import type { Mask } from './mask.js';
-import type { HttpRequest } from './transport.js';
+import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
 
 export interface HttpLog {
   request(request: HttpRequest, tryNumber: number): void;

@@ -3,19 +3,48 @@ import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
 import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER, RATE_LIMIT_HEADER } from '../contract/headers.js';
-import { OPERATIONS, type Operation, type OperationId, pathParameters } from '../contract/operations.js';
-import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
+import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
+import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import { isUuid } from '../values/uuid.js';
-import type { Expected, PreparedCall } from './attempt.js';
-import { CHECKS, type Finding } from './check-answer.js';
-import { answerContext, type Reading } from './decode-response.js';
-import type { HttpAnswer } from './exchange.js';
-import { KnownBatches } from './known-batches.js';
+import { answerContext, type Reading } from './answer.js';
+import type { PreparedCall, RemoteServiceDeps, Sender } from './attempt.js';
+import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
+import { createHttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
-import { createSender, type Input, type RemoteServiceDeps, RequestWriter } from './request-writer.js';
+import { Pacer } from './pacing.js';
+import { baseAddress, keyHeaderName, prepareCall } from './request.js';
 import { sendUntilAnswered } from './send.js';
+import { createTransport, type HttpAnswer } from './transport.js';
+
+const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  const { setTimeout } = await import('node:timers/promises');
+  await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
+};
+
+/** Passes on the first warning of each kind. */
+function onceAKind(listener: ((text: string) => void) | undefined): (warning: Warning) => void {
+  const seen = new Set<Warning['kind']>();
+  return ({ kind, text }) => {
+    if (seen.has(kind)) return;
+    seen.add(kind);
+    listener?.(text);
+  };
+}
+
+function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Sender {
+  const { clock, random, proxy = {}, extraCa, requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
+  const way = { requestTimeoutMs, proxy, ...(extraCa === undefined ? {} : { extraCa }) };
+  return {
+    ...{ clock, random, requestTimeoutMs },
+    transport: deps.transport ?? createTransport(base, way),
+    pacer: new Pacer(clock),
+    sleep: deps.sleep ?? sleepWithTimer,
+    maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
+    totalTimeoutMs: deps.totalTimeoutMs ?? DEFAULT_WAIT_SECONDS * 1_000,
+    log: createHttpLog(deps.onHttpLog, keyHeader),
+    warn: onceAKind(deps.onWarning),
+  };
+}
 
 function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): Reply<Value> {
   const { headers } = answer;
@@ -33,29 +62,6 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): R
       ...(Number.isNaN(serverTimeMs) ? {} : { serverTimeMs }),
     },
   };
-}
-
-/** The path with its parameters. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
-function filledPath(operation: Operation, values: Readonly<Record<string, unknown>>): string {
-  return pathParameters(operation).reduce((path, name) => {
-    const id = String(values[name]);
-    if (isUuid(id)) return path.replace(`{${name}}`, id);
-    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${id.slice(0, 64)}.`);
-  }, operation.path);
-}
-
-/** Where each part of an operation's input travels: in the path, the query of a GET, the body of a POST. */
-function placeInput(operation: Operation, given: InputOf<OperationId>): Input {
-  // By the table and not by what is there: what is no input at all is for the service to refuse.
-  if (operation.request === null) return {};
-  const fields: Readonly<Record<string, unknown>> = { ...given };
-  const inPath = pathParameters(operation);
-  const path = filledPath(operation, fields);
-  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !inPath.includes(name)));
-  if (operation.method === 'POST') return { path, body: inPath.length === 0 ? given : rest };
-  if (!operation.paged) return { path, query: rest };
-  const { limit } = { limit: undefined, ...given };
-  return { path, query: rest, items: limit ?? DEFAULT_PAGE_ITEMS };
 }
 
 /** Every operation with the type of its answer. */
@@ -90,32 +96,30 @@ function lookAt(
  * @throws `ERR_CONFIG_INVALID` for an address, a header name, a proxy or certificates that cannot be.
  */
 export function createRemoteService(deps: RemoteServiceDeps): Service {
-  const writer = new RequestWriter(deps);
-  const sender = createSender(deps, writer);
+  const base = baseAddress(deps.baseUrl);
+  const keyHeader = keyHeaderName(deps.apiKeyHeader);
+  const terms = { base, keyHeader, ids: deps.ids, userAgent: deps.userAgent ?? 'flywheel' };
+  const sender = createSender(deps, base, keyHeader);
   const batches = new KnownBatches();
-  const checkOf =
-    <Id extends OperationId>(id: Id, input: InputOf<Id>) =>
-    (answer: AnswerOf<Id>): Finding => {
-      const finding = CHECKS[id](input)(answer);
-      const contradiction = finding.contradiction ?? batches.problem(id, answer);
-      return contradiction === undefined ? finding : { ...finding, contradiction };
-    };
-
   const service: Service = {
     ...eachOperation(async <Id extends OperationId>(id: Id, input: InputOf<Id>, call: Call) => {
       const operation = ANSWERED[id];
-      const written = writer.prepare(operation, call, placeInput(operation, input));
-      const prepared = {
-        ...written,
+      const prepared: PreparedCall = {
+        ...prepareCall(terms, operation, call, input),
         look: lookAt(service, id, input, call),
         onWaiting: call.onWaiting,
-        era: sender.transport.era,
       };
-      const expected: Expected<AnswerOf<Id>> = { schema: operation.response, check: checkOf(id, input) };
-      const { value, answer, finding } = await sendUntilAnswered(sender, prepared, expected);
-      batches.remember(id, value);
-      const reply = replyFrom(value, answer, prepared.reading);
+      const { value, answer, finding } = await sendUntilAnswered(sender, prepared, {
+        schema: operation.response,
+        check: (answered) => {
+          const found = CHECKS[id](input)(answered);
+          const contradiction = found.contradiction ?? batches.problem(answered);
+          return contradiction === undefined ? found : { ...found, contradiction };
+        },
+      });
+      batches.remember(value);
       const { mask } = prepared.reading;
+      const reply = replyFrom(value, answer, prepared.reading);
       for (const outcome of finding.outcomes ?? []) call.onElement?.(maskValue(outcome, mask));
       return reply;
     }),

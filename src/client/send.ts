@@ -9,6 +9,7 @@ import { MAX_TRIES } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import {
   type Answered,
+  type BatchSeen,
   type Expected,
   type Failed,
   failedAtTls,
@@ -18,9 +19,7 @@ import {
   tryOnce,
 } from './attempt.js';
 import { maskError } from './mask.js';
-import { CallBudget } from './pacing.js';
-import { backoffMs } from './retry-policy.js';
-import { isUnderWay, UnderWay } from './under-way.js';
+import { backoffMs, CallBudget } from './pacing.js';
 
 /** The same error, saying more. */
 const rewritten = (error: FlywheelError, message: string, hint?: string): FlywheelError =>
@@ -133,8 +132,68 @@ async function lastError(
   return failedAtTls(call).error;
 }
 
-const mayRetry = ({ maxTries = MAX_TRIES }: PreparedCall, { retryable }: Failed, tries: number): boolean =>
-  retryable && tries < maxTries;
+/** Between two looks at the batch. */
+const LOOK_MS = 2_000;
+/** From a request until it is sent once more, whatever the batch says: its work may have stopped without an end. */
+const MAX_BETWEEN_MS = 30_000;
+
+/** Is the service at it, as it says itself or as it may be where it has not answered in time? */
+function isUnderWay({ error, meaning, late }: Failed): boolean {
+  if (late === true) return true;
+  if (meaning !== 'under-way') return false;
+  return (
+    isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY') || isFlywheelError(error, 'ERR_BATCH_IN_PROGRESS')
+  );
+}
+
+/**
+ * Waiting for what the service is at: init and execute may take longer than a request, and may be asked for ten times a minute
+ * only, so that the batch is looked at until that is over, and they are asked for once more then.
+ */
+class UnderWay {
+  readonly #sender: Sender;
+  readonly #call: Pick<PreparedCall, 'look' | 'onWaiting' | 'signal'>;
+  readonly #budget: CallBudget;
+  #waitedMs = 0;
+
+  constructor(sender: Sender, call: PreparedCall, budget: CallBudget) {
+    this.#sender = sender;
+    this.#call = call;
+    this.#budget = budget;
+  }
+
+  /** Is there something to look at? */
+  get canLook(): boolean {
+    return this.#call.look !== undefined;
+  }
+
+  /** Waits until it is worth asking once more. @returns false where all the time is over */
+  async wait(): Promise<boolean> {
+    const untilMs = this.#waitedMs + MAX_BETWEEN_MS;
+    for (;;) {
+      const leftMs = Math.min(this.#budget.leftMs, this.#sender.totalTimeoutMs - this.#waitedMs);
+      if (leftMs <= LOOK_MS) return false;
+      this.#sender.log.wait(LOOK_MS, 'under way');
+      await this.#sender.sleep(LOOK_MS, this.#call.signal);
+      this.#waitedMs += LOOK_MS;
+      const seen = await this.#look();
+      if (seen?.isOver === true || this.#waitedMs >= untilMs) return true;
+    }
+  }
+
+  async #look(): Promise<BatchSeen | undefined> {
+    const { look, onWaiting, signal } = this.#call;
+    try {
+      const seen = await look?.();
+      if (seen !== undefined) onWaiting?.({ status: seen.status });
+      return seen;
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      // What cannot be looked at now may be at the next look.
+      return undefined;
+    }
+  }
+}
 
 async function tryUntilAnswered<Value>(
   sender: Sender,
@@ -157,7 +216,7 @@ async function tryUntilAnswered<Value>(
       tryNumber = 0;
       continue;
     }
-    const again = mayRetry(call, result, tryNumber);
+    const again = result.retryable && tryNumber < MAX_TRIES;
     if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
       throw await lastError(sender, call, budget, tried, result);
   }

@@ -3,12 +3,10 @@
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import type { Client } from 'undici';
+import type { Client, Dispatcher } from 'undici';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { provesTls, tlsBehindHttp } from './connection-failure.js';
-import { DialError, dial, type Route } from './dial.js';
-import { Exchange, type HttpAnswer, type HttpFailure, type Terms } from './exchange.js';
-import { type ProxySettings, proxyFor } from './proxy.js';
+import { brokenConnection, provesTls, tlsBehindHttp } from './connection-failure.js';
+import { DialError, dial, type ProxySettings, proxyFor, type Route } from './dial.js';
 
 /** What is sent. */
 export interface HttpRequest {
@@ -16,6 +14,39 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+}
+
+export interface HttpAnswer {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** Why the body was not read, as in "answered 200 with …"; the text is empty then. */
+  readonly unread?: string;
+}
+
+export interface HttpFailure {
+  readonly kind: 'failure';
+  /** May the request have reached the service? */
+  readonly maybeSent: boolean;
+  /** Is another try of any use? */
+  readonly retryable: boolean;
+  readonly reason: string;
+  readonly hint?: string;
+  readonly cause: unknown;
+  /** The other side closed without a word. */
+  readonly wordless: boolean;
+  /** It was sent, and the time for its answer ran out. */
+  readonly late?: boolean;
+}
+
+/** What one exchange may take. */
+export interface Terms {
+  /** From dialling to the last byte. */
+  readonly timeoutMs: number;
+  /** Of the body of the answer. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface TransportOptions {
@@ -33,9 +64,7 @@ export interface Transport {
    * connection to find out, so ask only where it matters.
    */
   hidesTls(terms: Terms): Promise<boolean>;
-  /** Changes when the transport is closed. */
-  readonly era: number;
-  /** Ends every connection, every dial and every call that has begun, at once. */
+  /** Ends every connection, every dial and every call that has begun, at once; none begins after it. */
   close(): Promise<void>;
 }
 
@@ -43,13 +72,135 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Longest time to find out whether TLS is spoken where plain http was not understood. */
 const PROBE_TIMEOUT_MS = 500;
+/** Answers before the answer (1xx) that are waited for; a service has no use for more than one. */
+const MAX_INTERIM_ANSWERS = 8;
 
-const unreadable = (cause: unknown): FlywheelError =>
-  new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    'The file of NODE_EXTRA_CA_CERTS has no readable PEM certificate.',
-    { cause },
-  );
+const over = (): FlywheelError => new FlywheelError('ERR_UNAVAILABLE', 'The exchange is over.');
+const interrupted = (): FlywheelError => new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
+
+/** The headers of an answer by their names; repeated ones joined. */
+function plainHeaders(headers: Readonly<Record<string, string | string[] | undefined>>) {
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) plain[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return plain;
+}
+
+/** A body that was not asked for in this form is not unpacked: what comes out of it may be of any size. */
+function foreignEncoding({ 'content-encoding': encoding }: Readonly<Record<string, string>>) {
+  if (encoding === undefined || /^\s*(?:identity)?\s*$/i.test(encoding)) return undefined;
+  return `a body with the encoding "${encoding}", which was not requested`;
+}
+
+/** One request on its way and what comes back, for undici to drive: it ends once, whatever the other side does. */
+class Exchange implements Dispatcher.DispatchHandler {
+  /** Settled once; rejects with `ERR_INTERRUPTED` only. */
+  readonly outcome: Promise<HttpAnswer | HttpFailure>;
+  readonly #host: string;
+  readonly #terms: Terms;
+  readonly #timer: NodeJS.Timeout;
+  readonly #chunks: Buffer[] = [];
+  #finish: (outcome: HttpAnswer | HttpFailure | FlywheelError) => void = () => undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent = false;
+  #ended = false;
+  /** All of the answer was read, so that the connection can carry another exchange. */
+  complete = false;
+  #interimAnswers = 0;
+  #sizeBytes = 0;
+  #head: Pick<HttpAnswer, 'status' | 'headers'> | undefined;
+
+  constructor(host: string, terms: Terms) {
+    this.#host = host;
+    this.#terms = terms;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#finish = (outcome) => (outcome instanceof FlywheelError ? reject(outcome) : resolve(outcome));
+    });
+    this.#timer = setTimeout(() => this.#expire(), terms.timeoutMs);
+    terms.signal?.addEventListener('abort', this.#interrupt);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // It may have ended while the connection was made; then nothing is sent any more.
+    if (this.#ended) controller.abort(over());
+    else this.#sent = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status < 200) {
+      this.#interimAnswers += 1;
+      if (this.#interimAnswers > MAX_INTERIM_ANSWERS)
+        this.#fail(`${this.#host} sends too many interim responses`);
+      return;
+    }
+    this.#head = { status, headers: plainHeaders(headers) };
+    const encoding = foreignEncoding(this.#head.headers);
+    if (encoding !== undefined) this.#answer({ unread: encoding });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#sizeBytes += chunk.length;
+    if (this.#sizeBytes <= this.#terms.maxBytes) this.#chunks.push(chunk);
+    else this.#answer({ unread: `more than ${this.#terms.maxBytes} bytes` });
+  }
+
+  onResponseEnd(): void {
+    this.complete = !this.#ended;
+    this.#answer({});
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (error instanceof DialError) {
+      this.#end({ kind: 'failure', maybeSent: false, wordless: false, cause: error, ...error.problem });
+      return;
+    }
+    const { maybeSent, wordless, ...broken } = brokenConnection(error, this.#host);
+    this.#end({
+      kind: 'failure',
+      ...broken,
+      cause: error,
+      maybeSent: this.#sent && maybeSent,
+      wordless: wordless && this.#head === undefined,
+    });
+  }
+
+  #answer({ unread }: { readonly unread?: string }): void {
+    if (this.#head === undefined) return;
+    const text = unread === undefined ? Buffer.concat(this.#chunks).toString('utf8') : '';
+    this.#end({ kind: 'answer', ...this.#head, text, ...(unread === undefined ? {} : { unread }) });
+  }
+
+  #fail(reason: string, late = false): void {
+    const cause = over();
+    const failure = { maybeSent: this.#sent, retryable: true, wordless: false, reason, cause };
+    this.#end({ kind: 'failure', ...failure, ...(late ? { late } : {}) });
+  }
+
+  #expire(): void {
+    const within = `within ${this.#terms.timeoutMs / 1_000} s`;
+    const what = this.#head === undefined ? 'no answer from' : 'no complete answer from';
+    this.#fail(`${this.#sent ? what : 'no connection to'} ${this.#host} ${within}`, this.#sent);
+  }
+
+  readonly #interrupt = (): void => this.#end(interrupted());
+
+  #end(outcome: HttpAnswer | HttpFailure | FlywheelError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#terms.signal?.removeEventListener('abort', this.#interrupt);
+    this.#chunks.length = 0;
+    this.#finish(outcome);
+    // After a complete answer undici takes no notice of this and keeps the connection.
+    this.#controller?.abort(over());
+  }
+}
 
 /** The built-in authorities and those of the user, read when they are first asked for. @throws `ERR_CONFIG_INVALID`, then too. */
 function trusting(extraCa: string | undefined): Route['secureContext'] {
@@ -58,7 +209,8 @@ function trusting(extraCa: string | undefined): Route['secureContext'] {
     try {
       return read();
     } catch (cause) {
-      throw unreadable(cause);
+      const message = 'The file of NODE_EXTRA_CA_CERTS has no readable PEM certificate.';
+      throw new FlywheelError('ERR_CONFIG_INVALID', message, { cause });
     }
   };
   // OpenSSL takes what holds no certificate for an empty list; this reads the first one.
@@ -68,68 +220,6 @@ function trusting(extraCa: string | undefined): Route['secureContext'] {
     context ??= orUnreadable(() => createSecureContext({ ca: [...rootCertificates, extraCa] }));
     return context;
   };
-}
-
-/**
- * One connection to the service, dialled when it is needed and kept as long as both sides keep it. It carries one exchange at
- * a time, so that an exchange which ends early can take its connection along, and the dial for it.
- */
-class Line {
-  readonly #client: Client;
-  #dial = new AbortController();
-
-  constructor(UndiciClient: typeof Client, route: Route, dialTimeoutMs: number) {
-    this.#client = new UndiciClient(route.base.origin, {
-      connect: (_to, callback) => {
-        this.#dial = new AbortController();
-        dialWithin(route, dialTimeoutMs, this.#dial).then(
-          (socket) => callback(null, socket),
-          (error: Error) => callback(error, null),
-        );
-      },
-      // An exchange has one time limit for all of it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-  }
-
-  carry(request: HttpRequest, exchange: Exchange): void {
-    const { method, url, headers, body = null } = request;
-    this.#client.dispatch(
-      { method, path: url.pathname + url.search, headers: { ...headers }, body },
-      exchange,
-    );
-  }
-
-  async cut(): Promise<void> {
-    this.#dial.abort();
-    await this.#client.destroy();
-  }
-}
-
-/** Dials until it is ready, late, or not wanted any more. @throws DialError */
-async function dialWithin(route: Route, timeoutMs: number, controller: AbortController): Promise<Socket> {
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
-  try {
-    return await dial(route, controller.signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function speaksTls({ base, secureContext }: Route, { timeoutMs, signal }: Terms): Promise<boolean> {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  signal?.addEventListener('abort', abort);
-  const https: Route = { base: new URL(`https://${base.host}`), secureContext };
-  try {
-    (await dialWithin(https, Math.min(timeoutMs, PROBE_TIMEOUT_MS), controller)).destroy();
-    return true;
-  } catch (error) {
-    return error instanceof DialError && provesTls(error.cause);
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
 }
 
 /** What ends a call before anything is sent. */
@@ -142,78 +232,83 @@ const CLOSED: HttpFailure = {
   cause: undefined,
 };
 
-class UndiciTransport implements Transport {
-  readonly #route: Route;
-  readonly #dialTimeoutMs: number;
-  readonly #lines = new Set<Line>();
-  #idle: Line[] = [];
-  #era = 0;
-  /** What is spoken at the address, once that is known. */
-  #spoken: 'http' | 'tls' | undefined;
-
-  constructor(route: Route, requestTimeoutMs: number) {
-    this.#route = route;
-    this.#dialTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs);
-    if (route.base.protocol === 'https:') this.#spoken = 'http';
-  }
-
-  get era(): number {
-    return this.#era;
-  }
-
-  async exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure> {
-    if (terms.signal?.aborted === true) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
-    // Not all of undici: that loads node's own copy of it as well, for a quarter of the time of a short command.
-    const { default: UndiciClient } = await import('undici/lib/dispatcher/client.js');
-    if (terms.era !== this.#era) return CLOSED;
-    if (this.#spoken === 'tls') return { ...CLOSED, ...tlsBehindHttp(this.#route.base.host) };
-    const line = this.#idle.pop() ?? new Line(UndiciClient, this.#route, this.#dialTimeoutMs);
-    this.#lines.add(line);
-    const exchange = new Exchange(request.url.host, terms);
-    try {
-      line.carry(request, exchange);
-      const outcome = await exchange.outcome;
-      if (outcome.kind === 'answer') this.#spoken = 'http';
-      return outcome;
-    } finally {
-      if (exchange.complete && terms.era === this.#era) this.#idle.push(line);
-      else {
-        this.#lines.delete(line);
-        // It takes care of itself: nothing waits for a connection to be gone.
-        void line.cut();
-      }
-    }
-  }
-
-  async hidesTls(terms: Terms): Promise<boolean> {
-    if (this.#spoken === undefined && terms.era === this.#era)
-      this.#spoken = (await speaksTls(this.#route, terms)) ? 'tls' : 'http';
-    return this.#spoken === 'tls';
-  }
-
-  async close(): Promise<void> {
-    this.#era += 1;
-    this.#idle = [];
-    const lines = [...this.#lines];
-    this.#lines.clear();
-    await Promise.all(lines.map((line) => line.cut()));
-  }
-}
-
 /**
  * Transport to one base address; nothing is opened before the first exchange.
  * @throws `ERR_CONFIG_INVALID` for a proxy or certificates that cannot be.
  */
-export const createTransport = (base: URL, options: TransportOptions): Transport =>
-  new UndiciTransport(routeTo(base, options), options.requestTimeoutMs);
-
-/**
- * The way to a base address.
- * @throws as {@link createTransport}
- */
-export function routeTo(base: URL, { proxy, extraCa }: Omit<TransportOptions, 'requestTimeoutMs'>): Route {
-  const route = { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
+export function createTransport(
+  base: URL,
+  { requestTimeoutMs, proxy, extraCa }: TransportOptions,
+): Transport {
+  const route: Route = { base, proxy: proxyFor(base, proxy), secureContext: trusting(extraCa) };
   const isTls = [route.base, route.proxy?.url].some((url) => url?.protocol === 'https:');
   if (isTls) route.secureContext?.();
-  return route;
+  const closing = new AbortController();
+  const clients = new Set<Client>();
+  /** Of them, those that carry nothing: each carries one exchange at a time, so that one which ends early takes it along. */
+  const idle: Client[] = [];
+  /** What is spoken at the address, once that is known. */
+  let spoken: 'http' | 'tls' | undefined = base.protocol === 'https:' ? 'http' : undefined;
+
+  /** Dials until it is ready, late, or not wanted any more. @throws DialError */
+  const dialled = (to: Route, timeoutMs: number, signal?: AbortSignal): Promise<Socket> => {
+    const ends = [closing.signal, AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
+    return dial(to, AbortSignal.any(ends));
+  };
+  /** A client has one connection, dialled when it is needed and kept as long as both sides keep it. */
+  const newClient = (UndiciClient: typeof Client): Client =>
+    new UndiciClient(base.origin, {
+      connect: (_to, callback) => {
+        dialled(route, Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs)).then(
+          (socket) => callback(null, socket),
+          (error: Error) => callback(error, null),
+        );
+      },
+      // An exchange has one time limit for all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  const speaksTls = async ({ timeoutMs, signal }: Terms): Promise<boolean> => {
+    const https: Route = { base: new URL(`https://${base.host}`), secureContext: route.secureContext };
+    try {
+      (await dialled(https, Math.min(timeoutMs, PROBE_TIMEOUT_MS), signal)).destroy();
+      return true;
+    } catch (error) {
+      return error instanceof DialError && provesTls(error.cause);
+    }
+  };
+  return {
+    async exchange({ method, url, headers, body = null }, terms) {
+      // Not all of undici: that loads node's own copy of it as well, for a quarter of the time of a short command.
+      const { default: UndiciClient } = await import('undici/lib/dispatcher/client.js');
+      if (terms.signal?.aborted === true) throw interrupted();
+      if (closing.signal.aborted) return CLOSED;
+      if (spoken === 'tls') return { ...CLOSED, ...tlsBehindHttp(base.host) };
+      const client = idle.pop() ?? newClient(UndiciClient);
+      clients.add(client);
+      const exchange = new Exchange(url.host, terms);
+      const path = url.pathname + url.search;
+      client.dispatch({ method, path, headers: { ...headers }, body }, exchange);
+      try {
+        const outcome = await exchange.outcome;
+        if (outcome.kind === 'answer') spoken = 'http';
+        return outcome;
+      } finally {
+        if (exchange.complete) idle.push(client);
+        else {
+          clients.delete(client);
+          // It takes care of itself: nothing waits for a connection to be gone.
+          void client.destroy();
+        }
+      }
+    },
+    async hidesTls(terms) {
+      if (spoken === undefined && !closing.signal.aborted) spoken = (await speaksTls(terms)) ? 'tls' : 'http';
+      return spoken === 'tls';
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([...clients].map((client) => client.destroy()));
+    },
+  };
 }

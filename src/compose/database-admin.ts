@@ -2,11 +2,11 @@
 import { clusterName } from '../chain/node-address.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import type {
-  DatabaseAdmin,
   DatabaseCopy,
   DatabaseFinding,
+  DatabaseMigration,
   DatabaseStatus,
-} from '../contract/database-admin.js';
+} from '../contract/local-admin.js';
 import { requireRegistration } from '../engine/admin/find-registration.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore, type ProjectPlace } from '../store/copy.js';
@@ -124,7 +124,9 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): P
   });
 }
 
-export function createDatabaseAdmin(ambient: Ambient, settings: Settings): DatabaseAdmin {
+export type DatabaseAdmin = ReturnType<typeof createDatabaseAdmin>;
+
+export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
   /** @throws `ERR_CONFIG_INVALID` where no database is named. */
   const named = (): DatabaseAddress => {
     const address = settings.database.value;
@@ -134,22 +136,21 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings): Datab
     });
   };
   return {
-    migrate: async ({ isDryRun }) => {
+    migrate: async ({ isDryRun }: { readonly isDryRun: boolean }): Promise<DatabaseMigration> => {
       const address = named();
       databaseOf(settings);
       const { upgradeStore } = await import('../store/postgres/upgrade.js');
       return { database: address.shown, ...(await upgradeStore({ url: address.reveal(), isDryRun })) };
     },
-    copy: async () => {
-      const address = named();
-      return copyIntoDatabase(settings, address);
-    },
+    /** Everything of the data directory. @throws `ERR_INPUT_INVALID` where something else is there; nothing was written then. */
+    copy: async () => copyIntoDatabase(settings, named()),
     status: async () => {
       const address = named();
       const { inspectStore } = await import('../store/postgres/inspect.js');
       return statusOf(address, await inspectStore(address.reveal()));
     },
-    check: async ({ onChain }) => {
+    /** Looks for rows that break what has to hold. @param terms - `onChain`: what has landed is looked up there too. */
+    check: async ({ onChain }: { readonly onChain: boolean }) => {
       const findings = await checkRows(settings);
       if (!onChain) return findings;
       const { openEngine } = await import('./open-engine.js');

@@ -1,6 +1,13 @@
 /** What can be done with the flywheel of the settings beside calling its service; the engine is opened when it is first needed. */
 import { resolve } from 'node:path';
-import type { FetchedProgram, GapReport, LocalAdmin } from '../contract/local-admin.js';
+import type { AuditQuery, CapChanges, FundInput, KeyTerms } from '../contract/admin.js';
+import type {
+  FetchedProgram,
+  GapReport,
+  LocalInitInput,
+  LocalStatusResult,
+  LocalVaultResult,
+} from '../contract/local-admin.js';
 import type { ProjectGap } from '../engine/gaps/accept-gap.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
@@ -27,7 +34,9 @@ import { openOwnRpc } from './rpc.js';
 import type { Settings } from './settings.js';
 import { fetchSquads } from './squads-program.js';
 
-export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdmin {
+export type LocalAdmin = ReturnType<typeof createLocalAdmin>;
+
+export function createLocalAdmin(ambient: Ambient, settings: Settings) {
   const { value: dataDir } = settings.dataDir;
   const { clock, cwd } = ambient;
   let opened: Promise<OpenedEngine> | undefined;
@@ -45,23 +54,25 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
     await closing?.then((it) => it.close());
   };
   return {
-    init: (input) => initLocal(dataDir, clock, input),
-    status: async () => {
+    init: (input: LocalInitInput) => initLocal(dataDir, clock, input),
+    status: async (): Promise<LocalStatusResult> => {
       const config = requireDataConfig(dataDir);
       const { tokenGeneration: _generation, owner: address, ...status } = await (await engine()).status();
       const keypair = isOnCluster(config) ? null : config.ownerKeypair;
       return { ...status, owner: { address, keypair } };
     },
-    vault: async () => {
+    vault: async (): Promise<LocalVaultResult> => {
       const { engine, network } = await open();
       const { kind, ...cluster } = network;
       return { cluster: kind === 'ledger' ? null : cluster, ...(await engine.vault()) };
     },
-    fund: async (input) => {
+    fund: async (input: FundInput) => {
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
+    /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
     fetchSquads: () => fetchFromCluster(ambient, settings),
+    /** Wipes the data directory. */
     reset: async () => {
       await close();
       requireWipeable(dataDir);
@@ -71,19 +82,23 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings): LocalAdm
       });
     },
     caps: async () => (await engine()).caps(),
-    setCaps: async (changes) => (await engine()).setCaps(changes),
-    createKey: async (terms) => (await engine()).createKey(terms),
+    setCaps: async (changes: CapChanges) => (await engine()).setCaps(changes),
+    createKey: async (terms: KeyTerms) => (await engine()).createKey(terms),
     listKeys: async () => (await engine()).listKeys(await ownKey()),
-    revokeKey: async (id, afterMs) => (await engine()).revokeKey(id, afterMs, await ownKey()),
+    /** @param afterMs - for how long it stays valid. */
+    revokeKey: async (id: string, afterMs: number) => (await engine()).revokeKey(id, afterMs, await ownKey()),
+    /** What the chain knows and the store does not; `null` when nothing is missing. @throws `ERR_UNAVAILABLE` */
     gap: async () => {
       const found = await (await gaps()).find();
       return found === null ? null : gapReport(found);
     },
-    acceptGap: async (transactions) => {
+    /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
+    acceptGap: async (transactions: number) => {
       await (await gaps()).accept(transactions);
     },
-    audit: async (query) => (await engine()).audit(query),
-    exportOwner: async (outFile) => {
+    audit: async (query: AuditQuery) => (await engine()).audit(query),
+    /** Writes the owner's keypair file (0600); never over an existing file. */
+    exportOwner: async (outFile: string) => {
       const { bytes, address } = readOwner(requireLocalConfig(dataDir).ownerKeypair);
       const keypair = resolve(cwd, outFile);
       const options = { mode: PRIVATE_FILE_MODE, exclusive: true };

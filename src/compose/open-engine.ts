@@ -8,12 +8,12 @@ import { createSender } from '../chain/send.js';
 import type { DataChain } from '../contract/admin.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
+  MAX_BURN_BATCH_ELEMENTS,
   MAX_OPEN_RENT_LAMPORTS,
+  MAX_PIPELINES,
   MAX_PROOF_BYTES,
   MIN_OPERATOR_LAMPORTS,
 } from '../contract/limits.js';
-import { MAX_PIPELINES } from '../contract/schemas/batch.js';
-import { MAX_BURN_BATCH_ELEMENTS } from '../contract/schemas/burn.js';
 import type { Measured } from '../contract/served-engine.js';
 import type { EngineLimits, EngineParts } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
@@ -218,11 +218,25 @@ async function openLedger(
   config: LedgerConfig,
   options: LedgerOptions,
 ): Promise<LedgerEngine & Pick<EngineFiles, 'store'>> {
-  const { clock, sleep = delay, between = (files) => files, findsGap = false } = options;
-  const { store, chain } = between(await openLedgerFiles(opened, dataDir, config, clock));
+  const { clock, sleep = delay, between = (both) => both, findsGap = false } = options;
+  const files = dataFiles(dataDir);
+  const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
+  const create = config.genesis === null;
+  // Keeps others from wiping the directory.
+  opened.keep(await shareDataDirectory(files.lock));
+  let ledger: LocalChain | undefined;
+  const ledgerMark = (): string => ledger?.knownMark ?? '';
+  const ownStore = opened.keep(await openSqliteStore({ path: files.store, create, ledgerMark, clock }));
+  ledger = opened.keep(
+    await openLocalChain({
+      ...{ path: files.ledger, clock, create, ...squadsProgram },
+      genesis: { accounts: localGenesis(config.treasury) },
+    }),
+  );
+  const { store, chain } = between({ store: ownStore, chain: ledger });
   await (findsGap ? findLedgerGap : requireTogether)(store, chain, config.genesis);
   const keyring = options.keyring ?? {
-    ...{ ...createFileKeyring(dataFiles(dataDir).keys), close: async () => {} },
+    ...{ ...createFileKeyring(files.keys), close: async () => {} },
   };
   const engine = engineOver(opened, { treasury: config.treasury, clock, store, chain }, keyring, options);
   return {
@@ -230,29 +244,4 @@ async function openLedger(
     network: { kind: 'ledger', name: null, genesisHash: chain.genesis },
     close: () => opened.close(),
   };
-}
-
-/** Store and ledger, with the lock that keeps others from wiping them; whether they belong together is not looked at. */
-async function openLedgerFiles(
-  opened: Opened,
-  dataDir: string,
-  config: LedgerConfig,
-  clock: Clock,
-): Promise<EngineFiles> {
-  const files = dataFiles(dataDir);
-  const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
-  const create = config.genesis === null;
-  let chain: LocalChain | undefined;
-  opened.keep(await shareDataDirectory(files.lock));
-  const ledgerMark = (): string => chain?.knownMark ?? '';
-  const store = opened.keep(await openSqliteStore({ path: files.store, create, ledgerMark, clock }));
-  chain = opened.keep(
-    await openLocalChain({
-      path: files.ledger,
-      ...{ clock, create },
-      genesis: { accounts: localGenesis(config.treasury) },
-      ...squadsProgram,
-    }),
-  );
-  return { store, chain };
 }

@@ -1,13 +1,19 @@
 /** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
 import { setTimeout } from 'node:timers/promises';
 import type { NodeReport } from '../chain/node-address.js';
-import { type NodeAddress, nodeAddress, requireQuorum } from '../chain/node-address.js';
+import {
+  clusterName,
+  isMoniker,
+  type NodeAddress,
+  nodeAddress,
+  requireQuorum,
+} from '../chain/node-address.js';
 import type { RpcNode } from '../chain/rpc/ask.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createTransport } from '../client/transport.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
 import { dataFiles, exists } from './local-config.js';
@@ -56,8 +62,7 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings): Rp
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...who };
   return {
     address,
-    post: (body, terms) =>
-      transport.exchange({ method: 'POST', url, headers, body }, { ...terms, era: transport.era }),
+    post: (body, terms) => transport.exchange({ method: 'POST', url, headers, body }, terms),
     close: () => transport.close(),
   };
 }
@@ -146,6 +151,53 @@ export function effectiveSettings(settings: Settings): Settings {
     maxPriorityFee: stored(settings.maxPriorityFee, maxPriorityFee),
     commitment: stored(settings.commitment, commitment),
   };
+}
+
+/** The settings with the nodes of the cluster: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
+export function withClusterNodes(settings: Settings, cluster: string): Settings {
+  if (settings.rpcProblem !== null) throw settings.rpcProblem;
+  const { rpcUrl, rpcQuorum } = settings;
+  const own = nodeAddress(cluster, '--cluster');
+  const others = rpcUrl.source === 'flag' ? rpcUrl.value : [];
+  const nodes = !isOwn(rpcUrl) ? [own] : isMoniker(cluster) ? rpcUrl.value : [own, ...others];
+  const chosen: Settings = {
+    ...settings,
+    rpcUrl: { value: nodes, source: isOwn(rpcUrl) ? rpcUrl.source : 'flag' },
+    rpcQuorum: isOwn(rpcQuorum) ? rpcQuorum : { value: 1, source: 'default' },
+  };
+  requireQuorum(chosen.rpcUrl.value, chosen.rpcQuorum);
+  return chosen;
+}
+
+/** Names of clusters as people type them. */
+const NAMES: Readonly<Record<string, string>> = { mainnet: 'mainnet-beta' };
+
+/**
+ * The cluster of that name or address: whichever the nodes are of when they are first asked, and from then on that one only.
+ * @throws `ERR_CHAIN_MISMATCH` when the nodes are not of the cluster that was named.
+ */
+export async function openNamedCluster(
+  ambient: Ambient,
+  settings: Settings,
+  cluster: string,
+): Promise<OwnRpc> {
+  const nodes = withClusterNodes(settings, cluster);
+  const genesis = await whileOpen(async (opened) => {
+    const any = openOwnRpc(ambient, nodes);
+    invariant(any !== null, 'A cluster has a node.');
+    return opened.keep(any).reader.genesisHash();
+  });
+  const expected = NAMES[cluster] ?? cluster;
+  const name = clusterName(genesis);
+  if (isMoniker(cluster) && cluster !== 'localhost' && name !== expected)
+    throw new FlywheelError(
+      'ERR_CHAIN_MISMATCH',
+      `--cluster ${cluster}: the RPC nodes belong to ${name ?? 'another cluster'} (genesis ${genesis}), expected ${expected}.`,
+      { hint: 'Name nodes of that cluster with --rpc-url, or leave out --rpc-url to use its public node.' },
+    );
+  const rpc = openOwnRpc(ambient, nodes, { genesis });
+  invariant(rpc !== null, 'A cluster has a node.');
+  return rpc;
 }
 
 /** Looks at every node that the settings name. */

@@ -1,7 +1,10 @@
-/** `flywheel serve`: the engine of a data directory or a database on HTTP. */
+/** `flywheel serve`: the engine of a data directory or a database on HTTP, and what it does unasked: it brings to its end what any process has left unfinished. */
+
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Measured } from '../contract/served-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
+import type { ReconcileTerms } from '../engine/reconcile.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
 import { createLog, type LogLevel } from '../http/log.js';
@@ -9,7 +12,6 @@ import type { HttpServerDeps, HttpServerOptions } from '../http/options.js';
 import { createMemoryCounts } from '../http/rate-limit.js';
 import { processName } from './actor.js';
 import type { Ambient } from './context.js';
-import { keepReconciling } from './keep-reconciling.js';
 import { type EngineOptions, type OpenedEngine, openEngine, SHARED_LIMITS } from './open-engine.js';
 import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
@@ -154,4 +156,49 @@ async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void
       hint: 'List the keys: `flywheel keys list`',
     });
   }
+}
+
+/** Time between the end of one look and the next. */
+const INTERVAL_MS = 15_000;
+
+interface Reconciling {
+  /** Stops what is waited for, and resolves when nothing is done any more; whatever was sent is stored. */
+  close(): Promise<void>;
+}
+
+interface ReconcilingOptions {
+  readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
+  /** Where a chain takes its time nobody waits for the first look. @default false */
+  readonly inBackground?: boolean;
+  /** @default 15,000 */
+  readonly intervalMs?: number;
+}
+
+/** @throws what goes wrong with the first look, unless that is taken in the background. */
+export async function keepReconciling(
+  engine: Pick<Engine, 'reconcile'>,
+  { onProblem, inBackground = false, intervalMs = INTERVAL_MS }: ReconcilingOptions,
+): Promise<Reconciling> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const tell: typeof onProblem = (what, error) => {
+    if (!signal.aborted) onProblem(what, error);
+  };
+  const look = () => engine.reconcile({ signal, onProblem: tell });
+  const lookAgain = async (first: Promise<unknown>): Promise<void> => {
+    for (let one = first; ; one = look()) {
+      await one.catch((error: unknown) => tell('what is unfinished', error));
+      await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+    }
+  };
+  const first = look();
+  if (!inBackground) await first;
+  const running = lookAgain(first);
+  return {
+    close: async () => {
+      stop.abort();
+      await running;
+    },
+  };
 }

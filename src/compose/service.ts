@@ -2,8 +2,7 @@
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, ChainSender, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import type { Foresight } from '../contract/dry-run.js';
-import type { Recovery } from '../contract/recovery.js';
+import type { Foresight, Recovery } from '../contract/local-admin.js';
 import type { Service } from '../contract/service.js';
 import type { Secret } from '../values/secret.js';
 

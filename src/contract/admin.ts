@@ -1,5 +1,5 @@
 /** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
-import type { Scope } from '../values/schemas.js';
+import type { Scope } from '../values/key-terms.js';
 import type { Secret } from '../values/secret.js';
 
 export type TokenProgramName = 'token' | 'token-2022';

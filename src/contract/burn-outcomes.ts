@@ -1,8 +1,9 @@
 /** Which element of a burn-batch each entry of the answer belongs to; the answer itself holds no index. */
-import { canonicalJson, type JsonValue } from '../values/canonical-json.js';
+import { canonicalJson, type JsonObject, type JsonValue } from '../values/canonical-json.js';
+import { proofHash, sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
+import { parseStrictJson } from '../values/strict-json.js';
 import type { ElementOutcome } from './call.js';
-import { knownHashes } from './proof-hashes.js';
 import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';
 
 /** What of an answer belongs to which element. */
@@ -17,34 +18,16 @@ interface Attribution {
   readonly doubt?: string;
 }
 
-/** Things that wait to be taken, first come first served, by what tells them apart. */
-class Waiting<Thing> {
-  readonly #byKey = new Map<string, Thing[]>();
-
-  add(key: string, thing: Thing): void {
-    const things = this.#byKey.get(key);
-    if (things === undefined) this.#byKey.set(key, [thing]);
-    else things.push(thing);
+/** Things by a text, each list in their order: who comes first takes the first. */
+function byKey<Thing>(things: readonly Thing[], keyOf: (thing: Thing) => string): Map<string, Thing[]> {
+  const lists = new Map<string, Thing[]>();
+  for (const thing of things) {
+    const key = keyOf(thing);
+    const list = lists.get(key);
+    if (list === undefined) lists.set(key, [thing]);
+    else list.push(thing);
   }
-
-  take(key: string): Thing | undefined {
-    return this.#byKey.get(key)?.shift();
-  }
-
-  count(key: string): number {
-    return this.#byKey.get(key)?.length ?? 0;
-  }
-
-  entries(): readonly (readonly [string, readonly Thing[]])[] {
-    return [...this.#byKey].filter(([, things]) => things.length > 0);
-  }
-
-  /** What still waits, by another key. */
-  regrouped(keyOf: (thing: Thing) => string): Waiting<Thing> {
-    const regrouped = new Waiting<Thing>();
-    for (const [, things] of this.entries()) for (const thing of things) regrouped.add(keyOf(thing), thing);
-    return regrouped;
-  }
+  return lists;
 }
 
 /** A text that equal proofs have; what has no canonical form stands for itself. */
@@ -66,10 +49,9 @@ const failure = (index: number, entry: BurnError): ElementOutcome => ({ index, s
 
 /** What neither hash nor proof tells of, by type. */
 interface Rest {
-  readonly burned: Waiting<BurnResult>;
-  readonly failed: Waiting<BurnError>;
-  /** Indexes of elements. */
-  readonly open: Waiting<number>;
+  readonly burned: Map<string, BurnResult[]>;
+  readonly failed: Map<string, BurnError[]>;
+  readonly open: Map<string, { readonly type: string; readonly index: number }[]>;
 }
 
 /**
@@ -83,60 +65,54 @@ export function attributeOutcomes(request: readonly BurnRequest[], result: BurnB
   const given = result.success.length + result.errors.length;
   if (given !== request.length)
     return { outcomes: [], problem: `it has ${given} results for ${request.length} elements` };
-  const successes = new Waiting<BurnResult>();
-  const errors = new Waiting<BurnError>();
-  for (const entry of result.success) successes.add(keyOf(entry.type, entry.hash.toLowerCase()), entry);
-  for (const entry of result.errors) errors.add(keyOf(entry.proofType, comparable(entry.proof)), entry);
+  const successes = byKey(result.success, ({ type, hash }) => keyOf(type, hash.toLowerCase()));
+  const errors = byKey(result.errors, ({ proofType, proof }) => keyOf(proofType, comparable(proof)));
   const outcomes: (ElementOutcome | undefined)[] = request.map(({ type, proof }, index) => {
     for (const hash of knownHashes(proof)) {
-      const entry = successes.take(keyOf(type, hash));
+      const entry = successes.get(keyOf(type, hash))?.shift();
       if (entry !== undefined) return success(index, entry);
     }
-    const entry = errors.take(keyOf(type, comparable(proof)));
+    const entry = errors.get(keyOf(type, comparable(proof)))?.shift();
     return entry === undefined ? undefined : failure(index, entry);
   });
+  const burned = [...successes.values()].flat();
+  const left = request.flatMap(({ type }, index) => (outcomes[index] === undefined ? [{ type, index }] : []));
   const rest: Rest = {
-    burned: successes.regrouped(({ type }) => type),
-    failed: errors.regrouped(({ proofType }) => proofType),
-    open: new Waiting<number>(),
+    burned: byKey(burned, ({ type }) => type),
+    failed: byKey([...errors.values()].flat(), ({ proofType }) => proofType),
+    open: byKey(left, ({ type }) => type),
   };
-  for (const [index, { type }] of request.entries())
-    if (outcomes[index] === undefined) rest.open.add(type, index);
-  const foreignHash = rest.burned.entries()[0]?.[1][0]?.hash;
   const problem = restProblem(rest);
-  if (problem === undefined) attributeRest(rest, outcomes);
+  if (problem === undefined) for (const one of left) outcomes[one.index] = nextOf(rest, one);
   const found = outcomes.filter((outcome) => outcome !== undefined);
   const doubt = doubtAmongTwins(request, found);
+  const [foreign] = burned;
   return {
     outcomes: found,
     ...(problem === undefined ? {} : { problem }),
-    ...(foreignHash === undefined ? {} : { foreignHash }),
+    ...(foreign === undefined ? {} : { foreignHash: foreign.hash }),
     ...(doubt === undefined ? {} : { doubt }),
   };
 }
 
+function nextOf({ burned, failed }: Rest, { type, index }: { type: string; index: number }) {
+  const entry = burned.get(type)?.shift();
+  if (entry !== undefined) return success(index, entry);
+  const error = failed.get(type)?.shift();
+  return error === undefined ? undefined : failure(index, error);
+}
+
 function restProblem({ burned, failed, open }: Rest): string | undefined {
-  const types = new Set([burned, failed, open].flatMap((each) => each.entries().map(([type]) => type)));
-  for (const type of types) {
+  const countOf = (lists: Map<string, unknown[]>, type: string): number => lists.get(type)?.length ?? 0;
+  for (const type of new Set([...burned.keys(), ...failed.keys(), ...open.keys()])) {
     const name = JSON.stringify(type.slice(0, 100));
-    if (open.count(type) === 0) return `it has a result of type ${name} for an element that was not sent`;
-    if (burned.count(type) + failed.count(type) !== open.count(type))
-      return `it has no result for an element of type ${name}`;
-    if (burned.count(type) > 0 && failed.count(type) > 0)
+    const [burns, failures, elements] = [countOf(burned, type), countOf(failed, type), countOf(open, type)];
+    if (elements === 0) return `it has a result of type ${name} for an element that was not sent`;
+    if (burns + failures !== elements) return `it has no result for an element of type ${name}`;
+    if (burns > 0 && failures > 0)
       return `it does not say which elements of type ${name} burned and which failed`;
   }
   return undefined;
-}
-
-function attributeRest({ burned, failed, open }: Rest, outcomes: (ElementOutcome | undefined)[]): void {
-  for (const [type, indexes] of open.entries()) {
-    for (const index of indexes) {
-      const entry = burned.take(type);
-      const error = entry === undefined ? failed.take(type) : undefined;
-      if (entry !== undefined) outcomes[index] = success(index, entry);
-      else if (error !== undefined) outcomes[index] = failure(index, error);
-    }
-  }
 }
 
 /** Elements alike in type and proof, of which some burned and some failed, matter only where they differ otherwise. */
@@ -144,18 +120,39 @@ function doubtAmongTwins(
   request: readonly BurnRequest[],
   outcomes: readonly ElementOutcome[],
 ): string | undefined {
-  const twins = new Waiting<ElementOutcome>();
-  for (const outcome of outcomes) {
-    const element = request[outcome.index];
-    if (element !== undefined) twins.add(keyOf(element.type, comparable(element.proof)), outcome);
-  }
-  for (const [, alike] of twins.entries()) {
-    const differ = (of: (index: number) => unknown): boolean =>
-      new Set(alike.map(({ index }) => of(index))).size > 1;
-    const mixed = new Set(alike.map(({ status }) => status)).size > 1;
-    if (!mixed) continue;
-    if (differ((index) => request[index]?.burnAmount) || differ((index) => request[index]?.persistOnchain))
+  const twins = byKey(outcomes, ({ index }) => {
+    const { type = '', proof = null } = request[index] ?? {};
+    return keyOf(type, comparable(proof));
+  });
+  const differ = (values: readonly unknown[]): boolean => new Set(values).size > 1;
+  for (const alike of twins.values()) {
+    const elements = alike.map(({ index }) => request[index]);
+    if (
+      differ(alike.map(({ status }) => status)) &&
+      (differ(elements.map((one) => one?.burnAmount)) || differ(elements.map((one) => one?.persistOnchain)))
+    )
       return alike.map(({ index }) => index).join(', ');
   }
   return undefined;
+}
+
+/** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
+export function knownHashes(proof: JsonObject): readonly string[] {
+  const asSent = sha256(jsonText(proof));
+  try {
+    return [...new Set([proofHash(proof), asSent])];
+  } catch {
+    // It has no canonical form; the service will say so.
+    return [asSent];
+  }
+}
+
+/** {@link knownHashes} of a payload: a proof as JSON text. */
+export function knownHashesOfText(payload: string): readonly string[] {
+  const asSent = sha256(payload);
+  try {
+    return [...new Set([proofHash(parseStrictJson(payload).value as JsonObject), asSent])];
+  } catch {
+    return [asSent];
+  }
 }

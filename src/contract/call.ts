@@ -1,6 +1,6 @@
 /** What goes along with an operation's input and output: who calls, under which key, and what came of the call. */
 import type { Secret } from '../values/secret.js';
-import type { BatchStatus } from './schemas/batch.js';
+import type { BatchStatus, ExecuteResult } from './schemas/batch.js';
 import type { BurnError, BurnResult } from './schemas/burn.js';
 
 /** One element of a burn-batch that has its outcome; `index` counts from 0 in the order sent. */
@@ -94,3 +94,13 @@ export interface Reply<Value> {
   readonly value: Value;
   readonly meta: ReplyMeta;
 }
+
+/** What a batch that was cancelled says in `failedTxMsg`, unless it had failed before. */
+export const CANCELLED = 'cancelled';
+
+/** Did somebody end it, and nothing fail? */
+export const isCancelled = ({
+  executeResult,
+}: {
+  readonly executeResult?: ExecuteResult | null | undefined;
+}): boolean => executeResult?.failedTxMsg === CANCELLED;

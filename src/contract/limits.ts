@@ -1,4 +1,4 @@
-/** Numbers of the contract that are not part of a shape, each with its unit. */
+/** Numbers and words of the contract for who reads no shapes, each number with its unit. */
 
 /** Largest request body in bytes, unless configured (contract, section 1.3). */
 export const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
@@ -12,6 +12,13 @@ export const MAX_OBJECT_KEYS = 10_000;
 export const MAX_PATH_PARAMETER_LENGTH = 200;
 /** Largest proof in bytes of canonical JSON, unless configured (contract, section 1.6). */
 export const MAX_PROOF_BYTES = 64 * 1_024;
+/** Elements that one burn-batch may hold, unless configured (contract, section 1.6). */
+export const MAX_BURN_BATCH_ELEMENTS = 1_000;
+/** Pipelines that one batch may hold, unless configured (contract, section 1.6). */
+export const MAX_PIPELINES = 1_000;
+/** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
+export const MAX_PAGE_ITEMS = 200;
+export const DEFAULT_PAGE_ITEMS = 50;
 /** Days for which an idempotency record is kept at least (contract, section 1.4). */
 export const IDEMPOTENCY_RETENTION_DAYS = 30;
 /** What init leaves the operator with at least, in lamports, unless configured: 0.1 SOL pay for 20,000 signatures. */
@@ -28,3 +35,12 @@ export const DEFAULT_WAIT_SECONDS = 600;
 export const MAX_TRIES = 3;
 /** Longest time to wait for a rate limit or an unavailable service (contract, section 2.5). */
 export const DEFAULT_MAX_WAIT_SECONDS = 60;
+
+/** What the history tells of. */
+export const MOVES = ['BURN', 'AIRDROP'] as const;
+/** What the rows of a report are about; without a period they are about all the time that was asked for. */
+export const REPORT_PERIODS = ['day', 'week', 'month', 'all'] as const;
+export type ReportPeriod = (typeof REPORT_PERIODS)[number];
+
+/** Rows of one report at most. */
+export const MAX_REPORT_ROWS = 5_000;

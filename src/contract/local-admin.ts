@@ -1,15 +1,17 @@
-/** What the commands that look after a flywheel ask of it, and what they are told. */
+/** What the commands that look after a flywheel on this machine are told; never served over HTTP. */
 
+import type { Secret } from '../values/secret.js';
 import type {
-  Admin,
   ApiKeyCreated,
-  ApiKeyInfo,
   BatchFunds,
   RegisterInput,
   Registration,
   RegistrationStatus,
   VaultReport,
 } from './admin.js';
+import type { KeyedOperationId } from './operations.js';
+import type { InitBatchRequest } from './schemas/batch.js';
+import type { BurnRequest } from './schemas/burn.js';
 
 /** Input of `local init`. */
 export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
@@ -77,23 +79,149 @@ export interface GapReport {
   }[];
 }
 
-/** What can be done with the project of the settings beside calling its service. */
-export interface LocalAdmin extends Pick<Admin, 'fund' | 'caps' | 'setCaps' | 'createKey' | 'audit'> {
-  init(input: LocalInitInput): Promise<LocalInitResult>;
-  status(): Promise<LocalStatusResult>;
-  vault(): Promise<LocalVaultResult>;
-  /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
-  fetchSquads(): Promise<FetchedProgram>;
-  /** Wipes the data directory. */
-  reset(): Promise<void>;
-  listKeys(): Promise<readonly ApiKeyInfo[]>;
-  /** @param afterMs - for how long it stays valid. */
-  revokeKey(id: string, afterMs: number): Promise<ApiKeyInfo>;
-  /** What the chain knows and the store does not; `null` when nothing is missing. @throws `ERR_UNAVAILABLE` */
-  gap(): Promise<GapReport | null>;
-  /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
-  acceptGap(transactions: number): Promise<void>;
-  /** Writes the owner's keypair file (0600); never over an existing file. */
-  exportOwner(outFile: string): Promise<{ readonly address: string; readonly keypair: string }>;
-  close(): Promise<void>;
+/** One request or batch whose transactions have no known end. */
+export interface UnfinishedWork {
+  /** Of the request for burns, or of the batch. */
+  readonly id: string;
+  /** What it was asked for by. */
+  readonly operation: KeyedOperationId;
+  /** Of the request, where it is known. */
+  readonly idempotencyKey: string | null;
+  /** Somebody is at it. */
+  readonly running: boolean;
+  readonly dateBegun: string;
+  /** Of what was sent, or may have been, and is not known to have landed or to have failed. */
+  readonly signatures: readonly string[];
+}
+
+/** Whose work is meant. */
+export interface RecoveryScope {
+  /** Of this token only. @default of every project of the store */
+  readonly tokenId?: string | null;
+}
+
+export interface RecoveryTerms extends RecoveryScope {
+  readonly signal?: AbortSignal;
+  /** Hears why something stays unfinished for now. */
+  readonly onProblem?: (what: string, error: unknown) => void;
+}
+
+export interface Recovery {
+  unfinished(scope?: RecoveryScope): Promise<readonly UnfinishedWork[]>;
+  /** Brings to its end what can be. */
+  finish(terms: RecoveryTerms): Promise<void>;
+}
+
+/** Something that a request would change; whole tokens or SOL as decimal text. */
+export interface Change {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** An element that would not be burned. */
+export interface ForeseenFailure {
+  readonly index: number;
+  /** Code of the error. */
+  readonly type: string;
+  readonly message: string;
+}
+
+/** What burns would come to, done now and by nobody else beside. */
+export interface BurnsForesight {
+  readonly failures: readonly ForeseenFailure[];
+  readonly burnWallet: Change;
+  readonly supply: Change;
+  readonly usedToday: Change;
+}
+
+/** What a batch would come to when it is executed on this day. */
+export interface BatchForesight {
+  readonly vault: Change;
+  readonly supply: Change;
+  readonly usedToday: { readonly burn: Change; readonly airdrop: Change };
+  readonly costs: BatchCosts;
+}
+
+/** What a batch would cost, in lamports. */
+interface BatchCosts {
+  /** Fees of operator and owner, at most. */
+  readonly feeLamports: string;
+  /** Rent that the operator lays out until the batch is closed. */
+  readonly rentPaidLamports: string;
+  /** Rent that the vault pays for token accounts of recipients; it does not come back. */
+  readonly vaultRentLamports: string;
+}
+
+/** Looks, and changes nothing. */
+export interface Foresight {
+  /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED` */
+  burns(requests: readonly BurnRequest[], credential: Secret | null): Promise<BurnsForesight>;
+  /** @throws with every reason why the batch would be refused, as init does. */
+  batch(request: InitBatchRequest, credential: Secret | null): Promise<BatchForesight>;
+}
+
+/** What was brought up to date. */
+export interface DatabaseMigration {
+  /** Where the database is, without what is secret. */
+  readonly database: string;
+  /** Versions of the schema; 0: there was none. */
+  readonly from: number;
+  readonly to: number;
+  /** Names of the migrations, in their order. */
+  readonly applied: readonly string[];
+}
+
+interface DatabaseProject {
+  readonly name: string | null;
+  readonly symbol: string;
+  readonly mintAddress: string;
+}
+
+/** Who works on something, as far as the leases say. */
+interface DatabaseHolder {
+  readonly instance: string;
+  readonly requests: number;
+  readonly batches: number;
+}
+
+export interface DatabaseStatus {
+  readonly database: string;
+  /** What named it. */
+  readonly source: string;
+  readonly serverVersion: string;
+  readonly latencyMs: number;
+  readonly schema: { readonly version: number; readonly needed: number; readonly upToDate: boolean };
+  /** `null` before anything is registered. */
+  readonly chain: { readonly name: string | null; readonly genesisHash: string } | null;
+  readonly projects: { readonly count: number; readonly first: readonly DatabaseProject[] };
+  readonly sizes: {
+    readonly bytes: number;
+    /** Rows as the database estimates them. */
+    readonly tables: readonly { readonly name: string; readonly rows: number; readonly bytes: number }[];
+  };
+  readonly connections: { readonly flywheel: number; readonly all: number; readonly max: number };
+  readonly pending: { readonly burns: number; readonly batches: number };
+  readonly holders: readonly DatabaseHolder[];
+  /** Gaps that nobody has accepted yet. */
+  readonly openGaps: number;
+  /** Height at which all has expired that another copy may have sent, and writes go on; `null` where nothing is waited for. */
+  readonly heldUntilBlock: string | null;
+}
+
+/** One thing that was looked at. */
+export interface DatabaseFinding {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+/** What was copied into a database. */
+export interface DatabaseCopy {
+  readonly database: string;
+  /** The name that the flywheel has there. */
+  readonly project: string;
+  readonly rows: number;
+  readonly tables: readonly { readonly name: string; readonly rows: number; readonly sha256: string }[];
+  /** All of it was there before. */
+  readonly wasThere: boolean;
 }

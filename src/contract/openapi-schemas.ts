@@ -1,13 +1,11 @@
 /** JSON Schemas of the contract's shapes, with what their checks cannot say of themselves. */
+
 import * as z from 'zod';
 import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
-import { initBatchRequestSchema, MAX_PIPELINES } from './schemas/batch.js';
-import {
-  burnBatchRequestSchema,
-  burnErrorSchema,
-  MAX_BURN_BATCH_ELEMENTS,
-  proofSchema,
-} from './schemas/burn.js';
+import { MAX_BURN_BATCH_ELEMENTS, MAX_PIPELINES } from './limits.js';
+import { initBatchRequestSchema } from './schemas/batch.js';
+import { burnBatchRequestSchema, burnErrorSchema, proofSchema } from './schemas/burn.js';
+import { FILE_SCHEMAS } from './schemas/files.js';
 
 /** Part of the document. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -48,4 +46,13 @@ export function referTo(shape: z.ZodType, components: Record<string, unknown>): 
     JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
   for (const [name, definition] of Object.entries(definitions)) components[name] = relocated(definition);
   return relocated(schema);
+}
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** The schema of a file, whole in itself. */
+export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
+  const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
+  const hasDefinitions = Object.keys(definitions).length > 0;
+  return { $schema: DIALECT, ...schema, ...(hasDefinitions ? { $defs: definitions } : {}) };
 }

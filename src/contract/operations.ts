@@ -1,12 +1,16 @@
 /** The operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
-import type { Scope } from '../values/schemas.js';
+import type { Scope } from '../values/key-terms.js';
 import * as batch from './schemas/batch.js';
 import * as burn from './schemas/burn.js';
-import { historyPageSchema, historyQuerySchema } from './schemas/history.js';
-import { keySchema } from './schemas/key.js';
-import { reportQuerySchema, reportSchema } from './schemas/report.js';
+import {
+  historyPageSchema,
+  historyQuerySchema,
+  keySchema,
+  reportQuerySchema,
+  reportSchema,
+} from './schemas/report.js';
 
 /** `points` requests at once, and as many again spread evenly over `windowSeconds` (contract, section 1.5). */
 export interface Rate {

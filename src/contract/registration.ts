@@ -1,5 +1,5 @@
 /** Registration of a project on a cluster: what is asked for, what it will come to, and what came of it; never served over HTTP. */
-import type { Scope } from '../values/schemas.js';
+import type { Scope } from '../values/key-terms.js';
 import type { ApiKeyCreated, BatchFunds, Registration, TokenGeneration } from './admin.js';
 
 /** The project as its owner describes it. */
@@ -84,23 +84,6 @@ export type GivenKey = string | Uint8Array;
 export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' | 'burnWallet'> {
   readonly operator: GivenKey;
   readonly burnWallet: GivenKey | null;
-}
-
-/** Registers one project in a data directory or a database. */
-export interface Registrar {
-  /**
-   * Says what a registration will do; nothing is written or sent.
-   * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what
-   *   this one would have.
-   */
-  plan(input: RegistrationInput): Promise<RegistrationPlan>;
-  /**
-   * Does what was planned last; after whatever cut it off, the same again goes on.
-   * @throws `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at it, before
-   *   anything is paid.
-   */
-  perform(): Promise<RegistrationResult>;
-  close(): Promise<void>;
 }
 
 /** What came of a registration. */

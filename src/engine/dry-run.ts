@@ -1,6 +1,6 @@
 /** What burns or a batch would come to, by the same checks as the real ones, without writing anything. */
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
-import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/dry-run.js';
+import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/local-admin.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
 import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';

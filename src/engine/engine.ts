@@ -1,9 +1,7 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
 import type { Admin } from '../contract/admin.js';
-import type { DatabaseFinding } from '../contract/database-admin.js';
-import type { Foresight } from '../contract/dry-run.js';
+import type { DatabaseFinding, Foresight, Recovery, RecoveryScope } from '../contract/local-admin.js';
 import type { OperationId } from '../contract/operations.js';
-import type { Recovery, RecoveryScope } from '../contract/recovery.js';
 import type { ServedEngine } from '../contract/served-engine.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';

@@ -1,6 +1,7 @@
 /** Every burn and every airdrop of a token that landed, newest first (contract, section 1.7). */
-import { type HistoryItem, historyQuerySchema } from '../contract/schemas/history.js';
-import { DEFAULT_PAGE_ITEMS } from '../contract/schemas/page.js';
+
+import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
+import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report.js';
 import { parseInput } from '../contract/validate.js';
 import type { Moved } from '../store/repositories/pipelines.js';
 import { isoTime } from '../values/time.js';

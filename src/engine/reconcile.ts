@@ -3,7 +3,7 @@
  * executed are carried on. Each is taken under its lease, so that nobody else is at it, and nothing is begun that was not asked
  * for: every step of it was written down before.
  */
-import type { RecoveryTerms } from '../contract/recovery.js';
+import type { RecoveryTerms } from '../contract/local-admin.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { carryOnExecution } from './batches/execute-batch.js';

@@ -1,15 +1,9 @@
 /** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
-import { costLamports, NO_COST } from '../contract/call.js';
-import { isCancelled } from '../contract/schemas/batch.js';
-import {
-  MAX_REPORT_ROWS,
-  type ReportPeriod,
-  type ReportRow,
-  type ReportSums,
-  reportQuerySchema,
-} from '../contract/schemas/report.js';
+import { costLamports, isCancelled, NO_COST } from '../contract/call.js';
+import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
+import { type ReportRow, type ReportSums, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';

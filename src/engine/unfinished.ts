@@ -1,5 +1,5 @@
 /** What of the store has not come to its end, as people are told of it. */
-import type { RecoveryScope, UnfinishedWork } from '../contract/recovery.js';
+import type { RecoveryScope, UnfinishedWork } from '../contract/local-admin.js';
 import { invariant } from '../errors/flywheel-error.js';
 import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';

@@ -18,6 +18,13 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** The exit number that an HTTP status stands for, where no code says better. */
+export function exitOfStatus(status: number): ExitCode {
+  if (status === 401 || status === 403) return EXIT.auth;
+  if (status === 408 || status === 429 || (status >= 502 && status <= 504)) return EXIT.unavailable;
+  return status >= 500 ? EXIT.internal : EXIT.refused;
+}
+
 /** An exit number, for people who write scripts. */
 interface ExitCodeRow {
   readonly code: ExitCode;

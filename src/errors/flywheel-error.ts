@@ -1,5 +1,5 @@
 /** The one error class: a code of the table, a sentence for people, and what a caller needs to go on. */
-import { ERRORS, type ErrorCode, isErrorCode } from './codes.js';
+import { ERRORS, type ErrorCode } from './codes.js';
 import type { ExitCode } from './exit-codes.js';
 
 /** One of several things that are wrong with an input; the message has no full stop. */
@@ -77,7 +77,7 @@ export class FlywheelError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 
   get hint(): string | undefined {
-    return this.options.hint ?? (ERRORS as Record<ErrorCode, { hint?: string }>)[this.code].hint;
+    return this.options.hint ?? ERRORS[this.code].hint;
   }
 
   /** The same error with more context; message, code and stack are kept. */
@@ -85,10 +85,6 @@ export class FlywheelError<Code extends ErrorCode = ErrorCode> extends Error {
     const copy = new FlywheelError(this.code, this.message, { ...this.options, ...more });
     if (this.stack !== undefined) copy.stack = this.stack;
     return copy;
-  }
-
-  toBody(): ProblemBody {
-    return { error: this.wireCode, message: this.message };
   }
 }
 
@@ -100,22 +96,11 @@ export function isFlywheelError<Code extends ErrorCode = ErrorCode>(
   return error instanceof FlywheelError && (code === undefined || error.code === code);
 }
 
-/** Whatever was thrown, as an error of the house; an unknown one becomes `code` and keeps its cause. */
-export function wrapUnknown(error: unknown, code: ErrorCode = 'ERR_INTERNAL'): FlywheelError {
+/** Whatever was thrown, as an error of the house; an unknown one is internal, and keeps its cause. */
+export function wrapUnknown(error: unknown): FlywheelError {
   if (isFlywheelError(error)) return error;
-  return new FlywheelError(
-    code,
-    'Internal error (a bug). Run again with FLYWHEEL_DEBUG=1 and report the stack trace.',
-    {
-      cause: error,
-    },
-  );
-}
-
-/** An error from its wire form; a code this build does not know is kept as it came. */
-export function errorFromBody(body: ProblemBody, options: FlywheelErrorOptions = {}): FlywheelError {
-  if (isErrorCode(body.error)) return new FlywheelError(body.error, body.message, options);
-  return new FlywheelError('ERR_INTERNAL', body.message, { ...options, foreignCode: body.error });
+  const message = 'Internal error (a bug). Run again with FLYWHEEL_DEBUG=1 and report the stack trace.';
+  return new FlywheelError('ERR_INTERNAL', message, { cause: error });
 }
 
 /** For what cannot happen unless this program is wrong. @throws `ERR_INTERNAL` */

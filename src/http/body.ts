@@ -4,8 +4,7 @@ import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../contract/
 import { invalidRequest } from '../contract/validate.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { measureJson } from '../values/json-measure.js';
-import { decodeUtf8, parseStrictJson, tooMany } from '../values/strict-json.js';
+import { decodeUtf8, measureJson, parseStrictJson, tooMany } from '../values/strict-json.js';
 
 /** JSON has no charset parameter (RFC 8259, section 11); UTF-8 is what those mean who send one. */
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?$/i;

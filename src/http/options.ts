@@ -4,8 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate } from '../contract/operations.js';
-import type { RateCounts } from '../contract/rate-counts.js';
-import type { Measured, ServedEngine } from '../contract/served-engine.js';
+import type { Measured, RateCounts, ServedEngine } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 

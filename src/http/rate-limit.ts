@@ -9,7 +9,7 @@ import type { FastifyReply } from 'fastify';
 import { encodeRateLimit, encodeRateLimitPolicy } from '../contract/header-values.js';
 import { RATE_LIMIT_HEADER, RATE_LIMIT_POLICY_HEADER } from '../contract/headers.js';
 import type { Operation, Rate, RateLimit } from '../contract/operations.js';
-import type { RateCounts } from '../contract/rate-counts.js';
+import type { RateCounts } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { readIdempotencyKey } from './headers.js';
 

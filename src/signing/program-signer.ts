@@ -3,10 +3,11 @@
  * that the flywheel was registered with; whose it is, is never taken from the program.
  */
 import { type Signer, verifySignature } from '../chain/transaction/sign.js';
+import { SIGNATURE_BYTES } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
+import { base58Decode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
-import { signatureOf } from './signature-text.js';
 import { type ProcessTerms, SigningProcess } from './signing-process.js';
 
 /** Runs of the program at a time. */
@@ -166,4 +167,16 @@ export function createProgramSigner(options: ProgramSignerOptions): ProgramSigne
     signAll: (messages) => program.signAll(messages),
     close: () => program.close(),
   };
+}
+
+/** 64 bytes in base64 always end like this, and base58 never does. */
+const BASE64 = /^[A-Za-z0-9+/]{86}==$/;
+/** 64 bytes in base58 at most. */
+const MAX_BASE58 = 88;
+
+/** @returns the bytes, or `undefined` for any other text. */
+function signatureOf(text: string): Uint8Array | undefined {
+  if (BASE64.test(text)) return Uint8Array.from(Buffer.from(text, 'base64'));
+  const bytes = text.length > MAX_BASE58 ? undefined : base58Decode(text);
+  return bytes?.length === SIGNATURE_BYTES ? bytes : undefined;
 }

@@ -11,7 +11,7 @@ import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Address } from '../values/address.js';
 import type { Sha256 } from '../values/digest.js';
-import type { Scope } from '../values/schemas.js';
+import type { Scope } from '../values/key-terms.js';
 import type { UtcDay } from '../values/time.js';
 import {
   type AnyTable,

@@ -8,6 +8,7 @@
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { InexactNumber } from './exact-number.js';
+import { wholeText } from './text.js';
 
 /** What JSON text holds; a number that a double cannot carry is an {@link InexactNumber}. */
 export type JsonValue = null | boolean | number | string | InexactNumber | readonly JsonValue[] | JsonObject;
@@ -21,18 +22,6 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 /** Deepest nesting that is read or written anywhere; deeper input is refused, not followed. */
 export const MAX_JSON_DEPTH = 64;
-
-const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
-
-function quote(text: string): string {
-  if (LONE_SURROGATE.test(text)) {
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      'The text contains half of a surrogate pair, which is not valid Unicode.',
-    );
-  }
-  return JSON.stringify(text);
-}
 
 interface Rules {
   readonly quote: (text: string) => string;
@@ -62,7 +51,11 @@ const inexact = (text: string): FlywheelError =>
  */
 export const canonicalJson = (value: JsonValue): string => write(value, 0, CANONICAL);
 
-const CANONICAL: Rules = { quote, number: numberText, maxDepth: MAX_JSON_DEPTH };
+const CANONICAL: Rules = {
+  quote: (text) => JSON.stringify(wholeText(text)),
+  number: numberText,
+  maxDepth: MAX_JSON_DEPTH,
+};
 
 /** Levels of a request around the proofs in it, which are judged by themselves. */
 const WRAPPING_LEVELS = 8;

@@ -1,6 +1,5 @@
 /** The address of the database that the settings name: read when it is first needed, and never shown with its password. */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { databasePlace } from './database-url.js';
 
 export class DatabaseAddress {
   /** What names it: a variable, an option or a setting of the profile. */
@@ -43,4 +42,19 @@ export class DatabaseAddress {
       { hint: 'Write special characters of the password as %XX.' },
     );
   }
+}
+
+/** @returns `undefined` for what is no `postgres://…`. */
+function parsed(text: string): URL | undefined {
+  const isPostgres = /^postgres(?:ql)?:\/\//i.test(text);
+  return isPostgres && URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** Where the database is, without user, password and options, which may hold secrets; `null` for what is no such address. */
+export function databasePlace(text: string): string | null {
+  const url = parsed(text);
+  if (url === undefined) return null;
+  // A socket of this machine is named by its directory.
+  const host = url.hostname === '' ? encodeURIComponent(url.searchParams.get('host') ?? '') : url.host;
+  return `postgres://${host}${url.pathname}`;
 }

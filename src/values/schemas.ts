@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { isAddress } from './address.js';
 import { InexactNumber } from './exact-number.js';
-import { MAX_PROOF_TYPE_LENGTH } from './proof-type.js';
+import { MAX_HASHES_ASKED, MAX_PROOF_TYPE_LENGTH, SCOPES } from './key-terms.js';
 import { isUuid } from './uuid.js';
 
 export const uuidSchema = z
@@ -52,9 +52,6 @@ export const hashSchema = z.string().meta({
   examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
 });
 
-/** Proofs that a list is asked for at once; more do not fit into the address of every proxy. */
-export const MAX_HASHES_ASKED = 50;
-
 /** One hash, or several with commas between them. */
 export const hashesSchema = z
   .string()
@@ -74,6 +71,4 @@ export const proofTypeSchema = z
     examples: ['PRODUCT_BUY'],
   });
 
-/** Key scopes (service specification, section 5). */
-export const scopeSchema = z.enum(['burn', 'airdrop']);
-export type Scope = z.infer<typeof scopeSchema>;
+export const scopeSchema = z.enum(SCOPES);

@@ -193,3 +193,34 @@ describe('a program that imports this one', () => {
     expect(files.filter((file) => file.startsWith('src/cli/'))).toEqual([]);
   });
 });
+
+/** The files and packages that are loaded with a file before anything is asked of it: types are none, what is imported late is later. */
+function loadedWith(from: string, found = new Set<string>()): ReadonlySet<string> {
+  const source = sources.find(({ path }) => path === from);
+  found.add(from);
+  for (const statement of source?.tree.statements ?? []) {
+    if (!ts.isImportDeclaration(statement)) continue;
+    const { importClause, moduleSpecifier } = statement;
+    const named = importClause?.namedBindings;
+    const isValue =
+      importClause?.isTypeOnly !== true &&
+      !(named !== undefined && ts.isNamedImports(named) && named.elements.every((one) => one.isTypeOnly));
+    const specifier = (moduleSpecifier as ts.StringLiteral).text;
+    const path = specifier.startsWith('.')
+      ? join(dirname(from), specifier.replace(/\.js$/, '.ts'))
+      : packageOf(specifier);
+    if (isValue && !found.has(path)) loadedWith(path, found);
+  }
+  return found;
+}
+
+describe('a command that prints its help', () => {
+  it.each(['run', 'commands/burn', 'commands/keys', 'commands/lists'])(
+    'loads no shapes, whose library takes longer than all else: cli/%s',
+    (file) => {
+      const loaded = loadedWith(`src/cli/${file}.ts`);
+      expect(loaded.size).toBeGreaterThan(10);
+      expect([...loaded]).not.toContain('zod');
+    },
+  );
+});

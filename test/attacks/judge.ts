@@ -2,13 +2,9 @@
 
 import type { PublicKey } from '@solana/web3.js';
 import { pipelineContent } from '../../src/actions/pipelines.js';
-import { addSignature } from '../../src/approval/build-approval.js';
-import { checkApprovable } from '../../src/approval/check-content.js';
-import { messageProblem } from '../../src/approval/check-message.js';
-import { checkVote as checkOneVote } from '../../src/approval/check-vote.js';
-import { checkWalletVote } from '../../src/approval/check-wallet-vote.js';
-import { type Limits, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
-import { outflowOf } from '../../src/approval/outflow.js';
+import { checkApprovable, messageProblem } from '../../src/approval/check-content.js';
+import { addSignature, checkVote as checkOneVote, checkWalletVote } from '../../src/approval/check-vote.js';
+import { type Limits, outflowOf, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { isAsDescribed, readBatch } from '../../src/approval/read-batch.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';

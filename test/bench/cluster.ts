@@ -57,7 +57,7 @@ function counted(url: string) {
       const { method, params } = JSON.parse(body) as { method: string; params: readonly unknown[] };
       if (method === 'sendTransaction') sent.add(String(params[0]));
       const request = { method: 'POST', url: target, headers, body } as const;
-      return transport.exchange(request, { ...terms, era: transport.era });
+      return transport.exchange(request, terms);
     },
   };
   return { node, requests: () => requests, sends: () => sent.size, close: () => transport.close() };

@@ -97,7 +97,6 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     return fault === 'lose' || later === 'lose' ? broken : (answer ?? broken);
   };
   return {
-    era: 0,
     hidesTls: async () => false,
     close: async () => undefined,
     exchange: async (request: HttpRequest, { timeoutMs, signal }: Terms) => {

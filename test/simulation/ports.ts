@@ -16,8 +16,7 @@ import { replacing } from '../support/doubles.js';
 import type { Fault } from './faults.js';
 import type { SimProcess } from './process.js';
 
-export type { HttpAnswer, HttpFailure, Terms } from '../../src/client/exchange.js';
-export type { HttpRequest, Transport } from '../../src/client/transport.js';
+export type { HttpAnswer, HttpFailure, HttpRequest, Terms, Transport } from '../../src/client/transport.js';
 export type { LocalChain };
 
 /** Thrown where a step cannot simply never return; what its process does with it has no effect any more. */

@@ -3,7 +3,7 @@
 import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addSignature } from '../../src/approval/build-approval.js';
+import { addSignature } from '../../src/approval/check-vote.js';
 import type { Chain } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';

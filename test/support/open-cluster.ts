@@ -63,7 +63,7 @@ export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTer
       if (pace === 'on-demand' && POLLS.includes(method)) goOn(SLOT_MS);
       const headers = { 'content-type': 'application/json' };
       const request = { method: 'POST', url: target.reveal(), headers, body } as const;
-      return transport.exchange(request, { ...terms, era: transport.era });
+      return transport.exchange(request, terms);
     },
   };
   const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };

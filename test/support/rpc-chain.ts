@@ -39,7 +39,7 @@ export function nodeAt(url: string): RpcNode {
     post: async (body, terms) => {
       const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
       const request = { method: 'POST', url: target, headers, body } as const;
-      const outcome = await transport.exchange(request, { ...terms, era: transport.era });
+      const outcome = await transport.exchange(request, terms);
       await transport.close();
       return outcome;
     },

@@ -2,9 +2,17 @@
  * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
  * question, for all processes at once, and let go of when nothing comes of it.
  */
-import { type Asked, needsDigest, requireWithinDay, requireWithinLimits } from '../../approval/limits.js';
-import { type KnownAddress, type LookAlike, lookAlikes } from '../../approval/look-alikes.js';
-import { outflowOf, totalOutflow } from '../../approval/outflow.js';
+import {
+  type Asked,
+  type KnownAddress,
+  type LookAlike,
+  lookAlikes,
+  needsDigest,
+  outflowOf,
+  requireWithinDay,
+  requireWithinLimits,
+  totalOutflow,
+} from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
 import type { LimitSetting, Settings } from '../../compose/settings.js';
 import { invariant } from '../../errors/flywheel-error.js';

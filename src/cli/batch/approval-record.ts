@@ -3,11 +3,9 @@
  * is counted from it, by all processes together, and what an approval holds that has not been seen before is told by it.
  */
 import { join } from 'node:path';
-import { endsOf } from '../../approval/look-alikes.js';
-import { type Outflow, totalOutflow } from '../../approval/outflow.js';
+import { endsOf, type Outflow, totalOutflow } from '../../approval/limits.js';
 import { APPROVALS_FILE } from '../../files/directories.js';
-import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
-import { type FileFormat, prepareFile } from '../../files/sqlite-version.js';
+import { type FileFormat, openSqliteFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';

@@ -3,8 +3,9 @@
  * --approval` and `run` share it. Nothing is signed that has not been decoded and understood, and the key is not even read
  * before that.
  */
-import { addSignature, buildApproval } from '../../approval/build-approval.js';
+
 import type { CheckedVote } from '../../approval/check-vote.js';
+import { addSignature, buildApproval } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';

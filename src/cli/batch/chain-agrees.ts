@@ -4,8 +4,8 @@
  */
 import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
+import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
-import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { type BatchDescription, isAsDescribed, readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';

@@ -2,8 +2,7 @@
  * Ends what of a batch has not been executed, approved or not. The owner's vote against it is a signature like any other: nothing
  * is signed that is not exactly one such vote on this very batch, shown before and agreed to.
  */
-import { addSignature } from '../../approval/build-approval.js';
-import { checkVote } from '../../approval/check-vote.js';
+import { addSignature, checkVote } from '../../approval/check-vote.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { driftOf, type Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';

@@ -5,13 +5,12 @@
 import { digestText } from '../../actions/pipelines.js';
 import { type ActionInText, inText } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';
-import { costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
+import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent } from '../../approval/check-content.js';
 import { pipelinesDifferences } from '../../approval/compare-pipelines.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
-import { type PastDescription, readPastContent } from '../../approval/past-content.js';
 import { readBatch } from '../../approval/read-batch.js';
-import { type Balances, checkBalances } from '../../approval/verify-batch.js';
+import { type Balances, checkBalances, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
 import { type ChainReader, dateLanded } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { SYSTEM_PROGRAM } from '../../chain/programs.js';

@@ -1,5 +1,5 @@
 /** A file of pipelines as an operation, whichever command it is given to: what of it is left to send, how its rest is begun, and `batch init` as its beginning. */
-import type { BatchForesight } from '../../contract/dry-run.js';
+import type { BatchForesight } from '../../contract/local-admin.js';
 import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';

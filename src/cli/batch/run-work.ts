@@ -5,7 +5,7 @@
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
-import { outflowOf } from '../../approval/outflow.js';
+import { outflowOf } from '../../approval/limits.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { KeypairSigner } from '../../chain/transaction/sign.js';

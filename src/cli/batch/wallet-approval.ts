@@ -1,7 +1,6 @@
 /** `batch approve --wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
 import { digestText } from '../../actions/pipelines.js';
-import { buildApproval } from '../../approval/build-approval.js';
-import { checkWalletVote, type WalletVote } from '../../approval/check-wallet-vote.js';
+import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { ChainReader, ChainSender, Rejection, TransactionError } from '../../chain/chain.js';

@@ -1,8 +1,8 @@
 /** One burn as an operation. */
 import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/small-programs.js';
-import type { BurnsForesight } from '../../contract/dry-run.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
+import type { BurnsForesight } from '../../contract/local-admin.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';

@@ -1,5 +1,5 @@
 /** What a burn would do, without doing it. */
-import type { BurnsForesight } from '../../contract/dry-run.js';
+import type { BurnsForesight } from '../../contract/local-admin.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';

@@ -3,8 +3,8 @@
  * for the rest, what had not landed by then. The answers are in the journal.
  */
 import type { ElementOutcome } from '../../contract/call.js';
-import { MAX_BODY_BYTES } from '../../contract/limits.js';
-import { type BurnRequest, MAX_BURN_BATCH_ELEMENTS } from '../../contract/schemas/burn.js';
+import { MAX_BODY_BYTES, MAX_BURN_BATCH_ELEMENTS } from '../../contract/limits.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { derivedUuid } from '../../values/ids.js';
 import { stageKey } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';

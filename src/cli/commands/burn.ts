@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { type BurnBatchBody, BurnBatchWork } from '../burn/burn-batch-work.js';
 import { burnWork } from '../burn/burn-work.js';

@@ -1,6 +1,6 @@
 /** `flywheel db`: a PostgreSQL database, and what the store of a data directory or of a database lacks. */
 import type { Command } from '@commander-js/extra-typings';
-import type { DatabaseCopy, DatabaseStatus } from '../../contract/database-admin.js';
+import type { DatabaseCopy, DatabaseStatus } from '../../contract/local-admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

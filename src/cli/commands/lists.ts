@@ -1,7 +1,7 @@
 /** `flywheel history` and `report`: every burn and airdrop, newest first; and what they and their costs come to. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type HistoryItem, MOVES } from '../../contract/schemas/history.js';
-import { REPORT_PERIODS, type Report, type ReportPeriod } from '../../contract/schemas/report.js';
+import { MOVES, REPORT_PERIODS, type ReportPeriod } from '../../contract/limits.js';
+import type { HistoryItem, Report } from '../../contract/schemas/report.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

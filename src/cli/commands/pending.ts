@@ -1,7 +1,7 @@
 /** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
 import { Argument, type Command } from '@commander-js/extra-typings';
+import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
-import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { RunNote } from '../batch/run-work.js';

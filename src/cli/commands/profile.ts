@@ -7,8 +7,7 @@ import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/
 import type { Setting, Settings } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, isAddress } from '../../values/address.js';
-import { DatabaseAddress } from '../../values/database-address.js';
-import { databasePlace } from '../../values/database-url.js';
+import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { PROFILES_FILE } from '../config/paths.js';

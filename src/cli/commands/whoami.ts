@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Pins } from '../../approval/pins.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';
-import type { KeyDescription } from '../../contract/schemas/key.js';
+import type { KeyDescription } from '../../contract/schemas/report.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

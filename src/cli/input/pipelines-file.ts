@@ -3,10 +3,10 @@
  * of the same pipeline one below the other. Every problem is reported at once.
  */
 import { isSourceAction } from '../../actions/registry.js';
+import { MAX_PIPELINES } from '../../contract/limits.js';
 import {
   ACTION_FIELDS,
   type InitBatchRequest,
-  MAX_PIPELINES,
   type Pipeline,
   pipelineSchema,
 } from '../../contract/schemas/batch.js';

@@ -1,6 +1,6 @@
 /** The tables of the journal. */
 import type { SqliteFile } from '../../files/sqlite-file.js';
-import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-version.js';
+import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-file.js';
 
 // `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
 // Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;

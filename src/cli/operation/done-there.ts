@@ -2,7 +2,7 @@
  * What others have done of an operation. The journal of a machine may be lost, or older than the service: what a file asks for is
  * looked up where the journal does not know it, and where it was begun before.
  */
-import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
+import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';

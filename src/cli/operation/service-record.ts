@@ -1,12 +1,13 @@
 /** What a service itself says of the elements of a file: what has landed, or may land yet, is found by the hash of its proof. */
+
+import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
-import { MAX_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
-import { MAX_HASHES_ASKED } from '../../values/schemas.js';
+import { MAX_HASHES_ASKED } from '../../values/key-terms.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { Element } from '../journal/journal.js';

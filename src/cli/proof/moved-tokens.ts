@@ -7,7 +7,7 @@ import {
   type PipelineAction,
   type SourceAction,
 } from '../../actions/registry.js';
-import { type PastDescription, readPastContent } from '../../approval/past-content.js';
+import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import type { ChainReader, TokenChange, TransactionRecord } from '../../chain/chain.js';
 import {
   COMPUTE_BUDGET_PROGRAM,

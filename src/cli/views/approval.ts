@@ -1,8 +1,8 @@
 /** What the owner of a batch reads right before the question: its rows, then what it comes to in eight lines, then the question. */
 import { digestText } from '../../actions/pipelines.js';
 import type { PipelineAction } from '../../actions/registry.js';
-import { costsOf } from '../../approval/batch-state.js';
-import { outflowOf, totalOutflow } from '../../approval/outflow.js';
+import { outflowOf, totalOutflow } from '../../approval/limits.js';
+import { costsOf } from '../../approval/verify-batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Review } from '../batch/review.js';

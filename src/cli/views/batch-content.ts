@@ -1,12 +1,11 @@
 /** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
 import { digestText } from '../../actions/pipelines.js';
 import { actionText, inText, type Operation, type PipelineAction } from '../../actions/registry.js';
-import type { BatchContent } from '../../approval/batch-content.js';
-import { type BatchState, costsOf, pastStateOf, stateOf } from '../../approval/batch-state.js';
+import type { BatchContent, PastDescription } from '../../approval/batch-content.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
-import type { PastDescription } from '../../approval/past-content.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Change } from '../../approval/simulate.js';
+import { type BatchState, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';

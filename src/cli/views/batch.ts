@@ -5,14 +5,14 @@ import {
   sourceText,
   actionText as wordsOf,
 } from '../../actions/registry.js';
-import {
-  type Action,
-  type Batch,
-  type ExecuteResult,
-  type InitBatchResult,
-  isCancelled,
-  type ListedBatch,
-  type PipelineState,
+import { isCancelled } from '../../contract/call.js';
+import type {
+  Action,
+  Batch,
+  ExecuteResult,
+  InitBatchResult,
+  ListedBatch,
+  PipelineState,
 } from '../../contract/schemas/batch.js';
 import type { BatchPlan } from '../batch/pipelines-work.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';

@@ -1,6 +1,6 @@
 /** Burns, the outcome of a burn-batch, and what a dry run found, as people read them. */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnsForesight, ForeseenFailure } from '../../contract/dry-run.js';
+import type { BurnsForesight, ForeseenFailure } from '../../contract/local-admin.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { BurnBatchPlan, BurnPlan } from '../burn/plan.js';
 import type { Tally, Totals } from '../burn/requests.js';

@@ -11,21 +11,16 @@ import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { registeredMultisig } from '../../engine/admin/project-records.js';
-import {
-  type Failed,
-  findFates,
-  refused,
-  requireRemembered,
-  type Unit,
-} from '../../engine/settle/look-up.js';
+import { type Failed, findFates, refused, requireRemembered } from '../../engine/settle/look-up.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { factsOf, isWhole, type Places, readState, type StateOnChain } from './state.js';
-import type { UnfinishedRegistration } from './unfinished.js';
+import type { Unfinished } from './target.js';
 
-type Sent = UnfinishedRegistration['sent'];
+/** The transaction that was signed last, as a file keeps it. */
+type Sent = NonNullable<Unfinished['sent']>;
 
 /** Everything that landing takes. */
 interface Landing {
@@ -41,10 +36,9 @@ interface Landing {
   readonly createKey: Signer | null;
   /** The wallet that Squads takes its fee to. */
   readonly squadsTreasury: Address | null;
-  /** What was signed last. */
-  readonly sent: Sent;
+  readonly sent: Sent | null;
   /** Keeps what is signed, before it is sent. */
-  keep(sent: Sent): void;
+  keep(sent: Sent | null): void;
   sleep(ms: number): Promise<void>;
 }
 
@@ -59,12 +53,11 @@ const POLL_MS = 500;
 export async function landRegistration(
   landing: Landing,
 ): Promise<{ readonly state: StateOnChain; readonly txHash: string | null }> {
-  const { reader, places } = landing;
-  let sent = landing.sent;
+  let { sent } = landing;
   let isNew = false;
   for (;;) {
     if (sent !== null && !(await isFinal(landing, sent, isNew))) sent = null;
-    const state = await readState(reader, places);
+    const state = await readState(landing.reader, landing.places);
     requireAsAgreed(landing, state);
     if (isWhole(state)) return { state, txHash: sent?.signature ?? null };
     sent = await signed(landing, state);
@@ -77,9 +70,9 @@ export async function landRegistration(
 const VAULT_ACCOUNT = 'vaultAccount.';
 
 /** @throws `ERR_NOT_VERIFIED` naming each fact that has changed, before and after. */
-function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: StateOnChain): void {
+function requireAsAgreed({ agreed, places }: Landing, state: StateOnChain): void {
   const wasOpen = Object.keys(agreed).some((fact) => fact.startsWith(VAULT_ACCOUNT));
-  const drift = driftOf(agreed, factsOf(multisig ?? registeredMultisig(places), token)).filter(
+  const drift = driftOf(agreed, factsOf(places, state)).filter(
     ({ fact }) => wasOpen || !fact.startsWith(VAULT_ACCOUNT),
   );
   if (drift.length === 0) return;
@@ -87,9 +80,7 @@ function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: State
   throw new FlywheelError(
     'ERR_NOT_VERIFIED',
     `The plan has changed since it was shown: ${changes.join('; ')}.`,
-    {
-      hint: 'Run the same command again to see the new plan.',
-    },
+    { hint: 'Run the same command again to see the new plan.' },
   );
 }
 
@@ -98,21 +89,23 @@ function requireAsAgreed({ agreed, places }: Landing, { multisig, token }: State
  * @param isNew - were they certainly never sent before? Only then a refusal says that they did not land.
  * @returns false where they have proven never to land.
  */
-async function isFinal(landing: Landing, sent: NonNullable<Sent>, isNew: boolean): Promise<boolean> {
+async function isFinal(landing: Landing, sent: Sent, isNew: boolean): Promise<boolean> {
   const { chain, sleep } = landing;
   const bytes = Buffer.from(sent.wire, 'base64');
-  const unit: Unit = {
-    transactions: [{ signature: sent.signature, bytes }],
-    lastValidBlockHeight: BigInt(sent.lastValidBlockHeight),
-  };
+  const units = [
+    {
+      transactions: [{ signature: sent.signature, bytes }],
+      lastValidBlockHeight: BigInt(sent.lastValidBlockHeight),
+    },
+  ];
   if (isNew) {
     const [rejection] = await chain.submit([bytes], [true]);
     if (rejection != null) throw refusal(landing, refused(rejection));
   }
   for (;;) {
-    const [fate] = await findFates(chain, [unit]);
+    const [fate] = await findFates(chain, units);
     invariant(fate !== undefined, 'What is asked for is answered.');
-    requireRemembered([unit], [fate]);
+    requireRemembered(units, [fate]);
     if (fate.kind === 'expired') return false;
     if (fate.kind === 'failed') throw refusal(landing, fate);
     if (fate.kind === 'landed' && fate.isFinal) return true;
@@ -132,7 +125,7 @@ function refusal({ keep }: Landing, { reason, records }: Failed): FlywheelError 
   );
 }
 
-async function signed(landing: Landing, state: StateOnChain): Promise<NonNullable<Sent>> {
+async function signed(landing: Landing, state: StateOnChain): Promise<Sent> {
   const { chain, operator, createKey } = landing;
   const instructions = missingInstructions(landing, state);
   const payer = operator.address;

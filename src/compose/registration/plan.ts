@@ -5,20 +5,22 @@ import { clusterName } from '../../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
 import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
 import { isOnCurve, vaultAddress } from '../../chain/squads/addresses.js';
-import {
-  chargesTransferFee,
-  FROZEN,
-  type Mint,
-  TOKEN_ACCOUNT_SIZE_BYTES,
-  TOKEN_EXTENSION,
-} from '../../chain/tokens/accounts.js';
+import { chargesTransferFee, FROZEN, type Mint, TOKEN_EXTENSION } from '../../chain/tokens/accounts.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
-import { registeredMultisig, THRESHOLD } from '../../engine/admin/project-records.js';
+import { THRESHOLD } from '../../engine/admin/project-records.js';
+import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
-import { multisigWarnings, requireUsableMultisig } from './check-multisig.js';
-import { factsOf, type Places, readProgramConfig, readState, type StateOnChain } from './state.js';
+import {
+  factsOf,
+  multisigWarnings,
+  type Places,
+  readProgramConfig,
+  readState,
+  requireUsableMultisig,
+  type StateOnChain,
+} from './state.js';
 
 /** The cluster, as far as a plan needs it. */
 interface PlanChain {
@@ -29,30 +31,9 @@ interface PlanChain {
   readonly rentOf: Rent;
 }
 
-/** A plan with what it was made from. */
-export interface Planned {
-  readonly plan: RegistrationPlan;
-  readonly places: Places;
-  readonly state: StateOnChain;
-  /** The wallet that Squads takes its fee to; `null` where no multisig is made. */
-  readonly squadsTreasury: Address | null;
-}
-
-/** Bytes behind the base of an account of Token-2022: the mark of its kind, and the extension that lets nobody change its owner. */
-const TOKEN_2022_MORE_BYTES = 5;
-/** What the mint asks of each of its accounts. */
-const WITHHELD_FEE_BYTES = 12;
-
-/** Bytes of a token account that the associated-token program opens. */
-function tokenAccountBytes(mint: Mint): number {
-  if (mint.tokenProgram !== TOKEN_2022_PROGRAM) return TOKEN_ACCOUNT_SIZE_BYTES;
-  return (
-    TOKEN_ACCOUNT_SIZE_BYTES + TOKEN_2022_MORE_BYTES + (chargesTransferFee(mint) ? WITHHELD_FEE_BYTES : 0)
-  );
-}
-
 /**
  * Reads what is there, holds it to the rules, and counts what is missing.
+ * @returns the plan, and the wallet that Squads takes its fee to; `null` where no multisig is made.
  * @throws `ERR_INPUT_INVALID`, `ERR_NOT_VERIFIED`, `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE`
  */
 export async function planRegistration(
@@ -60,7 +41,7 @@ export async function planRegistration(
   wanted: ClusterRegistration,
   places: Places,
   isFresh: boolean,
-): Promise<Planned> {
+): Promise<{ readonly plan: RegistrationPlan; readonly squadsTreasury: Address | null }> {
   requireMembers(places);
   const state = await readState(chain.reader, places);
   checkCaps(wanted, state.token.mint.decimals);
@@ -72,7 +53,6 @@ export async function planRegistration(
   const steps = stepsOf(chain, places, state);
   const made = multisig === null ? config : null;
   const costs = await costsOf(chain, places, steps, made);
-  const facts = factsOf(multisig ?? registeredMultisig(places), state.token);
   const { token } = state;
   const symbol = wanted.symbol ?? token.symbol ?? 'TOKEN';
   const plan: RegistrationPlan = {
@@ -81,7 +61,7 @@ export async function planRegistration(
     name: wanted.name ?? symbol,
     symbol,
     decimals: token.mint.decimals,
-    tokenProgram: token.mint.tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token',
+    tokenProgram: programName(token.mint),
     owner: places.owner,
     operator: places.operator,
     burnWallet: places.burnWallet,
@@ -90,7 +70,7 @@ export async function planRegistration(
     vault: vaultAddress(places.multisig, places.vaultIndex).address,
     steps,
     costs,
-    facts,
+    facts: factsOf(places, state),
     irreversible: irreversible(steps, multisig),
     warnings: [
       ...(wanted.multisig === null ? [] : [EARLIER_RIGHTS]),
@@ -99,8 +79,11 @@ export async function planRegistration(
     ],
     state: 'new',
   };
-  return { plan, places, state, squadsTreasury: made?.treasury ?? null };
+  return { plan, squadsTreasury: made?.treasury ?? null };
 }
+
+const programName = ({ tokenProgram }: Mint): RegistrationPlan['tokenProgram'] =>
+  tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token';
 
 function requireMembers({ owner, operator }: Places): void {
   if (owner === operator)
@@ -135,7 +118,7 @@ export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, deci
 
 function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): readonly RegistrationStep[] {
   const { token, burnTokenAccount } = state;
-  const accountBytes = tokenAccountBytes(token.mint);
+  const accountBytes = newTokenAccountBytes({ tokenProgram: programName(token.mint) }, token.mint);
   const step = (
     what: RegistrationStep['what'],
     address: Address,

@@ -3,22 +3,31 @@
  * store, configuration) each look first at what is there, so that whatever cuts it off, the same command goes on.
  */
 import { dirname } from 'node:path';
-import { clusterName, isMoniker, nodeAddress, requireQuorum } from '../../chain/node-address.js';
+import { isMoniker } from '../../chain/node-address.js';
+import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { withSecondDecoder } from '../../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
 import { createKeypairSigner } from '../../chain/transaction/sign.js';
 import type {
   ClusterRegistration,
   GivenKey,
-  Registrar,
   RegistrationInput,
   RegistrationPlan,
   RegistrationResult,
 } from '../../contract/registration.js';
 import type { FoundRegistration } from '../../engine/admin/find-registration.js';
+import {
+  insertFirstKey,
+  insertProject,
+  projectRecords,
+  registrationView,
+} from '../../engine/admin/project-records.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
+import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
+import { randomIds } from '../../values/ids.js';
+import { processActor } from '../actor.js';
 import type { Ambient } from '../context.js';
 import { createFileKeyring, openKeyring } from '../keyring.js';
 import {
@@ -32,56 +41,63 @@ import {
   writePrivate,
 } from '../local-config.js';
 import { whileOpen } from '../opened.js';
-import { isOwn, type OwnRpc, openOwnRpc } from '../rpc.js';
+import { isOwn, type OwnRpc, openNamedCluster, withClusterNodes } from '../rpc.js';
 import type { Setting, Settings } from '../settings.js';
 import { landRegistration } from './land.js';
-import { type Planned, planRegistration } from './plan.js';
-import { requireFree, requireSame, storeRegistration } from './records.js';
-import { factsOf, type Places } from './state.js';
-import { RegistrationTarget } from './target.js';
+import { checkCaps, planRegistration } from './plan.js';
+import { factsOf, type Places, type StateOnChain } from './state.js';
 import {
   begin,
-  forgetUnfinished,
-  readUnfinished,
-  type UnfinishedRegistration,
-  writeUnfinished,
-} from './unfinished.js';
+  forgetBegun,
+  NOT_STORED,
+  RegistrationTarget,
+  readBegun,
+  requireFree,
+  requireSame,
+  type Unfinished,
+  writeBegun,
+} from './target.js';
 
 /** A plan with all that performing it takes. */
-interface Ready extends Planned {
+interface Ready {
+  readonly plan: RegistrationPlan;
+  readonly places: Places;
+  /** The wallet that Squads takes its fee to; `null` where no multisig is made. */
+  readonly squadsTreasury: Address | null;
   readonly wanted: ClusterRegistration;
   readonly rpc: OwnRpc;
+  /** In a database; a data directory has one project, without a name. */
   readonly name: string | null;
-  readonly begun: UnfinishedRegistration;
+  readonly begun: Unfinished;
+  /** What was in the data directory when it was planned. */
+  readonly found: Unfinished | null;
   /** Keypairs that the data directory is to keep, by address. */
   readonly keys: ReadonlyMap<Address, Uint8Array>;
-  /** What was in the data directory when it was planned. */
-  readonly found: UnfinishedRegistration | null;
 }
 
 /** A registrar for the data directory or the database of the settings; nothing is asked before the first plan. */
-export function createRegistrar(ambient: Ambient, settings: Settings, cluster: string): Registrar {
+export function createRegistrar(ambient: Ambient, settings: Settings, cluster: string) {
   const target = new RegistrationTarget(settings, cluster);
   let rpc: OwnRpc | undefined;
   let ready: Ready | undefined;
-  /** The nodes, of whichever cluster they are, and from then on of that cluster only. */
-  const openCluster = async (): Promise<{ rpc: OwnRpc; genesisHash: string }> => {
-    await rpc?.close();
-    const nodes = withClusterNodes(settings, cluster);
-    rpc = openOwnRpc(ambient, nodes) ?? undefined;
-    const genesisHash = await rpc?.reader.genesisHash();
-    invariant(rpc !== undefined && genesisHash !== undefined, 'A cluster has a node.');
-    requireNamed(cluster, genesisHash);
-    await rpc.close();
-    rpc = openOwnRpc(ambient, nodes, { genesis: genesisHash }) ?? rpc;
-    return { rpc, genesisHash };
-  };
   return {
-    plan: async (input) => {
-      ready = await planned(target, input, await openCluster());
+    /**
+     * Says what a registration will do; nothing is written or sent.
+     * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what
+     *   this one would have.
+     */
+    plan: async (input: RegistrationInput): Promise<RegistrationPlan> => {
+      await rpc?.close();
+      rpc = await openNamedCluster(ambient, settings, cluster);
+      ready = await planned(target, input, rpc);
       return ready.plan;
     },
-    perform: async () => {
+    /**
+     * Does what was planned last; after whatever cut it off, the same again goes on.
+     * @throws `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at it,
+     *   before anything is paid.
+     */
+    perform: async (): Promise<RegistrationResult> => {
       const agreed = ready;
       invariant(agreed !== undefined, 'What is performed has been planned.');
       requireFunds(agreed.plan);
@@ -99,21 +115,18 @@ export function createRegistrar(ambient: Ambient, settings: Settings, cluster: s
 }
 
 /** Looks at everything, and says what performing it will do. */
-async function planned(
-  target: RegistrationTarget,
-  input: RegistrationInput,
-  { rpc, genesisHash }: { readonly rpc: OwnRpc; readonly genesisHash: string },
-): Promise<Ready> {
+async function planned(target: RegistrationTarget, input: RegistrationInput, rpc: OwnRpc): Promise<Ready> {
   const { chain } = rpc;
+  const genesisHash = await rpc.reader.genesisHash();
   const keys = new Map<Address, Uint8Array>();
   const operator = addressOf(input.operator, keys);
   const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
   const givenKeys = new Set(keys.keys());
   const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
   const mint = address(input.mint);
-  const found = readUnfinished(target.unfinishedFile(mint));
+  const found = readBegun(target.unfinishedFile(mint));
   const stored = await target.find(mint, genesisHash);
-  const begun: UnfinishedRegistration =
+  const begun: Unfinished =
     stored === undefined
       ? begin({ ...wanted, genesisHash }, found, keys)
       : { wanted: {}, burnWallet: given ?? stored.token.burnWallet, createKey: null, sent: null };
@@ -123,16 +136,16 @@ async function planned(
     ...{ reader: withSecondDecoder(chain), genesisHash, rentOf: await chain.rent() },
     maxPriorityFeeLamports: chain.fees.maxLamports,
   };
-  const { plan, ...rest } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
+  const { plan, squadsTreasury } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
   const name = target.nameOf(plan.symbol, stored);
-  if (stored === undefined) await target.find(mint, genesisHash, (tx) => requireFree(tx, places, name));
+  if (stored === undefined) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
   const shown: RegistrationPlan = {
     ...withoutMade(plan, { multisig: isNew(begun.createKey), burnWallet: isNew(begun.burnWallet) }),
     ...(name === null ? {} : { project: name }),
     state: stored !== undefined ? 'finished' : begun === found ? 'unfinished' : 'new',
   };
-  return { ...rest, plan: shown, wanted, rpc, name, begun, keys, found };
+  return { plan: shown, places, squadsTreasury, wanted, rpc, name, begun, found, keys };
 }
 
 /** What another process has done since it was planned is seen now. @throws `ERR_STORE_UNAVAILABLE` where it has. */
@@ -140,17 +153,17 @@ async function requireUnchanged(
   target: RegistrationTarget,
   { found, plan, places, name }: Ready,
 ): Promise<void> {
-  const { mint } = places;
+  const { genesisHash } = plan.cluster;
   const isFinished = plan.state === 'finished';
-  const now = readUnfinished(target.unfinishedFile(mint));
-  const stored = await target.find(mint, plan.cluster.genesisHash);
+  const now = readBegun(target.unfinishedFile(places.mint));
+  const stored = await target.find(places.mint, genesisHash);
   if (JSON.stringify(now) !== JSON.stringify(found) || (stored !== undefined) !== isFinished)
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
       'Another registration ran here in the meantime. This command sent nothing.',
       { hint: 'Run the same command again.' },
     );
-  if (!isFinished) await target.find(mint, plan.cluster.genesisHash, (tx) => requireFree(tx, places, name));
+  if (!isFinished) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
 }
 
 async function register(
@@ -158,42 +171,80 @@ async function register(
   settings: Settings,
   cluster: string,
   target: RegistrationTarget,
-  { plan, wanted, places, name, begun, keys, found, rpc, squadsTreasury }: Ready,
+  ready: Ready,
 ): Promise<RegistrationResult> {
+  const { plan, places, name, begun, keys, found, rpc, squadsTreasury } = ready;
   const { value: dataDir } = settings.dataDir;
   const files = createFileKeyring(dataFiles(dataDir).keys);
   const unfinished = target.unfinishedFile(places.mint);
   for (const [owner, keypair] of keys) files.keep(owner, keypair);
-  writeUnfinished(unfinished, begun);
+  writeBegun(unfinished, begun);
   const keyring = openKeyring(ambient, settings);
   const { state, txHash } = await landRegistration({
     ...{ chain: rpc.chain, reader: withSecondDecoder(rpc.chain), places, squadsTreasury },
     ...{ agreed: plan.facts, sent: begun.sent },
     operator: keyring.get(places.operator, 'operator'),
     createKey: begun.createKey === null ? null : files.get(begun.createKey),
-    keep: (sent) => writeUnfinished(unfinished, { ...begun, sent }),
+    keep: (sent) => writeBegun(unfinished, { ...begun, sent }),
     sleep: (ms) => ambient.sleep(ms),
   }).finally(() => keyring.close());
-  invariant(state.multisig !== null, 'What has landed is there.');
-  const facts = factsOf(state.multisig, state.token);
   const keyFile = apiKeyFile(dataDir, name);
-  const stored = await target.write(plan, async (tx) => {
+  const stored = await target.write(plan.cluster.genesisHash, async (tx) => {
     const known = await target.findIn(tx, places.mint);
     // The key of a run that was cut off may be lost; that of another machine is not.
     const keyIsKept =
       readSecret(keyFile) !== null || (target.isDatabase && known !== undefined && found === null);
-    return storeRegistration(tx, { wanted, plan, places, state, facts, name }, known, keyIsKept);
+    return storeRegistration(tx, ready, state, known, keyIsKept);
   });
   if (stored.apiKey !== null) {
     if (name !== null) makePrivateDirectory(dirname(keyFile), 'ERR_CONFIG_INVALID');
     writePrivate(keyFile, `${stored.apiKey.key}\n`);
   }
   if (!target.isDatabase) writeLocalConfig(dataDir, configOf(settings, cluster, plan));
-  forgetUnfinished(unfinished);
+  forgetBegun(unfinished);
   const createKey = begun.createKey ?? found?.createKey ?? null;
   if (createKey !== null) files.forget(createKey);
   const project = name === null ? {} : { project: name };
   return { cluster: plan.cluster, ...stored, ...project, txHash };
+}
+
+/**
+ * Stores what is not stored yet: token, flywheel and the first API key, in one transaction.
+ * @param known - what is registered already.
+ * @param keyIsKept - is there a first key already that somebody can use?
+ */
+async function storeRegistration(
+  tx: StoreTransaction,
+  { places, wanted, plan, name }: Ready,
+  state: StateOnChain,
+  known: FoundRegistration | undefined,
+  keyIsKept: boolean,
+): Promise<Pick<RegistrationResult, 'registration' | 'apiKey'>> {
+  const deps = { ids: randomIds, actor: processActor() };
+  const before = known?.flywheel.place;
+  const place = {
+    ...{ squadsProgram: SQUADS_PROGRAM, facts: factsOf(places, state) },
+    minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol ?? null,
+    maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
+  };
+  if (known !== undefined) {
+    const { token, flywheel } = known;
+    requireSame(known, places, NOT_STORED);
+    await tx.flywheels.setPlace(flywheel.id, place);
+    const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
+    return { registration: registrationView(token, flywheel), apiKey };
+  }
+  await requireFree(tx, places, name, NOT_STORED);
+  const { decimals, supply } = state.token.mint;
+  const { mint, ...members } = places;
+  const project = projectRecords(deps, {
+    ...members,
+    ...{ name: plan.name, symbol: plan.symbol, mintAddress: mint, decimals, supply },
+    tokenProgram: plan.tokenProgram,
+    ...{ generation: wanted.tokenGeneration, proofTypes: wanted.proofTypes },
+    ...{ ...checkCaps(wanted, decimals), place, projectName: name, nowMs: tx.nowMs },
+  });
+  return insertProject(deps, tx, project, wanted.scopes);
 }
 
 /** What the data directory keeps of the settings: what was typed now, else what it had before. */
@@ -243,7 +294,7 @@ function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
 
 function placesOf(
   wanted: ClusterRegistration,
-  { burnWallet, createKey }: UnfinishedRegistration,
+  { burnWallet, createKey }: Unfinished,
   stored: FoundRegistration | undefined,
 ): Places {
   const made = createKey === null ? null : multisigAddress(createKey).address;
@@ -266,37 +317,5 @@ function requireFunds({ operator, costs }: RegistrationPlan): void {
     'ERR_INSUFFICIENT_FUNDS',
     `Insufficient funds: the operator ${operator} needs ${costs.missingLamports} more lamports for the registration. Nothing was sent.`,
     { hint: 'Send SOL to the operator, then run the same command again.' },
-  );
-}
-
-/** Names of clusters as people type them. */
-const NAMES: Readonly<Record<string, string>> = { mainnet: 'mainnet-beta' };
-
-/** The settings with the nodes of the cluster: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
-function withClusterNodes(settings: Settings, cluster: string): Settings {
-  if (settings.rpcProblem !== null) throw settings.rpcProblem;
-  const { rpcUrl, rpcQuorum } = settings;
-  const own = nodeAddress(cluster, '--cluster');
-  const others = rpcUrl.source === 'flag' ? rpcUrl.value : [];
-  const nodes = !isOwn(rpcUrl) ? [own] : isMoniker(cluster) ? rpcUrl.value : [own, ...others];
-  const chosen: Settings = {
-    ...settings,
-    rpcUrl: { value: nodes, source: isOwn(rpcUrl) ? rpcUrl.source : 'flag' },
-    rpcQuorum: isOwn(rpcQuorum) ? rpcQuorum : { value: 1, source: 'default' },
-  };
-  requireQuorum(chosen.rpcUrl.value, chosen.rpcQuorum);
-  return chosen;
-}
-
-/** @throws `ERR_CHAIN_MISMATCH` when the nodes are not of the cluster that was named. */
-function requireNamed(cluster: string, genesisHash: string): void {
-  const isPublic = isMoniker(cluster) && cluster !== 'localhost';
-  const expected = NAMES[cluster] ?? cluster;
-  const name = clusterName(genesisHash);
-  if (!isPublic || name === expected) return;
-  throw new FlywheelError(
-    'ERR_CHAIN_MISMATCH',
-    `--cluster ${cluster}: the RPC nodes belong to ${name ?? 'another cluster'} (genesis ${genesisHash}), expected ${expected}.`,
-    { hint: 'Name nodes of that cluster with --rpc-url, or leave out --rpc-url to use its public node.' },
   );
 }

@@ -1,16 +1,20 @@
-/** What of a registration stands on chain already. */
+/** What of a registration stands on chain already, and whether a flywheel can be made of it: two who agree, nobody who could do without them. */
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import {
+  ALL_PERMISSIONS,
   decodeAccount,
   type Multisig,
+  NO_AUTHORITY,
+  PERMISSION,
   PROGRAM_CONFIG,
   type ProgramConfig,
 } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, programConfigAddress } from '../../chain/squads/addresses.js';
 import { decodeTokenAccount, type TokenAccount } from '../../chain/tokens/accounts.js';
+import { registeredMultisig, THRESHOLD } from '../../engine/admin/project-records.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 
@@ -37,13 +41,19 @@ export interface StateOnChain {
   };
 }
 
-/** Is all there that has to be? */
-export const isWhole = ({ multisig, token, burnTokenAccount }: StateOnChain): boolean =>
-  multisig !== null && token.vaultAccount !== null && burnTokenAccount.isThere;
+const unusable = (message: string): FlywheelError => new FlywheelError('ERR_NOT_VERIFIED', message);
+
+/** What refuses an approval refuses a registration under a code of its own. */
+const otherwise =
+  (code: 'ERR_NOT_VERIFIED' | 'ERR_INPUT_INVALID', before = '') =>
+  (cause: unknown): never => {
+    if (!isFlywheelError(cause, 'ERR_APPROVAL_REFUSED')) throw cause;
+    throw new FlywheelError(code, before + cause.message, { cause });
+  };
 
 /** @throws `ERR_INPUT_INVALID` for a mint that cannot be used; `ERR_NOT_VERIFIED` for accounts that are of others. */
 export async function readState(chain: ChainReader, places: Places): Promise<StateOnChain> {
-  const token = await readToken(chain, places);
+  const token = await readTokenOnChain(chain, places).catch(otherwise('ERR_INPUT_INVALID', '--mint: '));
   const { tokenProgram } = token.mint;
   const address = associatedTokenAddress(places.burnWallet, places.mint, tokenProgram);
   const [at, state] = await chain.getAccounts([places.multisig, address]);
@@ -51,10 +61,16 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   const isOwn = held !== undefined && held.mint === places.mint && held.owner === places.burnWallet;
   // Lamports that somebody sent to an address are no account yet.
   const isThere = state != null && state.owner === tokenProgram;
-  if (isThere && !isOwn) throw ofOthers(`The token account ${address} is not the burn wallet's`);
+  if (isThere && !isOwn)
+    throw unusable(`The token account ${address} is not the burn wallet's. Nothing was sent.`);
   if (token.vaultAccount !== null && token.vaultAccount.owner !== token.flywheel.vault)
-    throw ofOthers(`The token account ${token.flywheel.vaultTokenAccount} is not the vault's`);
-  const multisig = at?.owner === SQUADS_PROGRAM ? await readOwnMultisig(chain, places.multisig) : null;
+    throw unusable(
+      `The token account ${token.flywheel.vaultTokenAccount} is not the vault's. Nothing was sent.`,
+    );
+  const multisig =
+    at?.owner === SQUADS_PROGRAM
+      ? await readMultisigAccount(chain, places.multisig).catch(otherwise('ERR_NOT_VERIFIED'))
+      : null;
   return {
     multisig,
     token,
@@ -62,44 +78,80 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   };
 }
 
-/** @throws `ERR_NOT_VERIFIED` when the account is no multisig. */
-async function readOwnMultisig(chain: ChainReader, address: Address): Promise<Multisig> {
-  try {
-    return await readMultisigAccount(chain, address);
-  } catch (cause) {
-    if (!isFlywheelError(cause, 'ERR_APPROVAL_REFUSED')) throw cause;
-    throw new FlywheelError('ERR_NOT_VERIFIED', cause.message, { cause });
-  }
-}
+/** Is all there that has to be? */
+export const isWhole = ({ multisig, token, burnTokenAccount }: StateOnChain): boolean =>
+  multisig !== null && token.vaultAccount !== null && burnTokenAccount.isThere;
 
-const ofOthers = (message: string): FlywheelError =>
-  new FlywheelError('ERR_NOT_VERIFIED', `${message}. Nothing was sent.`);
-
-async function readToken(chain: ChainReader, places: Places): Promise<TokenOnChain> {
-  try {
-    return await readTokenOnChain(chain, places);
-  } catch (cause) {
-    if (!isFlywheelError(cause, 'ERR_APPROVAL_REFUSED')) throw cause;
-    throw new FlywheelError('ERR_INPUT_INVALID', `--mint: ${cause.message}`, { cause });
-  }
-}
-
-/** Everything that is worth pinning. */
-export const factsOf = (multisig: Parameters<typeof multisigFacts>[0], { facts }: TokenOnChain) => ({
-  ...multisigFacts(multisig),
-  ...facts,
+/** Everything that is worth pinning, as it is or as it will be made. */
+export const factsOf = (places: Places, { multisig, token }: StateOnChain) => ({
+  ...multisigFacts(multisig ?? registeredMultisig(places)),
+  ...token.facts,
 });
 
 /** What Squads asks for a multisig, and who gets it. @throws `ERR_CHAIN_MISMATCH` where the program is not set up. */
 export async function readProgramConfig(chain: ChainReader): Promise<ProgramConfig> {
   const { address } = programConfigAddress();
   const [program, account] = await chain.getAccounts([SQUADS_PROGRAM, address]);
-  if (program?.executable !== true)
-    throw new FlywheelError('ERR_CHAIN_MISMATCH', `This cluster has no Squads program at ${SQUADS_PROGRAM}.`);
   const config = account?.owner === SQUADS_PROGRAM ? decodeAccount(PROGRAM_CONFIG, account.data) : undefined;
-  if (config !== undefined) return config;
+  if (program?.executable === true && config !== undefined) return config;
   throw new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The Squads program of this cluster has no configuration at ${address}.`,
+    program?.executable === true
+      ? `The Squads program of this cluster has no configuration at ${address}.`
+      : `This cluster has no Squads program at ${SQUADS_PROGRAM}.`,
   );
+}
+
+/** What is wrong with a multisig that somebody else has made, each in words; empty for one that can be used. */
+function multisigProblems(
+  multisig: Multisig,
+  { owner, operator }: Pick<Places, 'owner' | 'operator'>,
+): readonly string[] {
+  const rightsOf = (key: Address): number =>
+    multisig.members.find((member) => member.key === key)?.permissions ?? 0;
+  const strangers = multisig.members.filter(({ key }) => key !== owner && key !== operator);
+  const missing = [owner, operator].filter((key) => !multisig.members.some((member) => member.key === key));
+  const areThere = missing.length === 0;
+  return [
+    ...missing.map((key) => `${key} is not a member`),
+    ...strangers.map(({ key }) => `${key} is a member besides owner and operator`),
+    ...(multisig.threshold === THRESHOLD ? [] : [`its threshold is ${multisig.threshold} instead of 2`]),
+    ...(areThere && rightsOf(operator) !== ALL_PERMISSIONS
+      ? ['the operator lacks the right to initiate, vote or execute']
+      : []),
+    ...(areThere && (rightsOf(owner) & PERMISSION.vote) === 0 ? ['the owner lacks the right to vote'] : []),
+    ...(multisig.configAuthority === NO_AUTHORITY
+      ? []
+      : [`${multisig.configAuthority} alone can change its members and rules`]),
+  ];
+}
+
+/** @throws `ERR_NOT_VERIFIED` naming everything that is wrong. */
+export function requireUsableMultisig(
+  address: Address,
+  multisig: Multisig,
+  members: Pick<Places, 'owner' | 'operator'>,
+): void {
+  const problems = multisigProblems(multisig, members);
+  if (problems.length === 0) return;
+  throw new FlywheelError(
+    'ERR_NOT_VERIFIED',
+    `The multisig ${address} does not fit this project: ${problems.join('; ')}.`,
+    {
+      hint: 'Nothing was sent. Change the multisig with the tools of Squads, or leave out --multisig to create a new one.',
+    },
+  );
+}
+
+/** What its owner should know of a multisig that can be used. */
+export function multisigWarnings(
+  { rentCollector, timeLockSeconds }: Multisig,
+  { operator }: Pick<Places, 'operator'>,
+): readonly string[] {
+  const lock = `The multisig has a time lock: a batch can be executed ${timeLockSeconds} s after both approvals.`;
+  const rent =
+    rentCollector === null
+      ? 'The multisig has no rent collector: the rent of a batch does not come back to the operator.'
+      : `The rent collector of the multisig is ${rentCollector}: the rent of a batch goes there, not back to the operator.`;
+  return [...(timeLockSeconds === 0 ? [] : [lock]), ...(rentCollector === operator ? [] : [rent])];
 }

@@ -1,25 +1,88 @@
-/** What a registration is written into: a data directory, which it makes the project's own, or a database beside others. */
+/** What a registration is written into: a data directory, which it makes the project's own, or a database beside others; and what of it has begun: what was wanted, the keys that were made for it, and what was signed last. */
+
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RegistrationPlan } from '../../contract/registration.js';
+import * as z from 'zod';
+import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
+import type { ClusterRegistration } from '../../contract/registration.js';
 import type { FoundRegistration } from '../../engine/admin/find-registration.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import { readIfThere } from '../../files/read-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { FlywheelRecord } from '../../store/records.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
-import type { Address } from '../../values/address.js';
+import { type Address, address, isAddress } from '../../values/address.js';
 import type { DatabaseAddress } from '../../values/database-address.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../../values/project-name.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
-import { dataFiles, isOnCluster, readDataConfig } from '../local-config.js';
+import { dataFiles, isOnCluster, readDataConfig, writePrivate } from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
 import { databaseOf, lookIntoDatabase, openDatabase } from '../place.js';
 import type { Settings } from '../settings.js';
-import { NOT_STORED, UNCHANGED } from './records.js';
+import type { Places } from './state.js';
+
+/** How a refusal ends: before anything was done, and when accounts may have been made for it. */
+const UNCHANGED = 'nothing was changed';
+export const NOT_STORED = 'nothing was stored; accounts that were created on chain stay there';
+
+/** What to do about a project that is there already. */
+const seen = (name: string | null): { readonly hint: string } => ({
+  hint:
+    name === null
+      ? 'See it with `flywheel vault`. For another project use another --data-dir.'
+      : `See it with \`flywheel vault --project ${name}\`. Another project needs its own name, mint and vault.`,
+});
+
+const PLACE_NAMES: Readonly<Record<keyof Places, string>> = {
+  ...{ mint: 'mint', multisig: 'multisig', vaultIndex: 'vault index', owner: 'owner' },
+  ...{ operator: 'operator', burnWallet: 'burn wallet' },
+};
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when what is registered is another one. */
+export function requireSame(
+  { token, flywheel }: FoundRegistration,
+  places: Places,
+  ending = UNCHANGED,
+): void {
+  const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
+  const names = Object.keys(PLACE_NAMES) as (keyof Places)[];
+  const differs = names.filter((name) => known[name] !== places[name]).map((name) => PLACE_NAMES[name]);
+  if (differs.length === 0) return;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The token ${token.symbol} (${token.mintAddress}) is already registered here, with another ${differs.join(' and ')}; ${ending}.`,
+    seen(flywheel.name),
+  );
+}
+
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when another project has the mint, the vault or the name. */
+export async function requireFree(
+  tx: StoreTransaction,
+  places: Places,
+  name: string | null,
+  ending = UNCHANGED,
+): Promise<void> {
+  const token = await tx.tokens.byMint(places.mint);
+  const others = [
+    ['mint', token && (await tx.flywheels.ofToken(token.id))],
+    ['vault', await tx.flywheels.ofVault(places.multisig, places.vaultIndex)],
+    ['name', name === null ? undefined : await tx.flywheels.byName(name)],
+  ] as const;
+  const [taken] = others.filter(([, other]) => other !== undefined);
+  if (taken === undefined) return;
+  const [what, other] = taken;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The project ${other?.name ?? other?.id} is already registered here, with the same ${what}; ${ending}.`,
+    seen(other?.name ?? null),
+  );
+}
 
 export class RegistrationTarget {
   readonly #settings: Settings;
+  readonly #dataDir: string;
   /** `null`: the data directory. */
   readonly #database: DatabaseAddress | null;
   /** As it was typed. */
@@ -28,16 +91,13 @@ export class RegistrationTarget {
   /** @throws `ERR_CONFIG_INVALID` where both could be meant. */
   constructor(settings: Settings, cluster: string) {
     this.#settings = settings;
+    this.#dataDir = settings.dataDir.value;
     this.#cluster = cluster;
     this.#database = databaseOf(settings);
   }
 
   get isDatabase(): boolean {
     return this.#database !== null;
-  }
-
-  get #dataDir(): string {
-    return this.#settings.dataDir.value;
   }
 
   /** File of a registration of this mint that has begun; several may have begun in a database. */
@@ -59,24 +119,16 @@ export class RegistrationTarget {
     );
   }
 
-  /**
-   * The project that is registered: the only one of a directory; of a database that of the name, else of the mint.
-   * @param look - looks at the rest of what is there; not called where there is nothing.
-   * @throws where another one stands in its way.
-   */
-  async find(
-    mint: Address,
+  /** Looks at what is there; `null` where there is nothing. @throws where another project stands in its way. */
+  async look<Found>(
     genesisHash: string,
-    look: (tx: StoreTransaction) => Promise<void> = async () => {},
-  ): Promise<FoundRegistration | undefined> {
-    const find = async (store: Store) => {
+    look: (tx: StoreTransaction) => Promise<Found>,
+  ): Promise<Found | null> {
+    const lookInto = async (store: Store): Promise<Found> => {
       await this.#requireSameChain(store, genesisHash, UNCHANGED);
-      return store.read(async (tx) => {
-        await look(tx);
-        return (await this.findIn(tx, mint)) ?? null;
-      });
+      return store.read(look);
     };
-    if (this.#database !== null) return (await lookIntoDatabase(this.#database, find)) ?? undefined;
+    if (this.#database !== null) return lookIntoDatabase(this.#database, lookInto);
     const config = readDataConfig(this.#dataDir);
     if (config !== undefined && !isOnCluster(config))
       throw new FlywheelError(
@@ -85,8 +137,13 @@ export class RegistrationTarget {
         { hint: 'Name another directory with --data-dir.' },
       );
     // Before the configuration is written it is not done, whatever the store holds.
-    if (config === undefined) return undefined;
-    return whileOpen(async (opened) => (await find(opened.keep(await this.#openStore(false)))) ?? undefined);
+    if (config === undefined) return null;
+    return whileOpen(async (opened) => lookInto(opened.keep(await this.#openStore(false))));
+  }
+
+  /** The project that is registered: the only one of a directory; of a database that of the name, else of the mint. */
+  async find(mint: Address, genesisHash: string): Promise<FoundRegistration | undefined> {
+    return (await this.look(genesisHash, (tx) => this.findIn(tx, mint))) ?? undefined;
   }
 
   /** The same in a transaction. */
@@ -116,14 +173,11 @@ export class RegistrationTarget {
   }
 
   /** Writes into the store, which is made where there is none. */
-  write<Result>(
-    { cluster }: Pick<RegistrationPlan, 'cluster'>,
-    work: (tx: StoreTransaction) => Promise<Result>,
-  ): Promise<Result> {
+  write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
     return whileOpen(async (opened) => {
       const store = opened.keep(await this.#openStore(true));
-      await this.#requireSameChain(store, cluster.genesisHash, NOT_STORED);
-      await store.bind(cluster.genesisHash);
+      await this.#requireSameChain(store, genesisHash, NOT_STORED);
+      await store.bind(genesisHash);
       return store.transaction(work);
     });
   }
@@ -146,4 +200,83 @@ export class RegistrationTarget {
       },
     );
   }
+}
+
+const key = z.custom<Address>((value) => typeof value === 'string' && isAddress(value));
+
+const FILE = z.object({
+  version: z.literal(2),
+  /** What makes one registration another one, each setting as JSON text. */
+  wanted: z.record(z.string(), z.string()),
+  burnWallet: key,
+  /** Lends the multisig its address; `null` where that is there already. */
+  createKey: key.nullable(),
+  /** The transaction that was signed last; it lies here before it is sent. */
+  sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
+});
+
+export type Unfinished = Readonly<Omit<z.infer<typeof FILE>, 'version'>>;
+
+/** @returns `null` where none has begun. @throws `ERR_STORE_UNAVAILABLE` for a file that cannot be read. */
+export function readBegun(path: string): Unfinished | null {
+  const text = readIfThere(path);
+  if (text === undefined) return null;
+  try {
+    const { version: _version, ...found } = FILE.parse(JSON.parse(text));
+    return found;
+  } catch (cause) {
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      `${path}: the file is damaged, or was written by another version of flywheel.`,
+      { cause },
+    );
+  }
+}
+
+export const writeBegun = (path: string, begun: Unfinished): void =>
+  writePrivate(path, `${JSON.stringify({ version: 2, ...begun })}\n`);
+
+export const forgetBegun = (path: string): void => rmSync(path, { force: true });
+
+const textsOf = (wanted: object): Unfinished['wanted'] =>
+  Object.fromEntries(
+    Object.entries(wanted)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : JSON.stringify(value)]),
+  );
+
+/**
+ * What was begun is carried on where it is the same; what has sent nothing yet makes way for another.
+ * @param keys - takes the keypairs that are made.
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` where another one has sent something.
+ */
+export function begin(
+  wanted: ClusterRegistration & { readonly genesisHash: string },
+  found: Unfinished | null,
+  keys: Map<Address, Uint8Array>,
+): Unfinished {
+  const texts = textsOf(wanted);
+  const names = Object.keys({ ...found?.wanted, ...texts }).sort();
+  const differs = names.filter((name) => found?.wanted[name] !== texts[name]);
+  if (found !== null && differs.length === 0) return found;
+  if (found?.sent != null)
+    throw new FlywheelError(
+      'ERR_LOCAL_ALREADY_EXISTS',
+      `An unfinished registration differs in ${differs.join(', ')}. Its transactions may have landed.`,
+      { hint: 'Finish it first, with its original command.' },
+    );
+  const make = (): Address => {
+    const keypair = generateKeypair();
+    const made = createKeypairSigner(keypair).address;
+    keys.set(made, keypair);
+    return made;
+  };
+  // Somebody may have paid into a burn wallet that was made before.
+  const earlier = found?.wanted['burnWallet'] === 'null' ? found.burnWallet : undefined;
+  return {
+    wanted: texts,
+    burnWallet: wanted.burnWallet === null ? (earlier ?? make()) : address(wanted.burnWallet),
+    createKey: wanted.multisig === null ? make() : null,
+    sent: null,
+  };
 }

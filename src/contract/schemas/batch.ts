@@ -12,7 +12,16 @@ import {
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
-import { askedKeySchema, cursorSchema, nextCursorSchema, pageLimitSchema, timeBoundSchema } from './page.js';
+import {
+  askedKeySchema,
+  batchIdSchema,
+  count,
+  MAY_BE_SHORT,
+  pageOf,
+  pageQuery,
+  text,
+  timeBounds,
+} from './page.js';
 
 export const batchStatusSchema = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
   id: 'BatchStatus',
@@ -23,9 +32,7 @@ export type BatchStatus = z.infer<typeof batchStatusSchema>;
 
 export const bundleExecutionSchema = z
   .object({
-    bundleId: z
-      .string()
-      .meta({ description: 'SHA-256 (hex) over the comma-joined base58 signatures of the bundle.' }),
+    bundleId: text('SHA-256 (hex) over the comma-joined base58 signatures of the bundle.'),
     txHashes: z
       .array(txHashSchema)
       .meta({ description: 'Transactions of the bundle, in the order they landed.' }),
@@ -35,20 +42,20 @@ export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
 /** What the set-up of a batch and its execution both say. */
 const executionSums = {
-  total: z.number().int().meta({ description: 'Number of transactions.' }),
-  totalSuccessful: z.number().int().meta({ description: 'Transactions that landed.' }),
-  totalFailed: z.number().int().meta({ description: 'Transactions that failed or were not tried.' }),
+  total: count('Number of transactions.'),
+  totalSuccessful: count('Transactions that landed.'),
+  totalFailed: count('Transactions that failed or were not tried.'),
   successfulExecutions: z
     .array(bundleExecutionSchema)
     .meta({ description: 'The bundles that landed, in order.' }),
 };
-const failedTxMsgSchema = z.string().optional().meta({ description: 'Reason of the failure, if any.' });
+const failedTxMsgSchema = text('Reason of the failure, if any.').optional();
 
 export const initResultSchema = z
   .object({
     ...executionSums,
     failedTxMsg: failedTxMsgSchema,
-    batchIndex: z.number().int().meta({ description: 'Number of the batch in its multisig.' }),
+    batchIndex: count('Number of the batch in its multisig.'),
   })
   .meta({ id: 'InitResult' });
 export type InitResult = z.infer<typeof initResultSchema>;
@@ -56,16 +63,10 @@ export type InitResult = z.infer<typeof initResultSchema>;
 export const executeResultSchema = z
   .object({
     ...executionSums,
-    failedOnTransactionIndex: z
-      .number()
-      .int()
-      .optional()
-      .meta({ description: 'The pipeline that failed, counted from 0.' }),
-    failedStartTransactionIndex: z
-      .number()
-      .int()
-      .optional()
-      .meta({ description: 'First pipeline of the bundle that failed, counted from 0.' }),
+    failedOnTransactionIndex: count('The pipeline that failed, counted from 0.').optional(),
+    failedStartTransactionIndex: count(
+      'First pipeline of the bundle that failed, counted from 0.',
+    ).optional(),
     failedTxMsg: failedTxMsgSchema,
   })
   .meta({ id: 'ExecuteResult' });
@@ -74,14 +75,14 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 export const batchSchema = z
   .object({
     id: uuidSchema,
-    flywheelId: z.string().meta({ description: 'UUID of the project.' }),
-    tokenId: z.string().meta({ description: 'UUID of the token.' }),
-    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
+    flywheelId: text('UUID of the project.'),
+    tokenId: text('UUID of the token.'),
+    mintAddress: text('Mint of the token, base58.'),
     status: batchStatusSchema,
-    batchIndex: z.string().meta({ description: 'Number of the batch in its multisig, as digits.' }),
-    vaultIndex: z.string().meta({ description: 'Index of the vault, as digits.' }),
-    multisig: z.string().meta({ description: 'Address of the multisig, base58.' }),
-    vaultAddress: z.string().meta({ description: 'Address of the vault that pays, base58.' }),
+    batchIndex: text('Number of the batch in its multisig, as digits.'),
+    vaultIndex: text('Index of the vault, as digits.'),
+    multisig: text('Address of the multisig, base58.'),
+    vaultAddress: text('Address of the vault that pays, base58.'),
     initResult: initResultSchema.optional(),
     executeResult: executeResultSchema.optional(),
     dateCreated: dateTimeSchema,
@@ -93,33 +94,22 @@ export const batchSchema = z
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** What a batch that was cancelled says in `failedTxMsg`, unless it had failed before. */
-export const CANCELLED = 'cancelled';
-
-/** Did somebody end it, and nothing fail? */
-export const isCancelled = ({
-  executeResult,
-}: {
-  readonly executeResult?: ExecuteResult | null | undefined;
-}): boolean => executeResult?.failedTxMsg === CANCELLED;
-
 /** A batch of a list says what it comes to. */
 export const listedBatchSchema = batchSchema
   .extend({
     totals: z
       .object({
-        pipelines: z.number().int().meta({ description: 'Number of pipelines.' }),
-        burn: z.string().meta({ description: 'Tokens to burn, as decimal text.' }),
-        airdrop: z.string().meta({ description: 'Tokens to airdrop, as decimal text.' }),
-        recipients: z.number().int().meta({ description: 'Number of different recipients.' }),
+        pipelines: count('Number of pipelines.'),
+        burn: text('Tokens to burn, as decimal text.'),
+        airdrop: text('Tokens to airdrop, as decimal text.'),
+        recipients: count('Number of different recipients.'),
       })
       .meta({ id: 'BatchTotals', description: 'Totals of its pipelines, executed or not.' }),
   })
   .meta({ id: 'ListedBatch' });
 export type ListedBatch = z.infer<typeof listedBatchSchema>;
 
-/** The id is only looked up: what is no UUID is the id of no batch. */
-export const getBatchRequestSchema = z.object({ batchId: z.string('expected a UUID') });
+export const getBatchRequestSchema = z.object({ batchId: batchIdSchema });
 
 /** `null` when the token has no current batch; a normal answer. */
 export const currentBatchSchema = batchSchema.nullable();
@@ -155,9 +145,6 @@ export const pipelineSchema = z
   .meta({ id: 'Pipeline' });
 export type Pipeline = z.infer<typeof pipelineSchema>;
 
-/** Pipelines that one batch may hold, unless configured (contract, section 1.6). */
-export const MAX_PIPELINES = 1_000;
-
 export const initBatchRequestSchema = z
   .strictObject({
     pipelines: z
@@ -169,8 +156,8 @@ export const initBatchRequestSchema = z
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 
 /** What an answer says of a pipeline as it was asked for. */
-const proofTypeField = z.string().meta({ description: 'Proof type.' });
-const payloadField = z.string().meta({ description: 'The proof as it was sent.' });
+const proofTypeField = text('Proof type.');
+const payloadField = text('The proof as it was sent.');
 const actionsField = z.array(actionSchema).meta({ description: 'Actions, in this order.' });
 
 export const compiledPipelineSchema = z
@@ -235,22 +222,12 @@ export const listBatchesQuerySchema = z.strictObject({
   status: batchStatusSchema.optional(),
   txHash: txHashSchema.optional().meta({ description: 'With the transaction of this signature.' }),
   idempotencyKey: askedKeySchema,
-  since: timeBoundSchema.meta({ description: 'Created at this time or later.' }),
-  until: timeBoundSchema.meta({ description: 'Created before this time.' }),
-  limit: pageLimitSchema,
-  cursor: cursorSchema,
+  ...timeBounds('Created'),
+  ...pageQuery,
 });
 export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
-export const batchPageSchema = z
-  .object({
-    items: z.array(listedBatchSchema).meta({ description: 'Batches, newest first.' }),
-    nextCursor: nextCursorSchema,
-  })
-  .meta({
-    id: 'BatchPage',
-    description: 'A page may have fewer items than its limit, even none, and still have a next page.',
-  });
+export const batchPageSchema = pageOf('BatchPage', listedBatchSchema, 'Batches, newest first.', MAY_BE_SHORT);
 
 /** What may have become of a pipeline. */
 export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED'] as const;
@@ -258,11 +235,9 @@ export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']
 /** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
   .object({
-    index: z.number().int().meta({ description: 'Position in the batch, counted from 0.' }),
+    index: count('Position in the batch, counted from 0.'),
     type: proofTypeField,
-    payload: z.string().meta({
-      description: 'The proof as it was sent. Empty if the key is limited to other proof types.',
-    }),
+    payload: text('The proof as it was sent. Empty if the key is limited to other proof types.'),
     actions: actionsField,
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
@@ -271,34 +246,28 @@ export const pipelineStateSchema = z
     }),
     txHash: txHashSchema.optional(),
     dateExecuted: dateTimeSchema.optional(),
-    message: z.string().optional().meta({ description: 'Reason of the failure.' }),
+    message: text('Reason of the failure.').optional(),
   })
   .meta({ id: 'PipelineState' });
 export type PipelineState = z.infer<typeof pipelineStateSchema>;
 
 export const batchPipelinesQuerySchema = z.strictObject({
-  batchId: z.string('expected a UUID'),
+  batchId: batchIdSchema,
   ...pipelineFilters,
   state: z.enum(PIPELINE_STATES).optional(),
   txHash: txHashSchema.optional().meta({ description: 'Executed by the transaction with this signature.' }),
-  limit: pageLimitSchema,
-  cursor: cursorSchema,
+  ...pageQuery,
 });
 export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
 
-export const pipelinePageSchema = z
-  .object({
-    items: z.array(pipelineStateSchema).meta({ description: 'Pipelines, in their order.' }),
-    nextCursor: nextCursorSchema,
-  })
-  .meta({ id: 'PipelinePage' });
+export const pipelinePageSchema = pageOf('PipelinePage', pipelineStateSchema, 'Pipelines, in their order.');
 export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
 /** A fresh approval of a batch that waits for one, in the form of init's answer. */
-export const issueApprovalRequestSchema = z.strictObject({ batchId: z.string('expected a UUID') });
+export const issueApprovalRequestSchema = z.strictObject({ batchId: batchIdSchema });
 
 export const cancelBatchRequestSchema = z.strictObject({
-  batchId: z.string('expected a UUID'),
+  batchId: batchIdSchema,
   signedTx: base64Schema
     .optional()
     .meta({ description: 'The `cancelTx` of an earlier answer, with the signature of the owner.' }),

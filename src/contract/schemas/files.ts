@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { ACTION_SCHEMAS } from '../../actions/registry.js';
 import { addressSchema, amountSchema } from '../../values/schemas.js';
-import { batchSchema, MAX_PIPELINES, pipelineSchema } from './batch.js';
+import { MAX_PIPELINES } from '../limits.js';
+import { batchSchema, pipelineSchema } from './batch.js';
 import { proofSchema, writtenBurnSchema } from './burn.js';
 
 /** A number, or text where a number would not be the same decimal. */

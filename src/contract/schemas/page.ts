@@ -1,40 +1,63 @@
-/** What queries of lists have in common: how many items, from where on, between which times. */
-
+/** What shapes are made of, and what queries of lists have in common: how many items, from where on, between which times. */
 import * as z from 'zod';
 import { parseTime } from '../../values/time.js';
-import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../limits.js';
+import { DEFAULT_PAGE_ITEMS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_PAGE_ITEMS } from '../limits.js';
 
-/** Items of one page at most, and unless another number is asked for (contract, section 1.7). */
-export const MAX_PAGE_ITEMS = 200;
-export const DEFAULT_PAGE_ITEMS = 50;
+/** A text and a whole number, with what each means. */
+export const text = (description: string, ...examples: string[]) =>
+  z.string().meta({ description, ...(examples.length === 0 ? {} : { examples }) });
+export const textOrNull = (description: string) => z.string().nullable().meta({ description });
+export const count = (description: string) => z.number().int().meta({ description });
 
-/** How many items a page may have. */
-export const pageLimitSchema = z
-  .number('expected a whole number')
-  .int('expected a whole number')
-  .min(1, 'expected at least 1')
-  .max(MAX_PAGE_ITEMS, `expected at most ${MAX_PAGE_ITEMS}`)
-  .optional()
-  .meta({ description: `Items of a page. Default: ${DEFAULT_PAGE_ITEMS}.` });
-/** Where a page begins. */
-export const cursorSchema = z
-  .string()
-  .max(200, 'expected a cursor')
-  .optional()
-  .meta({ description: '`nextCursor` of the page before.' });
-/** Where the next page begins. */
-export const nextCursorSchema = z
-  .string()
-  .nullable()
-  .meta({ description: '`cursor` of the next page; null on the last page.' });
+/** A batch by its id, which is only looked up: what is no UUID is the id of no batch. */
+export const batchIdSchema = z.string('expected a UUID');
+
+/** The query of a list. */
+export const pageQuery = {
+  limit: z
+    .number('expected a whole number')
+    .int('expected a whole number')
+    .min(1, 'expected at least 1')
+    .max(MAX_PAGE_ITEMS, `expected at most ${MAX_PAGE_ITEMS}`)
+    .optional()
+    .meta({ description: `Items of a page. Default: ${DEFAULT_PAGE_ITEMS}.` }),
+  cursor: z
+    .string()
+    .max(200, 'expected a cursor')
+    .optional()
+    .meta({ description: '`nextCursor` of the page before.' }),
+};
+
+/** Its answer. */
+export const pageOf = <Item extends z.ZodType>(id: string, item: Item, items: string, description?: string) =>
+  z
+    .object({
+      items: z.array(item).meta({ description: items }),
+      nextCursor: z
+        .string()
+        .nullable()
+        .meta({ description: '`cursor` of the next page; null on the last page.' }),
+    })
+    .meta({ id, ...(description === undefined ? {} : { description }) });
+export const MAY_BE_SHORT =
+  'A page may have fewer items than its limit, even none, and still have a next page.';
+
 /** Only what was asked for under one idempotency key. */
 export const askedKeySchema = z
   .string()
   .max(MAX_IDEMPOTENCY_KEY_LENGTH, 'expected an idempotency key')
   .optional()
   .meta({ description: 'Requested with this idempotency key.' });
-/** A time that bounds a list. */
-export const timeBoundSchema = z
-  .string()
-  .refine((text) => parseTime(text) !== undefined, 'expected an ISO 8601 date-time')
-  .optional();
+
+const timeBound = (description: string) =>
+  z
+    .string()
+    .refine((given) => parseTime(given) !== undefined, 'expected an ISO 8601 date-time')
+    .optional()
+    .meta({ description });
+
+/** The times that bound a list. @param what - happened then, as in "Landed". */
+export const timeBounds = (what: string) => ({
+  since: timeBound(`${what} at this time or later.`),
+  until: timeBound(`${what} before this time.`),
+});

@@ -1,13 +1,85 @@
-/** Wire shapes of the report: what was burned and airdropped, and what it cost. */
+/** Wire shapes of what is told: errors, keys, the history, and the report of what was burned and airdropped, and what it cost. */
 import * as z from 'zod';
-import { timeBoundSchema } from './page.js';
+import {
+  addressSchema,
+  dateTimeSchema,
+  hashesSchema,
+  hashSchema,
+  proofTypeSchema,
+  scopeSchema,
+  txHashSchema,
+  uuidSchema,
+} from '../../values/schemas.js';
+import { MOVES, REPORT_PERIODS } from '../limits.js';
+import { batchIdSchema, count, pageOf, pageQuery, text, textOrNull, timeBounds } from './page.js';
 
-/** What the rows of a report are about; without a period they are about all the time that was asked for. */
-export const REPORT_PERIODS = ['day', 'week', 'month', 'all'] as const;
-export type ReportPeriod = (typeof REPORT_PERIODS)[number];
+/** The error body of every failed request (service specification, section 2.4). */
+export const problemSchema = z
+  .object({
+    error: z.union([z.string(), z.number()]).meta({
+      description: 'Error code. This service always sends text; other services may send a number.',
+    }),
+    message: text('Human-readable reason.'),
+  })
+  .meta({ id: 'Problem' });
 
-/** Rows of one report at most. */
-export const MAX_REPORT_ROWS = 5_000;
+/** What a key is told of itself: which it is, and what it may do. */
+export const keySchema = z
+  .object({
+    id: text('Id of the key. Not a secret.'),
+    name: textOrNull('Name of the key, if it has one.'),
+    scopes: z.array(scopeSchema).meta({ description: 'Scopes of the key.' }),
+    proofTypes: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Proof types that the key may use; null for all.' }),
+    tokenId: text("Id of the key's token."),
+    symbol: text('Symbol of the token.'),
+    mintAddress: text('Mint of the token, base58.'),
+    multisig: textOrNull('Multisig of the project, base58.'),
+    decimals: count('Decimals of the token.'),
+  })
+  .meta({ id: 'Key' });
+export type KeyDescription = z.infer<typeof keySchema>;
+
+/** Every burn and every airdrop that landed, alone or in a batch. */
+export const historyQuerySchema = z.strictObject({
+  action: z.enum(MOVES, `expected ${MOVES.join(' or ')}`).optional(),
+  type: proofTypeSchema.optional().meta({ description: 'Proof type.' }),
+  proofHash: hashesSchema.optional(),
+  toAddress: addressSchema.optional().meta({ description: 'Only airdrops to this wallet.' }),
+  txHash: txHashSchema.optional(),
+  batchId: batchIdSchema.optional().meta({ description: 'Only of this batch.' }),
+  ...timeBounds('Landed'),
+  ...pageQuery,
+});
+export type HistoryQuery = z.infer<typeof historyQuerySchema>;
+
+export const historyItemSchema = z
+  .object({
+    action: z.enum(MOVES),
+    date: dateTimeSchema.meta({ description: 'Time of the transaction.' }),
+    amount: text('Tokens, exact, as decimal text.', '12.5'),
+    toAddress: addressSchema.optional().meta({ description: 'Recipient of the airdrop.' }),
+    type: proofTypeSchema,
+    hash: hashSchema,
+    txHash: txHashSchema.optional().meta({
+      description:
+        'Absent if members of the multisig sent it with other tools, and the chain no longer tells which.',
+    }),
+    batchId: uuidSchema
+      .optional()
+      .meta({ description: 'Batch of the burn or airdrop; absent for a single burn.' }),
+  })
+  .meta({ id: 'HistoryItem' });
+export type HistoryItem = z.infer<typeof historyItemSchema>;
+
+export const historyPageSchema = pageOf(
+  'HistoryPage',
+  historyItemSchema,
+  'Burns and airdrops, newest first.',
+);
+export type HistoryPage = z.infer<typeof historyPageSchema>;
 
 export const reportQuerySchema = z.strictObject({
   period: z
@@ -18,25 +90,21 @@ export const reportQuerySchema = z.strictObject({
     .enum(['true', 'false'])
     .optional()
     .meta({ description: '`true`: one row per period and proof type.' }),
-  since: timeBoundSchema.meta({ description: 'Finished at this time or later.' }),
-  until: timeBoundSchema.meta({ description: 'Finished before this time.' }),
+  ...timeBounds('Finished'),
 });
 export type ReportQuery = z.infer<typeof reportQuerySchema>;
 
-const tokens = z.string().meta({ description: 'Tokens, exact, as decimal text.', examples: ['1250.5'] });
-const lamports = z.string().meta({ description: 'Lamports, as digits.', examples: ['5000'] });
-const count = z.number().int();
+const tokens = text('Tokens, exact, as decimal text.', '1250.5');
+const lamports = text('Lamports, as digits.', '5000');
 
 /** Sums over operations that came to their end. */
 const sums = {
   burned: tokens,
   airdropped: tokens,
-  burns: count.meta({ description: 'Burns that landed.' }),
-  failedBurns: count.meta({ description: 'Burns that failed.' }),
-  pipelines: count.meta({ description: 'Pipelines that were executed.' }),
-  failedPipelines: count.meta({
-    description: 'Pipelines whose batch failed before them. Cancelled pipelines are not counted.',
-  }),
+  burns: count('Burns that landed.'),
+  failedBurns: count('Burns that failed.'),
+  pipelines: count('Pipelines that were executed.'),
+  failedPipelines: count('Pipelines whose batch failed before them. Cancelled pipelines are not counted.'),
   feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
   rentPaidLamports: lamports.meta({ description: 'Rent of batches, paid by the operator.' }),
   rentReclaimedLamports: lamports.meta({ description: 'Rent that came back to operator or vault.' }),
@@ -53,13 +121,8 @@ export type ReportSums = z.infer<typeof reportSumsSchema>;
 
 export const reportRowSchema = z
   .object({
-    period: z
-      .string()
-      .nullable()
-      .meta({ description: '`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.' }),
-    type: z.string().nullable().meta({
-      description: 'Proof type. null for all types, and for costs of a whole batch.',
-    }),
+    period: textOrNull('`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.'),
+    type: textOrNull('Proof type. null for all types, and for costs of a whole batch.'),
     ...sums,
   })
   .meta({ id: 'ReportRow' });
@@ -67,18 +130,16 @@ export type ReportRow = z.infer<typeof reportRowSchema>;
 
 export const reportSchema = z
   .object({
-    symbol: z.string().meta({ description: 'Symbol of the token.' }),
-    mintAddress: z.string().meta({ description: 'Mint of the token, base58.' }),
-    decimals: count.meta({ description: 'Decimals of the token.' }),
+    symbol: text('Symbol of the token.'),
+    mintAddress: text('Mint of the token, base58.'),
+    decimals: count('Decimals of the token.'),
     supply: tokens.meta({ description: 'Current supply of the token.' }),
     chargesTransferFee: z.boolean().meta({
       description: 'The token charges a fee on each transfer: recipients receive less than `airdropped`.',
     }),
-    since: z.string().nullable().meta({ description: 'As requested; null without a limit.' }),
-    until: z.string().nullable().meta({ description: 'As requested; null without a limit.' }),
-    pendingBurns: count.meta({
-      description: 'Burns without a known outcome, not included in any total.',
-    }),
+    since: textOrNull('As requested; null without a limit.'),
+    until: textOrNull('As requested; null without a limit.'),
+    pendingBurns: count('Burns without a known outcome, not included in any total.'),
     rows: z.array(reportRowSchema).meta({ description: 'Oldest period first. Empty periods are left out.' }),
     total: reportSumsSchema,
   })

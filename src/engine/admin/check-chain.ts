@@ -1,7 +1,7 @@
 /** Holds the store to the chain: the newest burns are there, the store knows all that is, and no supply is higher than what was burned leaves. */
 import type { Chain } from '../../chain/chain.js';
 import { decodeMint } from '../../chain/tokens/accounts.js';
-import type { DatabaseFinding } from '../../contract/database-admin.js';
+import type { DatabaseFinding } from '../../contract/local-admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
 import { openGapIn } from '../gaps/accept-gap.js';

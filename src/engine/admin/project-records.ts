@@ -5,7 +5,7 @@ import { associatedTokenAddress, vaultAddress } from '../../chain/squads/address
 import type { ApiKeyCreated, Registration } from '../../contract/admin.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { Scope } from '../../values/schemas.js';
+import type { Scope } from '../../values/key-terms.js';
 import { isoTime } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { EngineDeps } from '../deps.js';

@@ -1,5 +1,6 @@
 /** Batches of a token, newest first, and what each pipeline of one was and did (contract, section 1.7). */
 import { dateLanded } from '../../chain/chain.js';
+import { DEFAULT_PAGE_ITEMS } from '../../contract/limits.js';
 import {
   type BatchPipelinesQuery,
   batchPipelinesQuerySchema,
@@ -7,7 +8,6 @@ import {
   listBatchesQuerySchema,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
-import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BatchHead } from '../../store/records.js';
 import type { BatchFilter } from '../../store/repositories/batches.js';

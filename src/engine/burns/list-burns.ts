@@ -1,6 +1,7 @@
 /** Burns of a token, newest first (contract, section 1.7). */
+
+import { DEFAULT_PAGE_ITEMS } from '../../contract/limits.js';
 import { type BurnState, listBurnsQuerySchema } from '../../contract/schemas/burn.js';
-import { DEFAULT_PAGE_ITEMS } from '../../contract/schemas/page.js';
 import { parseInput } from '../../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../../store/records.js';
 import { formatTokenAmount } from '../../values/token-amount.js';

@@ -6,7 +6,7 @@ import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import { MAX_PROOF_TYPE_LENGTH } from '../../values/proof-type.js';
+import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';

@@ -4,7 +4,7 @@
  * these can land no more, it is pending again.
  */
 import type { Trace } from '../../chain/chain.js';
-import type { RecoveryScope } from '../../contract/recovery.js';
+import type { RecoveryScope } from '../../contract/local-admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';

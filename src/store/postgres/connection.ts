@@ -1,7 +1,7 @@
 /** What every connection to a database has in common: how its address is read, and for how long anything may take. */
 import pg from 'pg';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { databasePlace } from '../../values/database-url.js';
+import { databasePlace } from '../../values/database-address.js';
 import { lackOf, toStoreError } from './errors.js';
 import { checkTlsOptions } from './tls.js';
 

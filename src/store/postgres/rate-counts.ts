@@ -6,7 +6,7 @@
  * a connection of their own for that, and because they must not wait behind what moves money.
  */
 import pg from 'pg';
-import type { RateCounts } from '../../contract/rate-counts.js';
+import type { RateCounts } from '../../contract/served-engine.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { libpqUrl } from './connection.js';
 

@@ -1,6 +1,6 @@
 /** Services that answer something else than they were asked, echo the key, or send more than can be held. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/request-writer.js';
+import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
@@ -171,7 +171,7 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
   ['history', 'items.0.action', 'AIRDROP', /items\[0\] was not requested/],
   ['history', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x"/],
   ['list', 'items', [listed, listed], /it has 2 items, but at most 1 were requested/],
-  ['list', 'items.0.status', 'EXECUTED', /a batch is EXECUTED, but FINALIZED was requested/],
+  ['list', 'items.0.status', 'EXECUTED', /items\[0\] was not requested/],
   ['list', 'items.0.initResult.total', 9, /initResult.*do not add up/],
   ['pipelines', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x", which is not a transaction signature/],
   ['approval', 'batch.id', OTHER_ID, /batch\.id is 00000000-/],

@@ -1,6 +1,6 @@
 /** The record of approvals: counted by all processes together, kept for the user alone, let go of when nothing was signed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Outflow } from '../../../src/approval/outflow.js';
+import type { Outflow } from '../../../src/approval/limits.js';
 import {
   type ApprovalRecord,
   openApprovalRecord,

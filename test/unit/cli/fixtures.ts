@@ -6,7 +6,7 @@ import type {
   LocalVaultResult,
 } from '../../../src/cli/context.js';
 import type { ApiKeyInfo, AuditAct } from '../../../src/contract/admin.js';
-import type { DatabaseStatus } from '../../../src/contract/database-admin.js';
+import type { DatabaseStatus } from '../../../src/contract/local-admin.js';
 import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
 

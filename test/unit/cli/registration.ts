@@ -1,6 +1,8 @@
 /** A registration as its registrar plans it. */
+
+import type { Openers } from '../../../src/compose/context.js';
 import type { Registration } from '../../../src/contract/admin.js';
-import type { Registrar, RegistrationPlan } from '../../../src/contract/registration.js';
+import type { RegistrationPlan } from '../../../src/contract/registration.js';
 import { namedAddress } from '../../support/oracle.js';
 
 export const PLAN: RegistrationPlan = {
@@ -35,6 +37,8 @@ const registration: Registration = {
   },
   ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
 };
+
+type Registrar = Awaited<ReturnType<Openers['openRegistrar']>>;
 
 /** Plans that, and does it; with some parts of its own. */
 export const registrarOf = (plan: RegistrationPlan, parts: Partial<Registrar> = {}): Registrar => ({

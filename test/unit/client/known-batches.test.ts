@@ -1,6 +1,6 @@
 /** A batch of a service is the same batch on chain in every answer of it. */
 import { describe, expect, it } from 'vitest';
-import { KnownBatches } from '../../../src/client/known-batches.js';
+import { KnownBatches } from '../../../src/client/check-answer.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { Batch } from '../../../src/contract/schemas/batch.js';
 
@@ -11,25 +11,25 @@ const batch = (changes: Partial<Batch> = {}): Batch => ({ ...example, status: 'F
 describe('what a client has been told of batches', () => {
   it('may not change its number or multisig once it is set up', () => {
     const known = new KnownBatches();
-    known.remember('getBatch', batch({ batchIndex: '5' }));
-    expect(known.problem('getBatch', batch({ batchIndex: '5', status: 'FAILED' }))).toBe(undefined);
+    known.remember(batch({ batchIndex: '5' }));
+    expect(known.problem(batch({ batchIndex: '5', status: 'FAILED' }))).toBe(undefined);
     const moved = batch({ batchIndex: '6', id: example.id.toUpperCase() as Batch['id'] });
     const issued = { proposalApproveTx: '', batch: { ...moved, pipelines: [] } };
     for (const problem of [
-      known.problem('getBatch', moved),
-      known.problem('currentBatch', moved),
-      known.problem('listBatches', { items: [{ ...moved, totals: TOTALS }], nextCursor: null }),
-      known.problem('issueApproval', issued),
-      known.problem('cancelBatch', { ownerVoteNeeded: false, batch: moved }),
+      known.problem(moved),
+      known.problem(moved),
+      known.problem({ items: [{ ...moved, totals: TOTALS }], nextCursor: null }),
+      known.problem(issued),
+      known.problem({ ownerVoteNeeded: false, batch: moved }),
     ])
       expect(problem).toMatch(/^batch .* is number 6 of .*, and was number 5 of /);
-    expect(known.problem('getBatch', batch({ batchIndex: '5', multisig: 'other' }))).toContain('of other');
+    expect(known.problem(batch({ batchIndex: '5', multisig: 'other' }))).toContain('of other');
   });
 
   it('may change its number before', () => {
     const known = new KnownBatches();
-    known.remember('getBatch', batch({ batchIndex: '5', status: 'AVAILABLE_TO_QUEUE' }));
-    expect(known.problem('getBatch', batch({ batchIndex: '6' }))).toBe(undefined);
-    expect(known.problem('currentBatch', null)).toBe(undefined);
+    known.remember(batch({ batchIndex: '5', status: 'AVAILABLE_TO_QUEUE' }));
+    expect(known.problem(batch({ batchIndex: '6' }))).toBe(undefined);
+    expect(known.problem(null)).toBe(undefined);
   });
 });

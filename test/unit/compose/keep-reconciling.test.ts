@@ -1,6 +1,6 @@
 /** What a server does about unfinished work on its own: again and again, and not after it was closed. */
 import { describe, expect, it } from 'vitest';
-import { keepReconciling } from '../../../src/compose/keep-reconciling.js';
+import { keepReconciling } from '../../../src/compose/server.js';
 import type { Reconciled, ReconcileTerms } from '../../../src/engine/reconcile.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Call, Reply } from '../../../src/contract/call.js';
 import { COMMON_ERRORS, OPERATION_LIST, pathParameters } from '../../../src/contract/operations.js';
 import { callOperation, eachOperation } from '../../../src/contract/service.js';
@@ -19,19 +19,6 @@ describe('eachOperation', () => {
       ['getBatch', { batchId: 'x' }, call],
       ['currentBatch', null, call],
     ]);
-  });
-
-  it('makes the shapes of an operation only when that is called', async () => {
-    const asked = OPERATION_LIST.flatMap((operation) =>
-      operation.request === null ? [] : [[operation.id, vi.spyOn(operation, 'request', 'get')] as const],
-    );
-    const operations = eachOperation(
-      async () => ({ value: null, meta: { replayed: false } }) as Reply<never>,
-    );
-    await operations.getBatch({ batchId: 'x' }, call);
-    const made = asked.filter(([, spy]) => spy.mock.calls.length > 0).map(([id]) => id);
-    for (const [, spy] of asked) spy.mockRestore();
-    expect(made).toEqual(['getBatch']);
   });
 
   it('has a method for every operation of the table, which callOperation reaches with any input', async () => {

@@ -17,6 +17,8 @@ it('a process runs until it is dead, whether or not its parent has taken note of
   const pid = line.toString().trim();
   const identity = processIdentity(Number(pid));
   expect([isRunning(identity), isRunning(`${pid}-1`)]).toEqual([true, false]);
+  // Until then it is a shell, which may take note of a child that ends.
+  while (readFileSync(`/proc/${parent.pid}/comm`, 'latin1') !== 'sleep\n') await setImmediate();
   parent.stdin.write('end\n');
   while (stateOf(pid) !== 'Z') await setImmediate();
   expect(isRunning(identity)).toBe(false);

@@ -1,6 +1,6 @@
 /** Rate limits are exact: points come back one by one, and no border lets twice as many pass. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RateCounts } from '../../../src/contract/rate-counts.js';
+import type { RateCounts } from '../../../src/contract/served-engine.js';
 import { createMemoryCounts, type RateDecision, takeRate } from '../../../src/http/rate-limit.js';
 
 const TWO_A_TEN = { name: 'two', points: 2, windowSeconds: 10 };

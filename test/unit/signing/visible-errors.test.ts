@@ -1,7 +1,7 @@
 /** What a signing program said, shown without keys. */
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
-import { keepEnd, visibleErrors } from '../../../src/signing/visible-errors.js';
+import { keepEnd, visibleErrors } from '../../../src/signing/signing-process.js';
 import { base58Encode } from '../../../src/values/base58.js';
 
 describe('visibleErrors', () => {

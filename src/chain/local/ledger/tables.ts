@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { fileUnavailable } from '../../../files/sqlite-errors.js';
 import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
-import { type FileFormat, isEmptyFile, prepareFile } from '../../../files/sqlite-version.js';
+import { type FileFormat, isEmptyFile, prepareFile } from '../../../files/sqlite-file.js';
 import {
   ADDRESS_LENGTH_BYTES,
   type Address,

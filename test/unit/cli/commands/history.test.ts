@@ -1,7 +1,7 @@
 /** `flywheel history`: what is asked of the service, and how it is printed. */
 import { describe, expect, it } from 'vitest';
 import type { BurnPage, BurnState } from '../../../../src/contract/schemas/burn.js';
-import type { HistoryItem, HistoryPage, HistoryQuery } from '../../../../src/contract/schemas/history.js';
+import type { HistoryItem, HistoryPage, HistoryQuery } from '../../../../src/contract/schemas/report.js';
 import { reply } from '../../../support/commands.js';
 import { EXAMPLES, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../support/in-process.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RecoveryTerms, UnfinishedWork } from '../../../../src/contract/recovery.js';
+import type { RecoveryTerms, UnfinishedWork } from '../../../../src/contract/local-admin.js';
 import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';

@@ -1,6 +1,6 @@
 /** The signed approval: only one that was issued, or the same vote paid by the owner, is ever landed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature, buildApproval } from '../../../../src/approval/build-approval.js';
+import { addSignature, buildApproval } from '../../../../src/approval/check-vote.js';
 import { memo, transfer } from '../../../../src/chain/small-programs.js';
 import { proposalApprove } from '../../../../src/chain/squads/builders.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature } from '../../../../../src/approval/build-approval.js';
+import { addSignature } from '../../../../../src/approval/check-vote.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';

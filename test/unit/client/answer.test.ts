@@ -1,6 +1,6 @@
 /** What of an answer is read at all: what would take more than the request can need is refused before it is parsed. */
 import { describe, expect, it } from 'vitest';
-import { answerBounds, overBounds } from '../../../src/client/answer-bounds.js';
+import { answerBounds, overBounds } from '../../../src/client/answer.js';
 
 const least = answerBounds({ operation: 'burn' });
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);

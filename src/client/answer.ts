@@ -1,14 +1,73 @@
-/** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. */
+/** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. How much of it is read at all follows from what was asked. */
 import * as z from 'zod';
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
+import type { OperationId } from '../contract/operations.js';
 import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
-import { EXIT, type ExitCode } from '../errors/exit-codes.js';
-import { errorFromBody, FlywheelError } from '../errors/flywheel-error.js';
+import { EXIT, exitOfStatus } from '../errors/exit-codes.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { MAX_JSON_DEPTH } from '../values/canonical-json.js';
+import { measureJson } from '../values/strict-json.js';
 import { visibleLine } from '../values/text.js';
-import { type AnswerBounds, overBounds } from './answer-bounds.js';
-import type { HttpAnswer } from './exchange.js';
 import type { Mask } from './mask.js';
+import type { HttpAnswer } from './transport.js';
+
+interface AnswerBounds {
+  readonly maxBytes: number;
+  /** Values in the JSON, of any kind and at any depth. */
+  readonly maxValues: number;
+  /** Members of any one list or object in it. */
+  readonly maxMembers: number;
+}
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+
+/** No answer is larger, whatever was asked. */
+const MAX_BYTES = 64 * MIB;
+/** Levels of an answer around the proofs in it. */
+const WRAPPING_LEVELS = 8;
+const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
+
+/** Of an answer to a request without a body, or with a small one. A batch of ten thousand transactions takes a third. */
+const LEAST: AnswerBounds = { maxBytes: 8 * MIB, maxValues: 100_000, maxMembers: 10_000 };
+const LEAST_OF_BURN: AnswerBounds = { maxBytes: 256 * KIB, maxValues: 10_000, maxMembers: 1_000 };
+/** An answer tells what became of each part of the request, and may repeat the part itself. */
+const BYTES_PER_BYTE = 16;
+const VALUES_PER_VALUE = 8;
+/** A page holds batches, or proofs, as large as they may be. */
+const BYTES_PER_ITEM = 300 * KIB;
+const VALUES_PER_ITEM = 5_000;
+
+/** The part of a request from which the size of its answer follows. */
+interface Asked {
+  readonly operation: OperationId;
+  readonly body?: string | undefined;
+  /** Items of a page. */
+  readonly items?: number | undefined;
+}
+
+/** The bounds of the answers to a request. */
+export function answerBounds({ operation, body = '', items = 0 }: Asked): AnswerBounds {
+  const least = operation === 'burn' ? LEAST_OF_BURN : LEAST;
+  const { values } = measureJson(body, MAX_DEPTH);
+  return {
+    maxBytes: Math.min(
+      MAX_BYTES,
+      least.maxBytes + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items,
+    ),
+    maxValues: least.maxValues + VALUES_PER_VALUE * values + VALUES_PER_ITEM * items,
+    maxMembers: least.maxMembers + values,
+  };
+}
+
+/** Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`. */
+export function overBounds(text: string, { maxValues, maxMembers }: AnswerBounds): string | undefined {
+  const { values, depth, members } = measureJson(text, MAX_DEPTH);
+  if (depth > MAX_DEPTH) return `JSON that is nested deeper than ${MAX_DEPTH} levels`;
+  if (members > maxMembers) return `JSON with more than ${maxMembers} members in one list`;
+  return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
+}
 
 /** Objects that refuse unknown keys lie within answers too; more rounds than they are deep. */
 const MAX_ROUNDS = 8;
@@ -131,13 +190,6 @@ const lenientProblem = z.object({
   message: z.string().nullish(),
 });
 
-/** The exit number that a status stands for, where the code does not say. */
-function exitOfStatus(status: number): ExitCode {
-  if (status === 401 || status === 403) return EXIT.auth;
-  if (status === 408 || status === 429 || (status >= 502 && status <= 504)) return EXIT.unavailable;
-  return status >= 500 ? EXIT.internal : EXIT.refused;
-}
-
 /** Only a refusal can say that its key was not used; what failed inside may have done anything. */
 function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } {
   const isRefusal = status >= 400 && status < 500;
@@ -170,7 +222,7 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const own = known && ERRORS[code].exit !== EXIT.usage ? {} : { exit: exitOfStatus(answer.status) };
   const options = { ...answerContext(answer, reading), ...own, ...keyUse(answer) };
   const error = known
-    ? errorFromBody({ error: code, message }, options)
+    ? new FlywheelError(code, message, options)
     : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: shown(mask(code)) });
   return { error, trusted: true };
 }

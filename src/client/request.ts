@@ -1,0 +1,137 @@
+/** How a call becomes a request: address, headers, key, body; all of it checked before anything is sent. */
+import type { Call } from '../contract/call.js';
+import {
+  API_KEY_HEADER,
+  checkIdempotencyKey,
+  IDEMPOTENCY_KEY_HEADER,
+  REQUEST_ID_HEADER,
+} from '../contract/headers.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
+import { type Operation, pathParameters } from '../contract/operations.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { jsonText } from '../values/exact-number.js';
+import type { Ids } from '../values/ids.js';
+import { isUuid } from '../values/uuid.js';
+import { answerBounds } from './answer.js';
+import { OWN_REQUEST_ID, type PreparedCall } from './attempt.js';
+import { isLoopback } from './dial.js';
+import { createMask } from './mask.js';
+
+const refuse = (message: string, hint?: string): never => {
+  throw new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
+};
+
+/**
+ * A base address, without the slash at its end; it may have a path.
+ * @throws `ERR_CONFIG_INVALID` unless it is http or https without user, query and fragment.
+ */
+export function baseAddress(text: string): URL {
+  if (!URL.canParse(text)) return refuse('The API address is not a URL.');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return refuse(`The API address must be https or http, got ${url.protocol.slice(0, 20)}//.`);
+  if (url.username !== '' || url.password !== '')
+    return refuse('The API address must not hold a user or a password.');
+  // An empty query or fragment is still there in the text.
+  if (/[?#]/.test(url.href)) return refuse('The API address must not hold a query or a fragment.');
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+const HEADER_VALUE = /^[\x21-\x7e]{1,4096}$/;
+const REQUEST_ID = /^[A-Za-z0-9._~:+/=@-]{1,128}$/;
+
+/** Headers that HTTP or this client sets itself. */
+const TAKEN_HEADERS: ReadonlySet<string> = new Set([
+  ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'upgrade', 'te'],
+  ...['trailer', 'expect', 'accept', 'user-agent', IDEMPOTENCY_KEY_HEADER, REQUEST_ID_HEADER],
+]);
+
+/** @throws `ERR_CONFIG_INVALID` for what is no header name, or the name of a header with another meaning. */
+export function keyHeaderName(text: string = API_KEY_HEADER): string {
+  const name = text.toLowerCase();
+  if (HEADER_NAME.test(name) && !TAKEN_HEADERS.has(name)) return name;
+  return refuse(`Expected a header name for the API key, got ${JSON.stringify(text.slice(0, 100))}.`);
+}
+
+/** What all requests of a client have in common. */
+interface RequestTerms {
+  readonly base: URL;
+  readonly keyHeader: string;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly userAgent: string;
+}
+
+/** The key as a header. @throws `ERR_CONFIG_INVALID`, without showing it, also when it would travel unencrypted over a network. */
+function keyHeaderOf({ base, keyHeader }: RequestTerms, { credential }: Call): Record<string, string> {
+  if (credential === null) return {};
+  if (base.protocol !== 'https:' && !isLoopback(base))
+    refuse(
+      `The API key is not sent over plain http to ${base.host}.`,
+      'Use an https address. Plain http is for this machine only.',
+    );
+  const key = credential.reveal();
+  if (HEADER_VALUE.test(key)) return { [keyHeader]: key };
+  return refuse('The API key must be visible ASCII characters without spaces or line breaks.');
+}
+
+/** The path with its parameters. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
+function filledPath(operation: Operation, values: Readonly<Record<string, unknown>>): string {
+  return pathParameters(operation).reduce((path, name) => {
+    const id = String(values[name]);
+    if (isUuid(id)) return path.replace(`{${name}}`, id);
+    throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${id.slice(0, 64)}.`);
+  }, operation.path);
+}
+
+/** Where each part of an operation's input travels: in the path, the query of a GET, the body of a POST. */
+function placed({ base }: RequestTerms, operation: Operation, input: unknown) {
+  const fields = { ...(input as Readonly<Record<string, unknown>> | null) };
+  const inPath = pathParameters(operation);
+  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !inPath.includes(name)));
+  const url = new URL(base);
+  url.pathname = base.pathname.replace(/\/+$/, '') + filledPath(operation, fields);
+  // What is no input at all is for the service to refuse.
+  if (operation.method === 'POST') return { url, body: jsonText(inPath.length === 0 ? input : rest) };
+  for (const [name, value] of Object.entries(rest))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  const { limit = DEFAULT_PAGE_ITEMS } = fields as { readonly limit?: number };
+  return { url, items: operation.paged ? limit : 0 };
+}
+
+/** Everything is checked here, before the first byte is sent. @param input - that of the operation, unchecked. */
+export function prepareCall(
+  terms: RequestTerms,
+  operation: Operation,
+  call: Call,
+  input: unknown,
+): Omit<PreparedCall, 'look' | 'onWaiting'> {
+  const { url, body, items } = placed(terms, operation, input);
+  const idempotencyKey =
+    operation.idempotencyKey === 'none'
+      ? undefined
+      : checkIdempotencyKey(call.idempotencyKey ?? terms.ids.uuid(), operation.idempotencyKey);
+  const isOwn = call.requestId !== undefined && REQUEST_ID.test(call.requestId);
+  const headers = {
+    accept: 'application/json',
+    // What is packed may unpack to any size.
+    'accept-encoding': 'identity',
+    'user-agent': terms.userAgent,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
+    // Known here before there is an answer, so that a call whose answer is lost can be found in the logs of the service.
+    [REQUEST_ID_HEADER]: isOwn ? String(call.requestId) : OWN_REQUEST_ID + terms.ids.uuid(),
+    ...keyHeaderOf(terms, call),
+  };
+  return {
+    operation,
+    idempotencyKey,
+    signal: call.signal,
+    reading: {
+      bounds: answerBounds({ operation: operation.id, body, items }),
+      mask: createMask(call.credential?.reveal()),
+    },
+    request: { method: operation.method, url, headers, ...(body === undefined ? {} : { body }) },
+  };
+}
