@@ -200,9 +200,10 @@ describe('attributeOutcomes', () => {
 
   it('takes a time that grows with the number of elements, also of twins', () => {
     const many = Array.from({ length: 20_000 }, (_, n) => element(n % 2));
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     const { outcomes } = attributeOutcomes(many, { success: many.map((each) => burned(each)), errors: [] });
     expect(outcomes).toHaveLength(20_000);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    // Of the processor, which others may use as well.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
   });
 });
