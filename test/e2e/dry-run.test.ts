@@ -54,6 +54,17 @@ describe('--dry-run', () => {
     const capped = await run('batch', 'init', write('capped.json', [pipeline(101)]), '--dry-run');
     expect(error(capped.stderr).message).toMatch(/daily burn cap of 100 FLY.*has 50 FLY/);
     expect(await json('batch', 'list')).toEqual([]);
+
+    // 45 are reserved for what waits, and not once more.
+    const waiting = write('waiting.json', [pipeline(30), pipeline(15)]);
+    await json('caps', '--burn', '60', '--yes');
+    await json('batch', 'init', waiting);
+    const again = await json('batch', 'init', waiting, '--dry-run');
+    expect([again.totalBurn, again.foreseen]).toEqual(['45', null]);
+    const { batch } = await json('batch', 'init', waiting);
+    await json('local', 'export-owner', 'owner.json');
+    await json('batch', 'cancel', batch.id, '--keypair', 'owner.json', '--yes');
+    await json('caps', '--burn', '100', '--yes');
   });
 });
 

@@ -26,7 +26,7 @@ import {
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
+import { flywheel, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 
 const DAY_MS = 86_400_000;
@@ -110,36 +110,37 @@ describe('a file that is done once more', () => {
   /** Two that stay below the cap of a day together once, and not once more. */
   const pair = (name: string) =>
     [40, 30].map((burnAmount, index) => ({ ...burnsOf(name)[index], burnAmount }));
+  let operator: Operator;
+  afterAll(() => operator.leave());
   const burns = async (...more: readonly string[]) =>
-    remote.run('burn-batch', remote.write('pair.json', pair('pair')), '--yes', '--json', ...more);
+    operator.run('burn-batch', operator.write('pair.json', pair('pair')), '--yes', '--json', ...more);
   const losing = async (run: () => Promise<Spawned>): Promise<Spawned> => {
-    gateOf(remote).fate = ({ path }) => (path.endsWith('/burn-batch') ? 'lose' : 'pass');
-    return run().finally(() => passAll(remote));
+    gateOf(operator).fate = ({ path }) => (path.endsWith('/burn-batch') ? 'lose' : 'pass');
+    return run().finally(() => passAll(operator));
   };
 
   it('is looked up as any other, after its answer was lost, and it was forgotten here or there', async () => {
-    await remote.leave();
-    remote = await anOperator('remote', template);
+    operator = await anOperator('remote', template);
     expect((await burns()).exit).toBe(0);
     expect((await burns('--again')).exit).toBe(3);
-    expect(await burned(remote)).toBe('100');
-    await remote.run('caps', '--burn', 'none', '--yes', '--data-dir', remote.dataDir);
+    expect(await burned(operator)).toBe('100');
+    await operator.run('caps', '--burn', 'none', '--yes', '--data-dir', operator.dataDir);
     expect((await losing(() => burns('--rest'))).exit).toBe(7);
-    const [{ id } = { id: '' }] = await remote.pending();
-    expect((await remote.run('pending', 'forget', id, '--yes')).exit).toBe(0);
+    const [{ id } = { id: '' }] = await operator.pending();
+    expect((await operator.run('pending', 'forget', id, '--yes')).exit).toBe(0);
     expect((await burns('--rest')).exit).toBe(0);
-    expect(await burned(remote)).toBe('140');
+    expect(await burned(operator)).toBe('140');
 
     const lost = await losing(() => burns('--again'));
     expect(lost.exit).toBe(7);
     // As after thirty days.
-    const store = join(remote.dataDir, 'store.db');
+    const store = join(operator.dataDir, 'store.db');
     rawSqlite(store, `update requests set value = id`, {
       foreignKeys: false,
       checks: false,
     });
-    expect((await remote.paste(resumeLineOf(lost))).exit).toBe(2);
-    expect(await burned(remote)).toBe('210');
+    expect((await operator.paste(resumeLineOf(lost))).exit).toBe(2);
+    expect(await burned(operator)).toBe('210');
   });
 });
 
@@ -546,6 +547,16 @@ describe('a file that a command writes', () => {
       }
       expect(readFileSync(file).equals(was) || file.endsWith('.db')).toBe(true);
     }
+    const stdinFile = at(operator, operator.write('input.json', burnsOf('standard input')));
+    const words = ['burn-batch', '-', '--failed-out', 'input.json', '--force'];
+    const redirected = await flywheel(
+      { home: directory, env: { FLYWHEEL_DATA_DIR: dataDir }, stdinFile },
+      ...words,
+    );
+    expect(redirected).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('the command reads this file'),
+    });
     const [, run = [], , , approve = [], execute = []] = commands;
     symlinkSync('p3.json', at(operator, 'expected'));
     linkSync(at(operator, 'r.json'), at(operator, 'pipelines'));

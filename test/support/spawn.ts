@@ -1,6 +1,6 @@
 /** The built program as a process, in an empty home: nothing of src is known here. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -23,6 +23,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly stdin?: string | Uint8Array;
+  /** A file that the shell opens as standard input. */
+  readonly stdinFile?: string;
 }
 
 /** Where commands keep compiled code. */
@@ -62,6 +64,7 @@ export function startFlywheel(options: SpawnOptions, words: readonly string[]): 
   return spawn(process.execPath, [BIN, ...scriptWords(words)], {
     cwd: options.cwd ?? options.home,
     env: environment(options),
+    stdio: [options.stdinFile === undefined ? 'pipe' : openSync(options.stdinFile, 'r'), 'pipe', 'pipe'],
   });
 }
 

@@ -97,15 +97,23 @@ export async function showPipelinesPlan(
   how: HowOften,
   workOf: (session: Session) => Preparation,
 ): Promise<undefined> {
-  const taken = await takenByDryRun(session, operationOf(session, whole, how), workOf);
+  const request = operationOf(session, whole, how);
+  const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
   const outlook = await outlookOf(session);
+  // What a batch that is set up comes to is counted already.
+  const isCounted = taken !== null && taken.length > 0 && (await isSetUp(session, request));
   const foreseen =
-    outlook.foresight === null || pipelines.length === 0
+    outlook.foresight === null || pipelines.length === 0 || isCounted
       ? null
       : await outlook.foresight.batch({ pipelines }, outlook.credential);
   const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
   session.output.result(plan, (style) => viewPipelinesPlan(plan, outlook, style));
+}
+
+async function isSetUp(session: Session, { kind, content, origin }: OperationRequest): Promise<boolean> {
+  const known = (await (await session.service()).journal()).known(kind, content, origin);
+  return known !== undefined && !isOver(known.state) && new CurrentStage(known).note.batchId !== undefined;
 }
 
 /** Writes the pipelines that did not land, as a file that can be corrected and run; none where all have. @throws `ERR_INPUT_INVALID` */

@@ -28,6 +28,8 @@ interface Given {
 }
 
 const PRIVATE_MODE = 0o600;
+/** Where it is a file, the shell has opened that. */
+const STANDARD_INPUT = '/dev/stdin';
 
 /**
  * The file of an option.
@@ -135,8 +137,10 @@ function protection(session: Session, option: string, path: string): string | un
     const found = idOf(other);
     return found !== undefined && found.ino === own.ino && found.dev === own.dev;
   };
-  if (inputsOf(session, option).some((input) => isIt(resolve(session.context.cwd, input))))
-    return 'the command reads this file; name another output file';
+  const inputs = inputsOf(session, option).map((input) =>
+    input === '-' ? STANDARD_INPUT : resolve(session.context.cwd, input),
+  );
+  if (inputs.some(isIt)) return 'the command reads this file; name another output file';
   const kind = kindOf(path);
   if (kind !== undefined) return `it is ${kind} and is never replaced; name another output file`;
   const { settings, context } = session;

@@ -154,6 +154,10 @@ export type AddSizes = Map<number, number>;
 function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   const instructions = pipelineInstructions(content, flywheel);
   const inner = compile(flywheel.vault, instructions);
+  const dataBytes = instructions.reduce((sum, { data }) => sum + data.length, 0);
+  // It is not even written: the length of data has two bytes.
+  if (dataBytes > TRANSACTION_SIZE_LIMIT_BYTES)
+    return { instructions, inner, message: new Uint8Array(0), obstacle: overSize(`more than ${dataBytes}`) };
   const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
   return { ...layout, obstacle: obstacle(layout, flywheel, sizes) };
 }
