@@ -7,10 +7,10 @@ import type {
   DatabaseMigration,
   DatabaseStatus,
 } from '../contract/local-admin.js';
-import { requireRegistration } from '../engine/admin/find-registration.js';
+import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore, type ProjectPlace } from '../store/copy.js';
-import type { Inspection } from '../store/postgres/inspect.js';
+import type { Inspection } from '../store/postgres/upgrade.js';
 import { lookIntoSqliteStore, openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
@@ -146,7 +146,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
     copy: async () => copyIntoDatabase(settings, named()),
     status: async () => {
       const address = named();
-      const { inspectStore } = await import('../store/postgres/inspect.js');
+      const { inspectStore } = await import('../store/postgres/upgrade.js');
       return statusOf(address, await inspectStore(address.reveal()));
     },
     /** Looks for rows that break what has to hold. @param terms - `onChain`: what has landed is looked up there too. */

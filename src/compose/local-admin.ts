@@ -8,7 +8,7 @@ import type {
   LocalStatusResult,
   LocalVaultResult,
 } from '../contract/local-admin.js';
-import type { ProjectGap } from '../engine/gaps/accept-gap.js';
+import type { GapAdmin } from '../engine/gaps/gap-watch.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { writeFileAtomic } from '../files/write-file.js';
@@ -110,7 +110,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
   };
 }
 
-function gapReport({ token, flywheel, gap }: ProjectGap): GapReport {
+function gapReport({ token, flywheel, gap }: NonNullable<Awaited<ReturnType<GapAdmin['find']>>>): GapReport {
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const { burns, transactions, pendingBurns, dateFound } = gap;
   return {

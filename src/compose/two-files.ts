@@ -4,7 +4,7 @@
  * one that moved tokens of this flywheel by a transaction that the store does not know had a store that knew more.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { whatMoved } from '../engine/gaps/what-moved.js';
+import { whatMoved } from '../engine/gaps/unknown.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { LostTransaction } from '../store/records.js';
 import type { Store } from '../store/store.js';

@@ -6,14 +6,14 @@ import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { admit, requireFlywheel, requireToken } from './authenticate.js';
 import { pipelineList } from './batches/check-pipelines.js';
 import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn, totalVaultRent } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
-import { BurnAllowance, readBurnWallet } from './burns/allowance.js';
-import { isRefusal, prepareBurns, type Refusal } from './burns/prepare-burns.js';
+import { allowanceOf, readBurnWallet } from './burns/chunk.js';
+import { isRefusal, prepareBurns, type Refusal } from './burns/elements.js';
 import { usedToday } from './daily-cap.js';
 import type { EngineDeps } from './deps.js';
+import { admit, requireFlywheel, requireToken } from './operation.js';
 
 /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
 export async function foreseeBurns(
@@ -29,11 +29,11 @@ export async function foreseeBurns(
     readTokens(deps, token),
     deps.store.read((tx) => usedToday(tx, token.id)),
   ]);
-  const allowance = new BurnAllowance({ deps, token, principal }, balance, { day, used });
+  const take = allowanceOf({ deps, token, principal }, balance, { day, used });
   let burned = 0n;
   const failures: ForeseenFailure[] = [];
   for (const [index, burn] of prepared.entries()) {
-    const refusal: Refusal | undefined = isRefusal(burn) ? burn : allowance.take(burn.amount);
+    const refusal: Refusal | undefined = isRefusal(burn) ? burn : take(burn.amount);
     if (refusal !== undefined) failures.push({ index, type: refusal.code, message: refusal.message });
     else if (!isRefusal(burn)) burned += burn.amount;
   }

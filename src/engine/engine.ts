@@ -5,37 +5,34 @@ import type { OperationId } from '../contract/operations.js';
 import type { ServedEngine } from '../contract/served-engine.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
-import { auditFilter, listActs } from './admin/audit.js';
-import { readCaps, setCaps } from './admin/caps.js';
 import { checkChain } from './admin/check-chain.js';
-import { requireRegistration } from './admin/find-registration.js';
-import { fund } from './admin/fund.js';
-import { createKey, keyInfo, revokeKey } from './admin/keys.js';
-import { registrationView } from './admin/project-records.js';
-import { refuseSecond, registerProject } from './admin/register.js';
-import { registrationStatus } from './admin/status.js';
-import { vaultReport } from './admin/vault.js';
-import { findCaller, requireScope } from './authenticate.js';
+import {
+  createKey,
+  keyInfo,
+  listActs,
+  readCaps,
+  registrationView,
+  requireRegistration,
+  revokeKey,
+  setCaps,
+} from './admin/project.js';
+import { fund, refuseSecond, registerProject } from './admin/register.js';
+import { registrationStatus, vaultReport } from './admin/vault.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
-import { currentBatch, getBatch } from './batches/get-batch.js';
+import { batchPipelines, currentBatch, getBatch, listBatches } from './batches/get-batch.js';
 import { initBatch } from './batches/init-batch.js';
-import { issueApproval } from './batches/issue-approval.js';
-import { batchPipelines, listBatches } from './batches/list-batches.js';
+import { issueApproval } from './batches/owner-vote.js';
 import { burn, burnBatch } from './burns/burn.js';
-import { listBurns } from './burns/list-burns.js';
 import { watchConfirmed } from './burns/recover.js';
 import type { EngineDeps, EngineParts } from './deps.js';
-import { describeKey } from './describe-key.js';
 import { foreseeBatch, foreseeBurns } from './dry-run.js';
-import { createGapAdmin, type GapAdmin } from './gaps/accept-gap.js';
-import { GapWatch, requireOneWhole } from './gaps/gap-watch.js';
-import { history } from './history.js';
-import type { EngineOperation } from './operation.js';
+import { createGapAdmin, type GapAdmin, GapWatch, requireOneWhole } from './gaps/gap-watch.js';
+import { history, listBurns } from './lists.js';
+import { describeKey, type EngineOperation, findCaller, requireScope } from './operation.js';
 import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
-import { engineState } from './state.js';
-import { listUnfinished } from './unfinished.js';
+import { engineState, listUnfinished } from './state.js';
 
 export interface Engine extends Service, Admin, ServedEngine {
   /** A further project in the same store, as a service for many has them. */
@@ -175,6 +172,6 @@ function createAdmin(deps: EngineDeps): Admin {
     },
     revokeKey: async (id, afterMs = 0, own = null) =>
       revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
-    audit: async (query) => listActs(deps, await auditFilter(deps, query)),
+    audit: (query) => listActs(deps, query),
   };
 }

@@ -5,8 +5,7 @@
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
-import type { Unit } from './settle/look-up.js';
-import type { Settled } from './settle/settle.js';
+import type { Settled, Unit } from './settle.js';
 
 export type EngineEvent = {
   /** Id of the request's record, or of the batch. */
@@ -48,38 +47,32 @@ export const tellWritten = (
   event: EngineEvent,
 ): void => tx.whenCommitted(() => tell(deps, event));
 
-/** The burns of a request, to say something of them. */
-export const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
+/** Of a request that is its burns; of a batch, the transactions of a phase. */
+interface Subject {
+  readonly operationId: string;
+  readonly phase: string;
+}
+
+const signaturesOf = (units: readonly Pick<Unit, 'transactions'>[]): readonly string[] =>
+  units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
 
 /** Says what was signed and written down, if anything was. */
 export function tellSigned(
   deps: Pick<EngineDeps, 'onEvent'>,
-  { operationId, phase }: { readonly operationId: string; readonly phase: string },
+  subject: Subject,
   units: readonly Pick<Unit, 'transactions'>[],
 ): void {
-  if (deps.onEvent === undefined || units.length === 0) return;
-  const signatures = units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
-  tell(deps, { operationId, event: 'signed', phase, signatures });
+  if (units.length > 0) tell(deps, { ...subject, event: 'signed', signatures: signaturesOf(units) });
 }
 
 /** Says what has become of units. */
 export function tellSettled(
   deps: Pick<EngineDeps, 'onEvent'>,
-  { operationId, phase }: { readonly operationId: string; readonly phase: string },
+  subject: Subject,
   settled: readonly Settled<Unit>[],
 ): void {
-  if (deps.onEvent === undefined || settled.length === 0) return;
-  tell(deps, { operationId, event: 'settled', phase, ...endsOf(settled) });
-}
-
-/** Signatures of units by what became of them. */
-function endsOf(settled: readonly Settled<Unit>[]): {
-  readonly landed: readonly string[];
-  readonly failed: readonly string[];
-} {
-  const of = (kind: 'landed' | 'failed'): readonly string[] =>
-    settled
-      .filter(({ end }) => end.kind === kind)
-      .flatMap(({ unit }) => unit.transactions.map(({ signature }) => signature));
-  return { landed: of('landed'), failed: of('failed') };
+  const of = (kind: 'landed' | 'failed') =>
+    signaturesOf(settled.filter(({ end }) => end.kind === kind).map(({ unit }) => unit));
+  if (settled.length > 0)
+    tell(deps, { ...subject, event: 'settled', landed: of('landed'), failed: of('failed') });
 }

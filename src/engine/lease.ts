@@ -6,6 +6,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import { type FlywheelError, invariant } from '../errors/flywheel-error.js';
+import type { BatchHead, RequestRecord } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
@@ -17,20 +18,27 @@ const RENEW_MS = LEASE_MS / 4;
 /** A lease with less than this left is prolonged before anything is sent. */
 const SHORT_MS = LEASE_MS / 2;
 
-/** What was just taken. */
+/** What was just taken, in one transaction: a request, a batch, or a batch with the request that asks for something about it. */
 export interface Holding {
-  /** Whose it is. */
-  readonly tokenId: string;
-  /** Of its records; no two in the store have the same. */
-  readonly ids: readonly string[];
-  /** Until when it was taken, by the store's clock. */
-  readonly untilMs: number;
-  /** Prolongs it in the store. @returns whether it is still held as it was taken. */
-  readonly prolong: (tx: StoreTransaction, untilMs: number) => Promise<boolean>;
-  /** Gives it back in the store, if it is still held as it was taken, so that the next call carries on at once. */
-  readonly giveUp: (tx: StoreTransaction) => Promise<unknown>;
+  readonly batch?: BatchHead;
+  readonly request?: RequestRecord | null;
   /** It is another's by now. */
   readonly lost: () => FlywheelError;
+}
+
+/** Prolongs it in the store. @returns whether it is still held as it was taken. */
+async function prolong(tx: StoreTransaction, { batch, request }: Holding, untilMs: number): Promise<boolean> {
+  const isHeld = request != null && (await tx.requests.renew(request.id, holderOf(request), untilMs));
+  // The request may have its answer before all work on the batch is done.
+  return batch === undefined ? isHeld : tx.batches.renew(batch.id, holderOf(batch), untilMs);
+}
+
+/** Gives it back in the store, as far as it is still held as it was taken, so that the next call carries on at once. */
+async function release(tx: StoreTransaction, { batch, request }: Holding): Promise<void> {
+  if (batch !== undefined) await tx.batches.release(batch.id, holderOf(batch));
+  const isOpen = request != null && (await tx.requests.release(request.id, holderOf(request)));
+  // An execution that has no answer by now does not use its key up.
+  if (isOpen && request.operation === 'executeBatch') await tx.requests.remove(request.id);
 }
 
 /** What of a call matters for as long as its work goes on. */
@@ -125,6 +133,8 @@ export class HeldLease {
   waiting: WaitingForChain | undefined;
   /** What was taken on another line of history need not be held here. */
   readonly #lineage: string;
+  readonly #ids: readonly string[];
+  readonly #of: { readonly tokenId: string };
   #untilMs: number;
   #isLost = false;
 
@@ -133,7 +143,11 @@ export class HeldLease {
     this.#deps = deps;
     this.#holding = holding;
     this.#lineage = deps.store.lineage;
-    this.#untilMs = holding.untilMs;
+    const [first, ...others] = [holding.batch, holding.request].filter((one) => one != null);
+    invariant(first !== undefined, 'Work is on a batch or a request.');
+    this.#ids = [first, ...others].map(({ id }) => id);
+    this.#of = first;
+    this.#untilMs = first.leaseUntilMs;
     deps.leases.add(this);
     this.#timer = setInterval(() => {
       // What cannot be prolonged now is looked at again before anything is sent.
@@ -151,7 +165,7 @@ export class HeldLease {
   async giveUp(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#isLost) return;
-    await this.#deps.store.transaction(this.#holding.giveUp, this.#holding).catch(() => undefined);
+    await this.#deps.store.transaction((tx) => release(tx, this.#holding), this.#of).catch(() => undefined);
   }
 
   /**
@@ -162,7 +176,7 @@ export class HeldLease {
     this.#deps.store.transaction(async (tx) => {
       await this.#renew(tx);
       return work(tx);
-    }, this.#holding);
+    }, this.#of);
 
   /**
    * Writes the last of the work. Nothing is prolonged: what ends the work is itself written only while it is held.
@@ -170,12 +184,12 @@ export class HeldLease {
    * @throws as {@link HeldLease.write}
    */
   writeLast(work: (tx: StoreTransaction) => Promise<boolean>): Promise<void> {
-    return this.#deps.store.transaction((tx) => this.#require(tx, () => work(tx)), this.#holding);
+    return this.#deps.store.transaction((tx) => this.#require(tx, () => work(tx)), this.#of);
   }
 
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    await this.#require(tx, () => this.#holding.prolong(tx, untilMs));
+    await this.#require(tx, () => prolong(tx, this.#holding, untilMs));
     // Known to hold only once that is written.
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
@@ -192,11 +206,11 @@ export class HeldLease {
 
   /** Of what is worked on, as events name it. */
   get id(): string {
-    return this.#holding.ids[0] ?? '';
+    return this.#ids[0] ?? '';
   }
 
   isOf(id: string): boolean {
-    return this.#holding.ids.includes(id);
+    return this.#ids.includes(id);
   }
 
   /** Aborting stops waiting; what was sent goes on, and its intent is stored. */

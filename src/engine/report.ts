@@ -1,7 +1,7 @@
 /** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
-import { costLamports, isCancelled, NO_COST } from '../contract/call.js';
+import { costLamports, isCancelled } from '../contract/call.js';
 import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
 import { type ReportRow, type ReportSums, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
@@ -11,11 +11,10 @@ import type { BurnSum } from '../store/repositories/burns.js';
 import type { PipelineAmounts } from '../store/repositories/pipelines.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { requireToken } from './authenticate.js';
-import { isFinal } from './batches/batch-claim.js';
+import { isFinal } from './batches/batch-context.js';
 import type { EngineDeps } from './deps.js';
-import { operation } from './operation.js';
-import { boundsOf } from './pages.js';
+import { boundsOf } from './lists.js';
+import { operation, requireToken } from './operation.js';
 import { createPause } from './pause.js';
 
 /** Burns that are added up between two turns of others: a few milliseconds. */
@@ -55,35 +54,16 @@ export const report = operation('report', {
 
 type Bounds = ReturnType<typeof boundsOf>;
 
-interface Amounts {
-  burned: bigint;
-  airdropped: bigint;
-  burns: number;
-  failedBurns: number;
-  pipelines: number;
-  failedPipelines: number;
-  feeLamports: bigint;
-  rentPaidLamports: bigint;
-  rentReclaimedLamports: bigint;
-  vaultRentLamports: bigint;
-}
+const AMOUNTS = [
+  ...(['burned', 'airdropped', 'burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const),
+  ...(['feeLamports', 'rentPaidLamports', 'rentReclaimedLamports', 'vaultRentLamports'] as const),
+];
+type Amounts = Record<(typeof AMOUNTS)[number], bigint>;
 
-const nothing = (): Amounts => ({
-  ...{ burned: 0n, airdropped: 0n, burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 },
-  ...NO_COST,
-});
+const nothing = (): Amounts => Object.fromEntries(AMOUNTS.map((name) => [name, 0n])) as Amounts;
 
 function add(to: Amounts, more: Partial<Amounts>): void {
-  to.burned += more.burned ?? 0n;
-  to.airdropped += more.airdropped ?? 0n;
-  to.burns += more.burns ?? 0;
-  to.failedBurns += more.failedBurns ?? 0;
-  to.pipelines += more.pipelines ?? 0;
-  to.failedPipelines += more.failedPipelines ?? 0;
-  to.feeLamports += more.feeLamports ?? 0n;
-  to.rentPaidLamports += more.rentPaidLamports ?? 0n;
-  to.rentReclaimedLamports += more.rentReclaimedLamports ?? 0n;
-  to.vaultRentLamports += more.vaultRentLamports ?? 0n;
+  for (const name of AMOUNTS) to[name] += more[name] ?? 0n;
 }
 
 const PERIODS: { readonly [Period in ReportPeriod]: (day: UtcDay) => string | null } = {
@@ -93,17 +73,14 @@ const PERIODS: { readonly [Period in ReportPeriod]: (day: UtcDay) => string | nu
   all: () => null,
 };
 
-interface Row {
-  readonly period: string | null;
-  readonly type: string | null;
-  readonly amounts: Amounts;
-}
-
 /** Sums by period and type. */
 class Table {
   readonly #periodOf: (day: UtcDay) => string | null;
   readonly #byType: boolean;
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new Map<
+    string,
+    { readonly period: string | null; readonly type: string | null; readonly amounts: Amounts }
+  >();
   readonly #total = nothing();
 
   constructor(period: ReportPeriod, byType: boolean) {
@@ -139,10 +116,10 @@ class Table {
 const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
   burned: formatTokenAmount(amounts.burned, decimals),
   airdropped: formatTokenAmount(amounts.airdropped, decimals),
-  burns: amounts.burns,
-  failedBurns: amounts.failedBurns,
-  pipelines: amounts.pipelines,
-  failedPipelines: amounts.failedPipelines,
+  burns: Number(amounts.burns),
+  failedBurns: Number(amounts.failedBurns),
+  pipelines: Number(amounts.pipelines),
+  failedPipelines: Number(amounts.failedPipelines),
   feeLamports: amounts.feeLamports.toString(),
   rentPaidLamports: amounts.rentPaidLamports.toString(),
   rentReclaimedLamports: amounts.rentReclaimedLamports.toString(),
@@ -165,7 +142,9 @@ async function addBurns(
 }
 
 const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> =>
-  isLanded ? { burned: amount, burns: count, feeLamports } : { failedBurns: count, feeLamports };
+  isLanded
+    ? { burned: amount, burns: BigInt(count), feeLamports }
+    : { failedBurns: BigInt(count), feeLamports };
 
 const isWithin = ({ since, until }: Bounds, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);
@@ -207,8 +186,8 @@ function addBatch(
   for (const { type, burn, airdrop, vaultRentLamports, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
     // What somebody ended has not failed.
-    if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1 });
-    else table.add(day, type, { burned: burn, airdropped: airdrop, vaultRentLamports, pipelines: 1 });
+    if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1n });
+    else table.add(day, type, { burned: burn, airdropped: airdrop, vaultRentLamports, pipelines: 1n });
   }
   // What the vault paid is of the pipelines, and of their types.
   table.add(day, null, { ...batch.cost, vaultRentLamports: 0n });

@@ -8,14 +8,13 @@ import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
-import type { JsonValue } from '../values/canonical-json.js';
-import { fingerprint, type Sha256 } from '../values/digest.js';
+import type { Sha256 } from '../values/digest.js';
 import { parseStrictJson } from '../values/strict-json.js';
 import { isoTime } from '../values/time.js';
-import type { Principal } from './authenticate.js';
 import type { EngineDeps } from './deps.js';
 import { tellWritten } from './events.js';
-import { type Holding, holderOf, isWorkedOn, newLease } from './lease.js';
+import { isWorkedOn, newLease } from './lease.js';
+import type { Principal } from './operation.js';
 
 /** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
@@ -26,11 +25,8 @@ export interface RequestIdentity {
   /** The idempotency key; `undefined` makes every call a request of its own. */
   readonly value: string | undefined;
   readonly fingerprint: Sha256;
-  /** Proof types that the key is limited to, and those that the request is about. */
-  readonly permitted: readonly string[] | null;
-  readonly proofTypes: readonly string[];
   /** The call that brings it. */
-  readonly call?: Pick<Call, 'requestId' | 'onOperation'>;
+  readonly call: Pick<Call, 'requestId' | 'onOperation'>;
 }
 
 /** How a request begins. */
@@ -39,17 +35,6 @@ export type Opening =
   /** An engine died, or gave up, while working on it; its operations are to be resolved before new ones are made. */
   | { readonly kind: 'resumed'; readonly request: RequestRecord }
   | { readonly kind: 'replayed'; readonly reply: string };
-
-export function requestIdentity(
-  { key }: Principal,
-  operation: KeyedOperationId,
-  value: string | undefined,
-  body: JsonValue,
-  proofTypes: readonly string[],
-): RequestIdentity {
-  const { id: keyId, tokenId, proofTypes: permitted } = key;
-  return { tokenId, keyId, operation, value, fingerprint: fingerprint(body), permitted, proofTypes };
-}
 
 /** What was found with the same key has to be the same request, and nobody may be at it. @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY` */
 export function requireRepeat(
@@ -76,14 +61,15 @@ export const readReply = (reply: string): unknown =>
  * What was done is the project's, whichever of its keys asked for it; a key that is limited to some proof types gets the answer,
  * or carries the request on, only where it may use every type that the maker of the request could. What that one was refused tells
  * nothing, so a key that took the maker's place gets all that it got.
- * @throws `ERR_INVALID_PROOF`
+ * @param proofTypes - that the request is about. @throws `ERR_INVALID_PROOF`
  */
 export async function requireReadable(
   { store }: Pick<EngineDeps, 'store'>,
   request: RequestRecord,
-  { keyId, permitted, proofTypes }: RequestIdentity,
+  { key: { id, proofTypes: permitted } }: Principal,
+  proofTypes: readonly string[],
 ): Promise<void> {
-  if (request.keyId === keyId || permitted === null) return;
+  if (request.keyId === id || permitted === null) return;
   const { proofTypes: ofMaker = null } = (await store.read((tx) => tx.apiKeys.get(request.keyId))) ?? {};
   const foreign = proofTypes.find(
     (type) => !permitted.includes(type) && (ofMaker === null || ofMaker.includes(type)),
@@ -129,74 +115,39 @@ export async function openRequest(
   tx: StoreTransaction,
   identity: RequestIdentity,
 ): Promise<Opening> {
-  const request = newRequest(deps, tx, identity);
+  const { value = deps.ids.uuid(), call, ...owner } = identity;
+  const request: RequestRecord = {
+    ...{ ...owner, id: deps.ids.uuid(), value, status: 'running', ...newLease(deps, tx) },
+    ...{ reply: null, batchId: null, dateCreated: isoTime(tx.nowMs) },
+  };
+  const { id: operationId, operation, tokenId, keyId } = request;
   // Nearly always it is the first with its key: then nothing is looked for.
-  if (await isFirst(tx, request)) {
-    deps.gaps.requireIn(tx, identity.tokenId);
-    sayBegun(deps, tx, request, identity.call);
+  if (await tx.requests.insert(request)) {
+    deps.gaps.requireIn(tx, tokenId);
+    call.onOperation?.(operationId);
+    const requestId = call.requestId === undefined ? {} : { requestId: call.requestId };
+    tellWritten(deps, tx, {
+      ...{ operationId, event: 'begun', operation, project: tokenId, keyId, ...requestId },
+    });
     return { kind: 'fresh', request };
   }
-  const earlier = await tx.requests.find(request.tokenId, request.operation, request.value);
+  const earlier = await tx.requests.find(tokenId, operation, value);
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   requireRepeat(deps, tx, identity, earlier);
   if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
-  deps.gaps.requireIn(tx, identity.tokenId);
-  identity.call?.onOperation?.(earlier.id);
+  deps.gaps.requireIn(tx, tokenId);
+  call.onOperation?.(earlier.id);
   return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
 }
 
-/** Writes it, unless its key is taken. @returns whether it did */
-async function isFirst(tx: StoreTransaction, request: RequestRecord): Promise<boolean> {
-  try {
-    await tx.requests.insert(request);
-    return true;
-  } catch (error) {
-    if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return false;
-    throw error;
-  }
-}
-
-function newRequest(deps: EngineDeps, tx: StoreTransaction, identity: RequestIdentity): RequestRecord {
-  return {
-    id: deps.ids.uuid(),
-    tokenId: identity.tokenId,
-    keyId: identity.keyId,
-    operation: identity.operation,
-    value: identity.value ?? deps.ids.uuid(),
-    fingerprint: identity.fingerprint,
-    status: 'running',
-    ...newLease(deps, tx),
-    reply: null,
-    batchId: null,
-    dateCreated: isoTime(tx.nowMs),
-  };
-}
-
-function sayBegun(
-  deps: EngineDeps,
-  tx: StoreTransaction,
-  { id: operationId, operation, tokenId: project, keyId }: RequestRecord,
-  call: RequestIdentity['call'],
-): void {
-  call?.onOperation?.(operationId);
-  const requestId = call?.requestId;
-  tellWritten(deps, tx, {
-    ...{ operationId, event: 'begun', operation, project, keyId },
-    ...(requestId === undefined ? {} : { requestId }),
-  });
-}
-
-/**
- * Takes a request over that nobody works on. @returns it as it is then
- * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when another engine has just done so.
- */
+/** Takes a request over that nobody works on. @returns it as it is then */
 export async function claimRequest(
   deps: EngineDeps,
   tx: StoreTransaction,
   request: RequestRecord,
 ): Promise<RequestRecord> {
   const lease = newLease(deps, tx);
-  if (!(await tx.requests.claim(request, lease))) throw takenOver();
+  await tx.requests.take(request.id, lease);
   tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.holder });
   return { ...request, ...lease };
 }
@@ -209,32 +160,16 @@ export const justRun = (): FlywheelError =>
     { retryAfterSeconds: 1 },
   );
 
-const takenOver = (): FlywheelError =>
+export const takenOver = (): FlywheelError =>
   new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another process is running this request.', {
     retryAfterSeconds: 1,
   });
-
-/** A request that was just taken. Where another engine takes it over, its answer is there for the next try. */
-export function requestHolding(request: RequestRecord): Holding {
-  const { id, tokenId, leaseUntilMs: untilMs } = request;
-  const holder = holderOf(request);
-  return {
-    tokenId,
-    ids: [id],
-    untilMs,
-    prolong: (tx, toMs) => tx.requests.renew(id, holder, toMs),
-    giveUp: (tx) => tx.requests.release(id, holder),
-    lost: takenOver,
-  };
-}
 
 const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): FlywheelError =>
   new FlywheelError(
     'ERR_DUPLICATE_IDEMPOTENCY_KEY',
     `A request with the idempotency key ${value} is still running${waitsFor(deps.leases.waitingFor(id))}.`,
-    {
-      retryAfterSeconds: 1,
-    },
+    { retryAfterSeconds: 1 },
   );
 
 /** What is waited for, to be read after what waits; nothing where that is not known. */

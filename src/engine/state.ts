@@ -1,9 +1,14 @@
-/** How an engine stands, for those who watch it: what it holds, what is unfinished, what its projects have to pay with. */
+/** How an engine stands, for those who watch it: what is unfinished, what it holds, what its projects have to pay with. */
 import type { Chain } from '../chain/chain.js';
+import type { RecoveryScope, UnfinishedWork } from '../contract/local-admin.js';
 import type { EngineState, WalletState } from '../contract/served-engine.js';
+import { invariant } from '../errors/flywheel-error.js';
+import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
+import { currentRecord } from './batches/batch-context.js';
 import type { EngineDeps } from './deps.js';
+import { isWorkedOn } from './lease.js';
 
 /** Of more projects than these the wallets are not looked at: each would be a series of its own. */
 const MAX_PROJECTS = 100;
@@ -71,4 +76,58 @@ async function walletsOf(chain: Chain, owners: readonly Owner[]): Promise<Engine
     // That the chain does not answer is told by other means.
     return null;
   }
+}
+
+/** Everything that is pending, whether or not anybody is at it: burns, then set-ups, then executions. */
+export async function listUnfinished(
+  deps: EngineDeps,
+  { tokenId = null }: RecoveryScope = {},
+): Promise<readonly UnfinishedWork[]> {
+  return deps.store.read(async (tx) => {
+    const work: UnfinishedWork[] = [];
+    for (const id of await tx.unfinished.burnRequests(tokenId)) work.push(await burnsOf(tx, id));
+    for (const id of await tx.unfinished.setUps(tokenId)) work.push(await batchOf(tx, id, 'initBatch'));
+    for (const id of await tx.unfinished.executions(tokenId))
+      work.push(await batchOf(tx, id, 'executeBatch'));
+    return work;
+  });
+}
+
+async function burnsOf(tx: StoreTransaction, requestId: string): Promise<UnfinishedWork> {
+  const request = await tx.requests.get(requestId);
+  invariant(request !== undefined, 'A request stays for as long as it has pending burns.');
+  const burns = await tx.burns.ofRequest(requestId);
+  return {
+    id: requestId,
+    operation: request.operation,
+    idempotencyKey: request.value,
+    running: isWorkedOn(tx, request),
+    dateBegun: request.dateCreated,
+    signatures: burns.filter(({ status }) => status === 'PENDING').map(({ signature }) => signature),
+  };
+}
+
+const PHASES: Readonly<Record<'initBatch' | 'executeBatch', readonly BundlePhase[]>> = {
+  initBatch: ['SETUP'],
+  executeBatch: ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE'],
+};
+
+async function batchOf(
+  tx: StoreTransaction,
+  batchId: string,
+  operation: keyof typeof PHASES,
+): Promise<UnfinishedWork> {
+  const batch = await currentRecord(tx, batchId);
+  const init = await tx.requests.get(batch.requestId);
+  const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
+  return {
+    id: batchId,
+    operation,
+    idempotencyKey: operation === 'initBatch' ? (init?.value ?? null) : null,
+    running: isWorkedOn(tx, batch),
+    dateBegun: batch.dateCreated,
+    signatures: bundles
+      .filter(({ status }) => status === 'PENDING')
+      .flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),
+  };
 }

@@ -103,3 +103,23 @@ export const rowOf = <Name extends TableName>({ db }: Session, name: Name) => {
     },
   };
 };
+
+/** Of what nobody works on. */
+export const FREE = { holder: null, leaseUntilMs: 0 } as const;
+
+/** Leases on rows of a table: who works on each, under a name of its own for each time that it is taken. */
+export function leasesOf(session: Session, table: 'requests' | 'batches') {
+  const row = rowOf(session, table);
+  return {
+    /** Whoever had it; the engine decides whether that lease is over. */
+    take: (id: string, lease: { readonly holder: string; readonly leaseUntilMs: number }): Promise<void> =>
+      row.mustChange({ id }, lease, `Nothing of ${table} is ${id}.`),
+
+    /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
+    renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
+      row.changes({ id, holder }, { leaseUntilMs }),
+
+    /** Gives a lease up, if it is still held so. @returns whether it was. */
+    release: (id: string, holder: string): Promise<boolean> => row.changes({ id, holder }, FREE),
+  };
+}

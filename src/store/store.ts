@@ -10,24 +10,21 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Sha256 } from '../values/digest.js';
 import { utcDay } from '../values/time.js';
 import type { RequestRecord } from './records.js';
-import { auditRepository } from './repositories/audit.js';
-import { batchRepository } from './repositories/batches.js';
-import { bundleRepository } from './repositories/bundles.js';
+import { batchRepository, bundleRepository } from './repositories/batches.js';
 import { burnRepository, type Reserved, reservedOf, reserveQuery } from './repositories/burns.js';
 import { gapRepository, lineageRepository, signatureRepository } from './repositories/gaps.js';
 import { pipelineRepository } from './repositories/pipelines.js';
 import {
   apiKeyRepository,
+  auditRepository,
   flywheelRepository,
   type KeyWithProject,
   keyOf,
   keyQuery,
   tokenRepository,
 } from './repositories/registrations.js';
-import { requestRepository } from './repositories/requests.js';
-import { rowRepository } from './repositories/rows.js';
-import { ruleRepository } from './repositories/rules.js';
-import { unfinishedRepository } from './repositories/unfinished.js';
+import { requestRepository, unfinishedRepository } from './repositories/requests.js';
+import { rowRepository, ruleRepository } from './repositories/rows.js';
 import { usageRepository } from './repositories/usage.js';
 import type { Row, Tables } from './schema.js';
 import type { Session } from './session.js';

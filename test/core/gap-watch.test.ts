@@ -6,7 +6,7 @@ import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { requireExpired } from '../../src/engine/gaps/in-flight.js';
+import { requireExpired } from '../../src/engine/gaps/gap-watch.js';
 import { copyStore } from '../../src/store/copy.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../src/store/migrations.js';
+import { MIGRATIONS } from '../../src/store/ddl.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { DAY, rawSqlite, temporaryDirectory } from '../support/store.js';
 import { runStoreProgram, writeStoreProgram } from './store-process.js';

@@ -1,7 +1,7 @@
 /** A copy of a store that was imported or restored is written once all has expired that its source may have sent. */
 import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
-import { requireExpired } from '../../src/engine/gaps/in-flight.js';
+import { requireExpired } from '../../src/engine/gaps/gap-watch.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Store } from '../../src/store/store.js';
 

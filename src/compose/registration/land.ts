@@ -10,8 +10,8 @@ import type { Instruction } from '../../chain/transaction/message.js';
 import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import { registeredMultisig } from '../../engine/admin/project-records.js';
-import { type Failed, findFates, refused, requireRemembered } from '../../engine/settle/look-up.js';
+import { registeredMultisig } from '../../engine/admin/project.js';
+import { type Failed, findFates, refused } from '../../engine/settle.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -105,7 +105,6 @@ async function isFinal(landing: Landing, sent: Sent, isNew: boolean): Promise<bo
   for (;;) {
     const [fate] = await findFates(chain, units);
     invariant(fate !== undefined, 'What is asked for is answered.');
-    requireRemembered(units, [fate]);
     if (fate.kind === 'expired') return false;
     if (fate.kind === 'failed') throw refusal(landing, fate);
     if (fate.kind === 'landed' && fate.isFinal) return true;

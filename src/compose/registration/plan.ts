@@ -7,7 +7,7 @@ import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
 import { isOnCurve, vaultAddress } from '../../chain/squads/addresses.js';
 import { chargesTransferFee, FROZEN, type Mint, TOKEN_EXTENSION } from '../../chain/tokens/accounts.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
-import { THRESHOLD } from '../../engine/admin/project-records.js';
+import { THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';

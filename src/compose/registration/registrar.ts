@@ -15,13 +15,13 @@ import type {
   RegistrationPlan,
   RegistrationResult,
 } from '../../contract/registration.js';
-import type { FoundRegistration } from '../../engine/admin/find-registration.js';
+import type { FoundRegistration } from '../../engine/admin/project.js';
 import {
   insertFirstKey,
   insertProject,
   projectRecords,
   registrationView,
-} from '../../engine/admin/project-records.js';
+} from '../../engine/admin/project.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { StoreTransaction } from '../../store/store.js';

@@ -14,7 +14,7 @@ import {
 } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, programConfigAddress } from '../../chain/squads/addresses.js';
 import { decodeTokenAccount, type TokenAccount } from '../../chain/tokens/accounts.js';
-import { registeredMultisig, THRESHOLD } from '../../engine/admin/project-records.js';
+import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 

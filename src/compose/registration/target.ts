@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
 import type { ClusterRegistration } from '../../contract/registration.js';
-import type { FoundRegistration } from '../../engine/admin/find-registration.js';
+import type { FoundRegistration } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
@@ -168,7 +168,7 @@ export class RegistrationTarget {
     if (this.#database === null) return;
     // Made and brought up to date before anything is paid.
     await (await this.#openStore(true)).close();
-    const { lockRegistrations } = await import('../../store/postgres/registration-lock.js');
+    const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
     opened.keep(await lockRegistrations(this.#database.reveal()));
   }
 

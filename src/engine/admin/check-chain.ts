@@ -4,7 +4,7 @@ import { decodeMint } from '../../chain/tokens/accounts.js';
 import type { DatabaseFinding } from '../../contract/local-admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { Store } from '../../store/store.js';
-import { openGapIn } from '../gaps/accept-gap.js';
+import { openGapIn } from '../gaps/gap-watch.js';
 import { unknownOf } from '../gaps/unknown.js';
 
 interface Checked {

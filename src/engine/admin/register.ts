@@ -1,16 +1,18 @@
-/** Registration in one step: mint, wallets, vault, multisig, caps and a first key (contract, section 2.7). */
+/** What only a local chain has: registration in one step, and funds out of its treasury (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
+import type { Chain, RecentBlockhash } from '../../chain/chain.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import { createAccount, transfer } from '../../chain/small-programs.js';
 import { NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
-import { MINT_SIZE_BYTES, shownSymbol } from '../../chain/tokens/accounts.js';
+import { decodeTokenAccount, MINT_SIZE_BYTES, shownSymbol } from '../../chain/tokens/accounts.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
   setAuthority,
+  transferChecked,
 } from '../../chain/tokens/instructions.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import {
@@ -21,16 +23,22 @@ import {
   sign,
 } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import type { ApiKeyCreated, RegisterInput, Registration } from '../../contract/admin.js';
+import type {
+  ApiKeyCreated,
+  FundInput,
+  FundResult,
+  RegisterInput,
+  Registration,
+} from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
-import { parseTokenAmount } from '../../values/token-amount.js';
+import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
-import { landWhole } from './land-whole.js';
-import { insertProject, projectRecords, registeredMultisig } from './project-records.js';
+import { refused } from '../settle.js';
+import { insertProject, projectRecords, registeredMultisig } from './project.js';
 
 const VAULT_INDEX = 0;
 /** Rent and fees of some thousand pipelines; `local fund` gives more. */
@@ -124,7 +132,7 @@ export async function refuseSecond(tx: StoreTransaction): Promise<void> {
 }
 
 /** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
-export function requireTreasury(deps: EngineDeps): Signer {
+function requireTreasury(deps: EngineDeps): Signer {
   if (deps.treasury !== null) return deps.keyring.get(deps.treasury, 'treasury');
   throw new FlywheelError('ERR_UNAVAILABLE', 'Only a local chain has a treasury to fund from.');
 }
@@ -235,4 +243,101 @@ function createMultisig(treasury: Address, createKey: Address, flywheel: Flywhee
     ...rules,
     configAuthority: rules.configAuthority === NO_AUTHORITY ? null : rules.configAuthority,
   });
+}
+
+/**
+ * Sends tokens, SOL or both in one transaction.
+ *
+ * No intent is stored: each call is a gift of its own without an idempotency key, so that no later call asks what became of it,
+ * nothing of caps or usage is reserved for it, and the answer says what the wallet holds then. Only a local chain has a treasury,
+ * and it decides while the transaction is submitted: a crash can take the answer away and never leaves one that may land later.
+ *
+ * @throws `ERR_INVALID_REQUEST` when neither is asked for; `ERR_INSUFFICIENT_FUNDS` when the treasury has not enough.
+ */
+export async function fund(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+  input: FundInput,
+): Promise<FundResult> {
+  const treasury = requireTreasury(deps);
+  const wallet = recipient(token, flywheel, input.to);
+  const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
+  const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
+  if (amount === 0n && lamports === 0n) {
+    throw new FlywheelError('ERR_INVALID_REQUEST', 'There is nothing to fund.', {
+      hint: 'Add --tokens, --sol or both.',
+    });
+  }
+  const instructions: Instruction[] = [];
+  if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
+  if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
+  // It lands whole, or nothing is charged.
+  const landed = await landWhole(deps.chain, ({ blockhash }) =>
+    sign([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], [treasury]),
+  );
+  if ('refusal' in landed) {
+    throw new FlywheelError(
+      'ERR_INSUFFICIENT_FUNDS',
+      `The treasury ${treasury.address} cannot send this: ${landed.refusal}.`,
+    );
+  }
+  const program = tokenProgramAddress(token.tokenProgram);
+  const [account, holding] = await deps.chain.getAccounts([
+    wallet,
+    associatedTokenAddress(wallet, token.mintAddress, program),
+  ]);
+  return {
+    address: wallet,
+    tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, token.decimals),
+    lamports: (account?.lamports ?? 0n).toString(),
+    txHash: landed.signatures[0] ?? '',
+  };
+}
+
+function recipient(token: TokenRecord, flywheel: FlywheelRecord, to: FundInput['to']): Address {
+  const named: Readonly<Record<string, Address>> = {
+    vault: flywheel.vault,
+    'burn-wallet': token.burnWallet,
+    owner: flywheel.owner,
+    operator: flywheel.operator,
+  };
+  return named[to] ?? address(to);
+}
+
+function sendTokens(
+  token: TokenRecord,
+  treasury: Address,
+  wallet: Address,
+  amount: bigint,
+): readonly Instruction[] {
+  const { mintAddress: mint, decimals } = token;
+  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  return [
+    createAssociatedTokenAccountIdempotent({ payer: treasury, owner: wallet, mint, tokenProgram }),
+    transferChecked({
+      mint,
+      tokenProgram,
+      decimals,
+      amount,
+      from: associatedTokenAddress(treasury, mint, tokenProgram),
+      to: associatedTokenAddress(wallet, mint, tokenProgram),
+      owner: treasury,
+    }),
+  ];
+}
+
+/**
+ * Only a local chain has a treasury, and it decides while they are submitted.
+ * @returns their signatures, or why none of them has landed.
+ */
+export async function landWhole(
+  chain: Chain,
+  sign: (recent: RecentBlockhash) => Promise<readonly SignedTransaction[]>,
+): Promise<{ readonly signatures: readonly string[] } | { readonly refusal: string }> {
+  const transactions = await sign(await chain.latestBlockhash());
+  const [rejection] = await chain.submitBundles([transactions.map(({ bytes }) => bytes)]);
+  return rejection == null
+    ? { signatures: transactions.map(({ signature }) => signature) }
+    : { refusal: refused(rejection).reason };
 }

@@ -1,17 +1,18 @@
 /** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
-import { decodeMint } from '../../chain/tokens/accounts.js';
+import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { proofHash } from '../../values/digest.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
 import { feeLamports, fundsLimits, newTokenAccountBytes, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
+import { usedToday } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
-import { readCaps } from './caps.js';
-import { registrationStatus } from './status.js';
+import { readCaps, registrationView } from './project.js';
 
 /** Pipelines of a batch in which the fees of set-up, approval and closing are shared. */
 const SHARED_BY = 96n;
@@ -76,9 +77,8 @@ export async function vaultReport(
   flywheel: FlywheelRecord,
 ): Promise<VaultReport> {
   const status = await registrationStatus(deps, token, flywheel);
-  const { name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, burnWallet, owner, operator } =
-    status;
-  const { balances } = status;
+  const { balances, name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, ...rest } = status;
+  const { burnWallet, owner, operator } = rest;
   const burnFee = maxFeeLamports(deps.chain);
   const burnLamports = BigInt(balances.burnWallet.lamports) - (await deps.chain.rent())(0);
   return {
@@ -88,5 +88,39 @@ export async function vaultReport(
     today: await deps.store.read((tx) => readCaps(tx, token, flywheel)),
     pipelines: await pipelinesLeft(deps, token, flywheel, balances),
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
+  };
+}
+
+export async function registrationStatus(
+  deps: EngineDeps,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+): Promise<RegistrationStatus> {
+  const [mint, vaultTokens, vault, burnTokens, burnWallet, owner, operator] = await deps.chain.getAccounts([
+    token.mintAddress,
+    flywheel.vaultTokenAccount,
+    flywheel.vault,
+    token.burnTokenAccount,
+    token.burnWallet,
+    flywheel.owner,
+    flywheel.operator,
+  ]);
+  const used = await deps.store.read((tx) => usedToday(tx, token.id));
+  const supply = decodeMint(mint ?? null)?.supply ?? 0n;
+  const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+  const tokens = (account: typeof vaultTokens): string =>
+    whole(decodeTokenAccount(account ?? null)?.amount ?? 0n);
+  const lamports = (account: typeof vault): string => (account?.lamports ?? 0n).toString();
+  return {
+    ...registrationView(token, flywheel),
+    supply: whole(supply),
+    burned: whole(token.supply - supply),
+    balances: {
+      vault: { tokens: tokens(vaultTokens), lamports: lamports(vault) },
+      burnWallet: { tokens: tokens(burnTokens), lamports: lamports(burnWallet) },
+      owner: { lamports: lamports(owner) },
+      operator: { lamports: lamports(operator) },
+    },
+    usedToday: { burn: whole(used.burn), airdrop: whole(used.airdrop) },
   };
 }

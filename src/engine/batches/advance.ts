@@ -21,15 +21,7 @@ import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import { createPause } from '../pause.js';
-import {
-  awaitFates,
-  type Fate,
-  findFates,
-  isExpiry,
-  refused,
-  requireRemembered,
-  tellWaiting,
-} from '../settle/look-up.js';
+import { awaitFates, type Fate, findFates, isExpiry, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 import { countLanded } from './holds.js';
@@ -109,7 +101,17 @@ const bundleId = (signatures: readonly string[]): Sha256 => sha256(signatures.jo
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
-const byFirst = (a: BundleRecord, b: BundleRecord): number => a.first - b.first;
+/** What is known of a bundle: `confirmed` has landed where a fork may still take it back. */
+type State = 'open' | 'confirmed' | 'landed' | 'failed';
+const ALL: readonly State[] = ['open', 'confirmed', 'landed', 'failed'];
+const OPEN: readonly State[] = ['open', 'confirmed'];
+const LANDED: readonly State[] = ['confirmed', 'landed'];
+const STATES = { PENDING: 'open', LANDED: 'landed', FAILED: 'failed', EXPIRED: 'failed' } as const;
+
+interface Known {
+  bundle: BundleRecord;
+  state: State;
+}
 
 interface Outcome {
   readonly bundle: BundleRecord;
@@ -125,18 +127,13 @@ export class Advance {
   readonly #operator: Signer;
   readonly #lease: Lease;
   readonly #phases: readonly BundlePhase[] | undefined;
-  /** Written down, and not known to have come to a final end. */
-  readonly #open = new Map<string, BundleRecord>();
-  /** Keys of those that have landed, as far as is known. */
-  readonly #confirmed = new Set<string>();
-  readonly #landed: BundleRecord[] = [];
-  readonly #failed: BundleRecord[] = [];
+  /** All that was written down, by its id; what has expired is left out. */
+  readonly #known = new Map<string, Known>();
   /** Found on chain, and not written down yet. */
   #adopted: BundleRecord[] = [];
   #unsaved: Outcome[] = [];
   #fees = 0n;
-  /** What failed in its turn. */
-  /** `wasRefused`: by a node that tried it out. */
+  /** What failed in its turn; `wasRefused`: by a node that tried it out. */
   #failure: (Failure & { readonly key: string; readonly wasRefused?: boolean }) | null = null;
   /** The step that was refused last. */
   #doubted: string | null = null;
@@ -153,10 +150,7 @@ export class Advance {
     this.#operator = context.operator;
     this.#lease = lease;
     this.#phases = phases;
-    for (const bundle of stored) {
-      if (bundle.status === 'PENDING') this.#open.set(keyOf(bundle), bundle);
-      else (bundle.status === 'LANDED' ? this.#landed : this.#failed).push(bundle);
-    }
+    for (const bundle of stored) this.#known.set(bundle.id, { bundle, state: STATES[bundle.status] });
   }
 
   /**
@@ -204,31 +198,37 @@ export class Advance {
     this.#failure = null;
   }
 
+  /** Bundles in some states, of a phase or of all, in order. */
+  #in(states: readonly State[], phase?: BundlePhase): readonly BundleRecord[] {
+    return [...this.#known.values()]
+      .filter(({ bundle, state }) => states.includes(state) && (phase ?? bundle.phase) === bundle.phase)
+      .map(({ bundle }) => bundle)
+      .sort((a, b) => a.first - b.first);
+  }
+
   /** Has it landed, as far as is known? */
   hasLanded(phase: BundlePhase, first: number): boolean {
-    const key = keyOf({ phase, first });
-    return this.#confirmed.has(key) || this.#landed.some((bundle) => keyOf(bundle) === key);
+    return this.#in(LANDED, phase).some((bundle) => bundle.first === first);
   }
 
   /** Written down, and not known to have come to a final end. */
   openOf(phase: BundlePhase, first: number): BundleRecord | undefined {
-    return this.#open.get(keyOf({ phase, first }));
+    return this.#in(OPEN, phase).find((bundle) => bundle.first === first);
   }
 
   /** The first transaction of a phase that is so. */
   openBytes(phase: BundlePhase): Uint8Array | undefined {
-    return [...this.#open.values()].find((bundle) => bundle.phase === phase)?.transactions[0]?.bytes;
+    return this.#in(OPEN, phase)[0]?.transactions[0]?.bytes;
   }
 
   /** How many of a phase have landed, as far as is known. */
   countLanded(phase: BundlePhase): number {
-    const all = [...this.#open.values(), ...this.#landed];
-    return countOf(all.filter((bundle) => bundle.phase === phase && this.#isLanded(bundle)));
+    return countOf(this.#in(LANDED, phase));
   }
 
   /** The bundles of a phase that have landed for good, in order. */
   landedOf(phase: BundlePhase): readonly BundleRecord[] {
-    return this.#landed.filter((bundle) => bundle.phase === phase).sort(byFirst);
+    return this.#in(['landed'], phase);
   }
 
   /** Writes what became of transactions, under the lease. */
@@ -270,22 +270,20 @@ export class Advance {
   async #settle(): Promise<boolean> {
     const { chain } = this.#deps;
     await this.#adoptVotes();
-    for (let waitedMs = 0; this.#open.size > 0; waitedMs += chain.pollMs ?? 0) {
-      const open = [...this.#open.values()];
+    for (let waitedMs = 0; ; waitedMs += chain.pollMs ?? 0) {
+      const open = this.#in(OPEN);
       const fates = await findFates(chain, open);
-      requireRemembered(open, fates);
       let isUndone = false;
       for (const [index, bundle] of open.entries()) {
         const fate = fates[index] as Fate;
-        isUndone ||= fate.kind === 'open' && this.#confirmed.has(keyOf(bundle));
+        isUndone ||= fate.kind === 'open' && this.#isLanded(bundle);
         this.#take(bundle, fate.kind === 'open' && chain.pollMs === null ? { kind: 'expired' } : fate);
       }
-      if (isUndone || this.#open.size === 0) return !isUndone;
+      if (isUndone || this.#in(OPEN).length === 0) return !isUndone;
       if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
       tellWaiting(fates, this.#lease);
       await this.#pause();
     }
-    return true;
   }
 
   /**
@@ -294,38 +292,34 @@ export class Advance {
    */
   async sendSigned(phase: BundlePhase, vote: SignedElsewhere): Promise<Fate> {
     const { chain } = this.#deps;
-    const bundle = this.#knownAs(vote) ?? this.#bundleOf(phase, vote);
+    const known = this.#knownAs(vote.signature);
+    const bundle = known ?? this.#bundleOf(phase, vote);
     const [before] = (await findFates(chain, [bundle])) as [Fate];
     if (before.kind === 'expired') return before;
-    if (this.#knownAs(vote) === undefined) this.#adopt(bundle);
-    if (before.kind === 'landed' || before.kind === 'failed') return this.#taken(bundle, before);
+    if (known === undefined) this.#adopt(bundle);
+    this.#take(bundle, before);
+    if (before.kind !== 'open') return before;
     await this.#lease.write((tx) => this.write(tx));
     await this.#lease.check();
     // The owner may have sent it already, as may an engine before this one.
     const [rejection] = await chain.submit([vote.bytes], [false]);
     if (rejection != null && !isExpiry(rejection)) return refused(rejection);
     const [fate] = (await awaitFates(chain, [bundle], this.#lease)) as [Fate];
-    return this.#taken(bundle, fate);
-  }
-
-  #isLanded(bundle: BundleRecord): boolean {
-    return this.#confirmed.has(keyOf(bundle)) || this.#landed.includes(bundle);
-  }
-
-  #taken(bundle: BundleRecord, fate: Fate): Fate {
     this.#take(bundle, fate);
     return fate;
   }
 
-  #knownAs({ signature }: Pick<SignedElsewhere, 'signature'>): BundleRecord | undefined {
-    return [...this.#open.values(), ...this.#landed, ...this.#failed].find(
-      ({ transactions }) => transactions[0]?.signature === signature,
-    );
+  #isLanded({ id }: BundleRecord): boolean {
+    return LANDED.includes(this.#known.get(id)?.state ?? 'failed');
+  }
+
+  #knownAs(signature: string): BundleRecord | undefined {
+    return this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
   }
 
   #adopt(bundle: BundleRecord): void {
     this.#adopted.push(bundle);
-    this.#open.set(keyOf(bundle), bundle);
+    this.#known.set(bundle.id, { bundle, state: 'open' });
   }
 
   /** Votes that were handed out, and that the owner has landed without telling. */
@@ -333,7 +327,7 @@ export class Advance {
     if (this.#phases?.includes('OWNER_APPROVAL') === false) return;
     const { store, chain } = this.#deps;
     const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
-    const unknown = issued.filter((vote) => this.#knownAs(vote) === undefined);
+    const unknown = issued.filter(({ signature }) => this.#knownAs(signature) === undefined);
     const records = await chain.lookUp(unknown.map(({ signature }) => signature));
     for (const [index, { transaction, ...vote }] of unknown.entries())
       if (records[index] != null)
@@ -341,9 +335,8 @@ export class Advance {
   }
 
   #bundleOf(phase: BundlePhase, { signature, bytes, lastValidBlockHeight }: SignedElsewhere): BundleRecord {
-    const known = [...this.#open.values(), ...this.#landed, ...this.#failed];
     // Not a step of a plan, so that its number only has to differ from those of its phase.
-    const first = 1 + Math.max(-1, ...known.filter((one) => one.phase === phase).map((one) => one.first));
+    const first = 1 + (this.#in(ALL, phase).at(-1)?.first ?? -1);
     return this.#bundle({ phase, first, transactions: [{ signature, bytes }], lastValidBlockHeight });
   }
 
@@ -400,17 +393,16 @@ export class Advance {
   async #send(steps: Steps): Promise<boolean> {
     const { chain } = this.#deps;
     // A node that is behind shows the chain as it was before.
-    if (this.#landed.some((bundle) => keyOf(bundle) === keyOf(steps))) return false;
+    if (this.landedOf(steps.phase).some(({ first }) => first === steps.first)) return false;
     const window = this.#window(steps);
     const known = window.filter((one) => 'id' in one);
     const before = await findFates(chain, known);
-    requireRemembered(known, before);
     const ended = known.filter((_, at) => before[at]?.kind !== 'open');
     if (ended.length > 0)
       return ended.map((bundle) => this.#take(bundle, before[known.indexOf(bundle)] as Fate)).includes(true);
     const firsts = window.filter((one) => !('id' in one)).map(({ first }) => first);
     const fresh = firsts.length === 0 ? [] : await this.#sign(steps, firsts);
-    const bundles = [...known, ...fresh].sort(byFirst);
+    const bundles = [...known, ...fresh].sort((a, b) => a.first - b.first);
     // The next block gives other bytes, where that has not ended it.
     if (bundles.length === 0) return this.#failure !== null;
     await this.#lease.write(async (tx) => {
@@ -418,7 +410,7 @@ export class Advance {
       await steps.before?.(tx);
       await tx.bundles.insertMany(fresh);
     });
-    for (const bundle of fresh) this.#open.set(keyOf(bundle), bundle);
+    for (const bundle of fresh) this.#known.set(bundle.id, { bundle, state: 'open' });
     tellSigned(this.#deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));
@@ -432,7 +424,7 @@ export class Advance {
     const most = chain.pollMs === null ? limits.bundlesPerCommit : MAX_AHEAD;
     const window: (BundleRecord | { readonly first: number })[] = [];
     for (let first = steps.first; first < steps.end && window.length < (this.#isAlone ? 1 : most); ) {
-      const known = this.#open.get(keyOf({ phase: steps.phase, first }));
+      const known = this.openOf(steps.phase, first);
       window.push(known ?? { first });
       first += known?.transactions.length ?? chain.bundleSize;
     }
@@ -464,9 +456,10 @@ export class Advance {
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     });
     // Cut into other bundles, a transaction that has failed is the same one still.
-    const known = new Set(this.#failed.flatMap((one) => one.transactions.map(({ signature }) => signature)));
+    const ended = this.#in(['failed']);
+    const known = new Set(ended.flatMap((one) => one.transactions.map(({ signature }) => signature)));
     const again = fresh.findIndex((one) => one.transactions.some(({ signature }) => known.has(signature)));
-    const failed = this.#failed.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
+    const failed = ended.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
     if (failed?.first === from && this.#doubted !== keyOf(failed))
       this.#failure = failureOf(failed, failed.failedTransaction ?? 0, failed.errorMessage ?? '');
     return fresh.slice(0, again < 0 ? fresh.length : again);
@@ -505,7 +498,6 @@ export class Advance {
     );
     const taken = sent.filter((_, at) => refusals[at] == null);
     const fates = await awaitFates(chain, taken, this.#lease);
-    requireRemembered(taken, fates);
     const ends = sent.map((bundle, at) => {
       const refusal = refusals[at];
       return { bundle, end: refusal == null ? (fates[taken.indexOf(bundle)] as Fate) : refused(refusal) };
@@ -552,35 +544,35 @@ export class Advance {
 
   /** @returns whether that was not known. */
   #take(bundle: BundleRecord, fate: Fate): boolean {
-    const key = keyOf(bundle);
-    if (fate.kind === 'open') {
-      this.#confirmed.delete(key);
-      return false;
+    const known = this.#known.get(bundle.id);
+    if (known === undefined || !OPEN.includes(known.state)) return fate.kind !== 'open';
+    const before = known.state;
+    if (fate.kind === 'open') known.state = 'open';
+    else if (fate.kind === 'landed' && !fate.isFinal) known.state = 'confirmed';
+    else {
+      this.#note(known, fate);
+      return true;
     }
-    if (fate.kind === 'landed' && !fate.isFinal) {
-      const isNew = !this.#confirmed.has(key);
-      this.#confirmed.add(key);
-      return isNew;
-    }
-    this.#confirmed.delete(key);
-    if (this.#open.delete(key)) this.#note(bundle, fate);
-    return true;
+    return known.state === 'confirmed' && before === 'open';
   }
 
   /** An end that is final. */
-  #note(bundle: BundleRecord, fate: Exclude<Fate, { kind: 'open' }>): void {
+  #note(known: Known, fate: Exclude<Fate, { kind: 'open' }>): void {
+    const { bundle } = known;
     if (fate.kind === 'expired') {
+      this.#known.delete(bundle.id);
       this.#unsaved.push({ bundle, status: 'EXPIRED' });
       return;
     }
     if (this.#isPaidHere(bundle)) this.#fees += feesOf(fate.records);
     if (fate.kind === 'landed') {
-      this.#landed.push(bundle);
+      known.state = 'landed';
       const [record] = fate.records;
       this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.#deps.store) });
     } else {
       const [errorMessage, failedTransaction] = [fate.reason, fate.at];
-      this.#failed.push({ ...bundle, status: 'FAILED', errorMessage, failedTransaction });
+      known.state = 'failed';
+      known.bundle = { ...bundle, status: 'FAILED', errorMessage, failedTransaction };
       this.#unsaved.push({ bundle, status: 'FAILED', errorMessage, failedTransaction });
     }
   }

@@ -1,4 +1,5 @@
-/** A batch with what it acts on, and what is done to it besides its set-up and execution. */
+/** A batch with what it acts on, and who works on it: one engine at a time, whatever it does to it. */
+
 import type { Flywheel } from '../../chain/flywheel.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import {
@@ -8,11 +9,61 @@ import {
 } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Signer } from '../../chain/transaction/sign.js';
-import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { WaitingForChain } from '../../contract/call.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { BatchRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
-import { type Principal, requireFlywheel, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import { tellWritten } from '../events.js';
+import { type Holding, isWorkedOn, newLease } from '../lease.js';
+import { type Principal, requireFlywheel, requireToken } from '../operation.js';
+import { waitsFor } from '../requests.js';
+
+export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
+  status === 'EXECUTED' || status === 'FAILED';
+
+/** Nothing more of it can be executed, by whomever; of what only failed, a member can still execute the rest. */
+export const isOver = ({ status, dateCancelled }: Pick<BatchRecord, 'status' | 'dateCancelled'>): boolean =>
+  status === 'EXECUTED' || dateCancelled !== null;
+
+/** The batch as it is now. */
+export async function currentRecord(tx: StoreTransaction, batchId: string): Promise<BatchRecord> {
+  const batch = await tx.batches.get(batchId);
+  invariant(batch !== undefined, 'Batches are never removed.');
+  return batch;
+}
+
+/**
+ * Takes the batch, as it is now, for this engine.
+ * @throws `ERR_BATCH_IN_PROGRESS` while somebody is at it.
+ */
+export async function claimBatch(
+  deps: EngineDeps,
+  tx: StoreTransaction,
+  batchId: string,
+): Promise<BatchRecord> {
+  const batch = await currentRecord(tx, batchId);
+  if (isWorkedOn(tx, batch)) throw inProgress(batch.id, deps.leases.waitingFor(batch.id));
+  const lease = newLease(deps, tx);
+  await tx.batches.take(batch.id, lease);
+  if (batch.holder !== null)
+    tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.holder });
+  return { ...batch, ...lease };
+}
+
+/** A batch that was just taken, and the request that asks for it, if that has a record. */
+export const batchHolding = (batch: BatchRecord, request: RequestRecord | null = null): Holding => ({
+  ...{ batch, request },
+  lost: () => inProgress(batch.id, undefined),
+});
+
+const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
+  new FlywheelError(
+    'ERR_BATCH_IN_PROGRESS',
+    `Batch ${id} is in use by another request${waitsFor(waiting)}.`,
+    { retryAfterSeconds: 1 },
+  );
 
 /** Whose batch it is. */
 export interface BatchOwner {

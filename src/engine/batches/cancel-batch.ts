@@ -16,18 +16,23 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { isWorkedOn, underLease } from '../lease.js';
+import { underLease } from '../lease.js';
 import { operation } from '../operation.js';
-import { awaitFates } from '../settle/look-up.js';
+import { awaitFates } from '../settle.js';
 import { Advance, type BatchWork, type End, type Goal, type Next } from './advance.js';
-import { batchHolding, claimBatch, currentRecord, isOver } from './batch-claim.js';
-import { type BatchContext, contextOf } from './batch-context.js';
-import { closeAccounts, isCloseable, needsClosing } from './close-accounts.js';
+import {
+  type BatchContext,
+  batchHolding,
+  claimBatch,
+  contextOf,
+  currentRecord,
+  isOver,
+} from './batch-context.js';
 import { batchView, findBatch } from './get-batch.js';
 import { releaseHolds } from './holds.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
-import { conclude } from './verdict.js';
+import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';
 
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
@@ -47,23 +52,13 @@ export const cancelBatch = operation('cancelBatch', {
   },
 });
 
-/** Takes the batch, unless its init is still at it; an init that is cut off is not carried on while the batch is taken. */
+/** Takes the batch; an init that was cut off is not carried on while it is taken. */
 async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead): Promise<BatchRecord> {
   const batch = await claimBatch(deps, tx, id);
   // One whose accounts could not be closed when it was executed has them closed now.
   if (batch.status === 'EXECUTED' && !needsClosing(batch)) {
     throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED. There is nothing to cancel.`);
   }
-  if (batch.status !== 'AVAILABLE_TO_QUEUE') return batch;
-  const init = await tx.requests.get(batch.requestId);
-  if (init?.status !== 'running') return batch;
-  if (isWorkedOn(tx, init)) {
-    throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${id} is being set up.`, {
-      retryAfterSeconds: 1,
-    });
-  }
-  // An init that stood still until its lease was over writes nothing more.
-  if (init.holder !== null) await tx.requests.release(init.id, init.holder);
   return batch;
 }
 

@@ -16,9 +16,9 @@ import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { type Principal, permitsProofType } from '../authenticate.js';
-import { hashProof } from '../burns/prepare-burns.js';
+import { hashProof } from '../burns/elements.js';
 import type { EngineLimits } from '../deps.js';
+import { type Principal, permitsProofType } from '../operation.js';
 import { createPause } from '../pause.js';
 import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 

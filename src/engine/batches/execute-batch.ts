@@ -1,15 +1,20 @@
 /** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
+
+import { setTimeout } from 'node:timers/promises';
+import { decodeClock } from '../../chain/account.js';
 import type { Commitment } from '../../chain/chain.js';
+import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
-import { parseInput } from '../../contract/validate.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { invalidRequest, parseInput } from '../../contract/validate.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import { isoTime } from '../../values/time.js';
 import type { Uuid } from '../../values/uuid.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, isWorkedOn, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
@@ -22,17 +27,36 @@ import {
   type HeldBatch,
   type Next,
 } from './advance.js';
-import { type ApprovalInput, approvalFailed, approvalSteps, readPlanned } from './approve-batch.js';
-import { batchHolding, claimBatch, currentRecord, isFinal, isOver } from './batch-claim.js';
-import { type BatchContext, contextOf, contextOfBatch, messages, ownerOf } from './batch-context.js';
-import { closeAccounts, needsClosing } from './close-accounts.js';
+import {
+  approveInstructions,
+  type BatchContext,
+  batchHolding,
+  claimBatch,
+  contextOf,
+  contextOfBatch,
+  currentRecord,
+  isFinal,
+  isOver,
+  messages,
+  ownerOf,
+} from './batch-context.js';
 import { withVaultRent } from './funds.js';
 import { findBatch } from './get-batch.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
-import { type BatchState, countExecuted, isEnded, kindOf, readWhole } from './on-chain.js';
+import {
+  type BatchOnChain,
+  type BatchState,
+  countExecuted,
+  differenceFromPlan,
+  isEnded,
+  kindOf,
+  readBatchOnChain,
+  readWhole,
+  requireNotStale,
+} from './on-chain.js';
+import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
 import { executeTransactions } from './plan-batch.js';
-import { waitOutTimeLock } from './time-lock.js';
-import { conclude } from './verdict.js';
+import { closeAccounts, conclude, needsClosing } from './verdict.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
@@ -247,3 +271,138 @@ function failureOf(
     state.batch === null ? CLOSED : `The proposal was ${kindOf(state)?.toLowerCase()} on chain.`;
   return { failedTransaction: position, firstTransaction: position, message };
 }
+
+interface ApprovalInput extends BatchWork {
+  /** `undefined`: the owner's approval has to stand on chain already. */
+  readonly signedTx: string | undefined;
+}
+
+/**
+ * What brings an active proposal closer to its approval by owner and operator; the batch counts against the caps of today from
+ * before the first vote is sent.
+ * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_INVALID_REQUEST` where a signed
+ * approval is needed and missing; `ERR_DAILY_LIMIT_EXCEEDED`, and the batch stays as it is; `ERR_BATCH_EXECUTE_FAILED` when anything
+ * on chain differs from the plan.
+ */
+async function approvalSteps(input: ApprovalInput): Promise<Next> {
+  const { context, batch, lease } = input;
+  const { flywheel } = context;
+  const found = await readPlanned(input);
+  if (kindOf(found) !== 'Active') return 'again';
+  requireNotStale(found, batch);
+  const vote = await givenVote(input, found);
+  // Either vote may be the last that it needs, where the other was given with other tools: so it counts before any is sent. It goes
+  // on counting where that fails: a node that lags behind does not show yet what others have done.
+  await lease.write(async (tx) => {
+    await refuseOverCaps(tx, context, batch);
+    await holdFromNow(tx, batch);
+  });
+  if (vote !== null) {
+    await landApproval(input, vote);
+    return 'again';
+  }
+  if (found.proposal?.approved.includes(flywheel.operator) === true) {
+    throw new FlywheelError(
+      'ERR_BATCH_EXECUTE_FAILED',
+      `Owner and operator have approved batch ${batch.id}, but its multisig ${flywheel.multisig} needs more votes.`,
+    );
+  }
+  const instructions = (): readonly Instruction[] => approveInstructions(context, batch.batchIndex);
+  return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions };
+}
+
+/** What stopped the operator's approval. */
+const approvalFailed = ({ id }: BatchRecord, { message }: Failure): FlywheelError =>
+  new FlywheelError('ERR_BATCH_EXECUTE_FAILED', `The operator's approval of batch ${id} failed: ${message}`);
+
+/**
+ * Lands the owner's vote. It fails where another has landed before it: of an earlier approval, then the owner has approved all the
+ * same; or one that has ended the proposal.
+ */
+async function landApproval(input: ApprovalInput, vote: SignedVote): Promise<void> {
+  try {
+    await landOwnerVote(input, vote);
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_BATCH_EXECUTE_FAILED')) throw error;
+    const now = await readPlanned(input);
+    if (kindOf(now) === 'Active' && !standsOnChain(input, now)) throw error;
+  }
+}
+
+/** The owner has approved, with whatever tool. */
+const standsOnChain = ({ context }: ApprovalInput, { proposal }: BatchState): boolean =>
+  proposal?.approved.includes(context.flywheel.owner) === true;
+
+/** The signed approval that is to be landed; `null` where it stands on chain already. */
+async function givenVote(input: ApprovalInput, found: BatchState): Promise<SignedVote | null> {
+  const { signedTx, advance } = input;
+  if (signedTx !== undefined) {
+    const vote = await checkSignedVote(input, 'approve', signedTx);
+    return standsOnChain(input, found) ? null : vote;
+  }
+  if (standsOnChain(input, found)) return null;
+  // It was sent, and the chain has taken it back, or an earlier run did not live to see it land.
+  const earlier = advance.openBytes('OWNER_APPROVAL');
+  if (earlier !== undefined && isSignedByAll(earlier))
+    return checkSignedVote(input, 'approve', Buffer.from(earlier).toString('base64'));
+  throw invalidRequest(['signedTx: expected base64 text; the owner has not approved on chain']);
+}
+
+/**
+ * Reads the batch and checks that it holds exactly what was planned, before anybody votes on it or executes it here.
+ * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
+ */
+async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOnChain> {
+  const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
+  // Of what can run no more, anybody may close a part.
+  if (isEnded(found)) return found;
+  const difference = differenceFromPlan(found, batch, context.flywheel);
+  if (difference === null) return found;
+  throw new FlywheelError(
+    'ERR_BATCH_EXECUTE_FAILED',
+    `Batch ${batch.id} on chain differs from the plan: ${difference}. Nothing was approved or executed.`,
+  );
+}
+
+/** A shorter rest is waited for. */
+const MAX_WAIT_SECONDS = 60n;
+/** By so much a node may be behind the one that told the time: executed too early, a batch has failed for good. */
+const MARGIN_SECONDS = 5n;
+const POLL_MS = 500;
+const MS_PER_SECOND = 1_000;
+
+/** What the chain takes for the time: unix seconds. */
+async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
+  const [account] = await chain.getAccounts([CLOCK_SYSVAR]);
+  return decodeClock(account)?.unixTimestamp ?? BigInt(Math.floor(clock.nowMs() / MS_PER_SECOND));
+}
+
+/**
+ * Waits until an approved batch may be executed, if that is soon.
+ * @throws `ERR_BATCH_IN_PROGRESS` saying until when, if it is not; the batch stays approved.
+ */
+async function waitOutTimeLock(
+  deps: EngineDeps,
+  batchId: string,
+  { multisig, proposal }: BatchState,
+  lease: Lease,
+): Promise<void> {
+  if (multisig.timeLockSeconds === 0 || proposal?.status.kind !== 'Approved') return;
+  const end = proposal.status.timestamp + BigInt(multisig.timeLockSeconds) + MARGIN_SECONDS;
+  for (;;) {
+    const left = end - (await chainSeconds(deps));
+    if (left <= 0n) return;
+    if (left > MAX_WAIT_SECONDS || lease.signal?.aborted === true) throw lockedUntil(batchId, end, left);
+    await setTimeout(POLL_MS);
+  }
+}
+
+const lockedUntil = (batchId: string, end: bigint, left: bigint): FlywheelError =>
+  new FlywheelError(
+    'ERR_BATCH_IN_PROGRESS',
+    `Batch ${batchId} is approved. The time lock of its multisig ends ${isoTime(Number(end) * MS_PER_SECOND)}.`,
+    {
+      retryAfterSeconds: Number(left),
+      hint: 'Execute it after that; a running server does so by itself.',
+    },
+  );

@@ -33,10 +33,10 @@ export const newTokenAccountBytes = (
   mint: Mint | undefined,
 ): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
-export const totalBurn = (pipelines: readonly PlannedPipeline[]): bigint =>
-  pipelines.reduce((sum, { burn }) => sum + burn, 0n);
-export const totalAirdrop = (pipelines: readonly PlannedPipeline[]): bigint =>
-  pipelines.reduce((sum, { airdrop }) => sum + airdrop, 0n);
+const total = (part: 'burn' | 'airdrop' | 'vaultRentLamports') => (pipelines: readonly PlannedPipeline[]) =>
+  pipelines.reduce((sum, pipeline) => sum + pipeline[part], 0n);
+export const [totalBurn, totalAirdrop] = [total('burn'), total('airdrop')];
+export const totalVaultRent = total('vaultRentLamports');
 
 /**
  * Rent of batch, proposal and transactions, which comes back when the executed batch is closed.
@@ -54,9 +54,6 @@ export const feeLamports = (chain: Chain, pipelines: number): bigint =>
   LAMPORTS_PER_SIGNATURE;
 
 export type WithoutRent = Omit<PlannedPipeline, 'vaultRentLamports'>;
-
-export const totalVaultRent = (pipelines: readonly PlannedPipeline[]): bigint =>
-  pipelines.reduce((sum, { vaultRentLamports }) => sum + vaultRentLamports, 0n);
 
 /** Token accounts of the recipients of a pipeline. */
 function recipientAccounts(token: TokenRecord, { actions }: WithoutRent): readonly Address[] {
@@ -144,43 +141,32 @@ export async function missingFunds(
     operator.address,
   ]);
   const problems: string[] = [];
+  const lacks = (who: string, held: string, needs: string, more = ''): void =>
+    void problems.push(`insufficient funds: the ${who} has ${held} and needs ${needs}${more}`);
   const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
-  if (tokensHeld < needed.tokens) {
-    problems.push(
-      `insufficient funds: the vault ${flywheel.vault} has ${tokenText(tokensHeld, token)} and needs ${tokenText(needed.tokens, token)}`,
-    );
-  }
+  if (tokensHeld < needed.tokens)
+    lacks(`vault ${flywheel.vault}`, tokenText(tokensHeld, token), tokenText(needed.tokens, token));
   const rent = await chain.rent();
   const opened = totalVaultRent(pipelines);
   // A vault that pays anything must stay rent-exempt.
   const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
-    problems.push(
-      `insufficient funds: the vault ${flywheel.vault} has ${solText(vaultHeld)} and needs ${solText(vaultNeeds)} to open token accounts of recipients`,
-    );
+    const why = ' to open token accounts of recipients';
+    lacks(`vault ${flywheel.vault}`, solText(vaultHeld), solText(vaultNeeds), why);
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);
   const operatorNeeds = costs + leftLamports(rent, needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
-    problems.push(
-      `insufficient funds: the operator ${operator.address} has ${solText(operatorHeld)} and needs ${solText(operatorNeeds)}: ${solText(costs)} for fees and rent, the rest as reserve`,
-    );
+    const why = `: ${solText(costs)} for fees and rent, the rest as reserve`;
+    lacks(`operator ${operator.address}`, solText(operatorHeld), solText(operatorNeeds), why);
   }
   return problems;
 }
 
 /** What the operator is left with: the minimum, and never less than lets its account exist. */
 const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0) ? minimum : rent(0));
-
-/** What the operator held, and when it was looked at. */
-interface OperatorFunds {
-  readonly lamports: bigint;
-  /** What has to be left to it. */
-  readonly keptLamports: bigint;
-  readonly asOf: string;
-}
 
 /** How much SOL the batches of a flywheel may take: as it was registered, else as the engine has it. */
 export const fundsLimits = (
@@ -191,10 +177,11 @@ export const fundsLimits = (
   maxOpenRentLamports: place?.maxBatchRent ?? limits.maxOpenRentLamports,
 });
 
+/** What the operator holds, what of it has to be left, and when it was looked at. */
 export async function readOperatorFunds(
   { chain, store, limits }: EngineDeps,
   { operator, flywheel }: BatchContext,
-): Promise<OperatorFunds> {
+) {
   const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
   const [[account], rent] = await Promise.all([chain.getAccounts([operator.address]), chain.rent()]);
   const keptLamports = leftLamports(rent, fundsLimits(limits, flywheel).minOperatorLamports);
@@ -209,7 +196,7 @@ export async function requireOperatorFunds(
   { chain }: EngineDeps,
   tx: StoreTransaction,
   { flywheel, operator }: BatchContext,
-  held: OperatorFunds,
+  held: Awaited<ReturnType<typeof readOperatorFunds>>,
   { pipelines, rentLamports }: PlannedBatch,
 ): Promise<void> {
   const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);

@@ -1,26 +1,45 @@
-/** Reading a batch: by its id, or the current one of the key's token, as the API shows it (service specification, sections 2.5, 4.3 and 4.4). */
+/** Reading batches: by id, the current one, a list, and what each pipeline was and did (service specification, sections 2.5, 4.3 and 4.4; contract, section 1.7). */
 
+import { dateLanded } from '../../chain/chain.js';
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
+import { DEFAULT_PAGE_ITEMS } from '../../contract/limits.js';
 import {
   type Batch,
+  type BatchPipelinesQuery,
+  batchPipelinesQuerySchema,
   type CompiledPipeline,
   getBatchRequestSchema,
   type InitBatchResult,
+  type ListBatchesQuery,
   type ListedBatch,
+  listBatchesQuerySchema,
+  type PipelineState,
 } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
+import type { BatchFilter } from '../../store/repositories/batches.js';
+import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
+import type { Store } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
-import { type Principal, requireToken } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
-import { operation } from '../operation.js';
+import {
+  askedKey,
+  badCursor,
+  boundsOf,
+  idCursor,
+  indexCursor,
+  readIdCursor,
+  readIndexCursor,
+  soughtIn,
+} from '../lists.js';
+import { operation, type Principal, requireToken } from '../operation.js';
 import { inTurns } from '../pause.js';
-import { type BatchOwner, ownerOf } from './batch-context.js';
+import { type BatchOwner, isFinal, ownerOf } from './batch-context.js';
 
 /**
  * The batch with this id, if it belongs to the key's token.
@@ -81,7 +100,7 @@ export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): B
   };
 }
 
-export const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => ({
+const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => ({
   ...batchView(record, owner),
   totals: {
     pipelines: record.pipelineCount,
@@ -124,4 +143,109 @@ function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPi
       ).toString('base64'),
     ),
   };
+}
+
+export const listBatches = operation('listBatches', {
+  parse: (input, { principal }) => ({
+    query: soughtIn(parseInput(listBatchesQuerySchema, input)),
+    owner: ownerOf(principal),
+  }),
+  perform: async ({ deps: { store }, input: { query, owner } }) => {
+    const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
+    const filter = filterOf(query, owner);
+    const before = await ordinalAt(store, owner, cursor);
+    const { items, last } = await store.read(async (tx) => {
+      const page = await tx.batches.list({ ...filter, limit, ...(before === undefined ? {} : { before }) });
+      return { items: page.items, last: page.next === null ? null : await tx.batches.idAt(page.next) };
+    });
+    const nextCursor = last && idCursor(last);
+    return {
+      value: { items: items.map((batch) => listedBatchView(batch, owner)), nextCursor },
+      meta: { replayed: false },
+    };
+  },
+});
+
+/** Of the batch that a cursor names. @throws `ERR_INVALID_REQUEST` */
+async function ordinalAt(
+  store: Store,
+  { token }: BatchOwner,
+  cursor: string | undefined,
+): Promise<number | undefined> {
+  if (cursor === undefined) return undefined;
+  const id = readIdCursor(cursor);
+  const ordinal = await store.read((tx) => tx.batches.ordinalOf(token.id, id));
+  if (ordinal === undefined) throw badCursor();
+  return ordinal;
+}
+
+/** Which batches are asked for, whatever page of them. */
+function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
+  const { status, txHash, type, proofHash, action, toAddress, idempotencyKey } = query;
+  const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
+  const isAny = Object.values(holds).every((value) => value === undefined);
+  return {
+    tokenId: token.id,
+    status,
+    txHash,
+    idempotencyKey: askedKey(idempotencyKey),
+    ...boundsOf(query),
+    ...(isAny ? {} : { holds }),
+  };
+}
+
+export const batchPipelines = operation('batchPipelines', {
+  parse: (input) => {
+    const { batchId, ...query } = parseInput(batchPipelinesQuerySchema, input);
+    return { batchId, ...soughtIn(query) };
+  },
+  perform: async ({ deps, principal, input }) => {
+    const { limit = DEFAULT_PAGE_ITEMS, cursor } = input;
+    const batch = await findBatch(deps, principal, input.batchId);
+    const from = cursor === undefined ? 0 : readIndexCursor(cursor);
+    const found = await deps.store.read((tx) =>
+      tx.pipelines.list({ ...queryOf(batch, input), from, limit: limit + 1 }),
+    );
+    const rows = found.slice(0, limit);
+    const states = rows.map((row) => pipelineState(batch, row));
+    const records = await deps.chain.lookUp(states.flatMap(({ txHash = [] }) => txHash));
+    const dates = new Map(
+      records.flatMap((record) => (record === null ? [] : [[record.signature, dateLanded(record)] as const])),
+    );
+    const permitted = principal.key.proofTypes;
+    const items = states.map((state) => {
+      const mayRead = permitted?.includes(state.type) ?? true;
+      const dateExecuted = dates.get(state.txHash ?? '');
+      return { ...state, ...(mayRead ? {} : { payload: '' }), ...(dateExecuted && { dateExecuted }) };
+    });
+    const next = found[limit];
+    const nextCursor = next === undefined ? null : indexCursor(next.position);
+    return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
+  },
+});
+
+/** The rows that are asked for; what of a batch has not landed is in the state that its verdict says. */
+function queryOf(batch: BatchHead, query: BatchPipelinesQuery): Omit<PipelinesQuery, 'from' | 'limit'> {
+  const { type, proofHash, action, toAddress, txHash, state } = query;
+  const asked = { batchId: batch.id, type, proofHashes: proofHash?.split(','), action, toAddress, txHash };
+  if (state === undefined) return asked;
+  if (state === 'EXECUTED') return { ...asked, hasLanded: true };
+  const failedAt = batch.executeResult?.failedOnTransactionIndex;
+  const isPossible = isFinal(batch) ? state !== 'WAITING' : state === 'WAITING';
+  if (!isPossible || (state === 'FAILED' && failedAt === undefined)) return { ...asked, at: -1 };
+  return { ...asked, hasLanded: false, ...(state === 'FAILED' ? { at: failedAt } : { notAt: failedAt }) };
+}
+
+/** What a pipeline was and did; when it landed is not looked up here. */
+function pipelineState(batch: BatchHead, row: PipelineRow): PipelineState {
+  const { position: index, type, payload, proofHash, signature, dateLanded: landed } = row;
+  const common = { index, type, payload, actions: [...row.actions], proofHash };
+  if (signature !== null) return { ...common, state: 'EXECUTED', txHash: signature };
+  // Executed by members with other tools: which transaction it was is not known here.
+  if (landed !== null) return { ...common, state: 'EXECUTED' };
+  const { executeResult } = batch;
+  if (!isFinal(batch) || executeResult === null) return { ...common, state: 'WAITING' };
+  const { failedOnTransactionIndex, failedTxMsg } = executeResult;
+  if (index !== failedOnTransactionIndex) return { ...common, state: 'NOT_EXECUTED' };
+  return { ...common, state: 'FAILED', ...(failedTxMsg === undefined ? {} : { message: failedTxMsg }) };
 }

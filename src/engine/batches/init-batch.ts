@@ -5,11 +5,10 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PipelineAction, RequestRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
-import type { Principal } from '../authenticate.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, isWorkedOn, underLease } from '../lease.js';
-import { keyedOperation } from '../operation.js';
+import { type Caller, isWorkedOn, newLease, underLease } from '../lease.js';
+import { keyedOperation, type Principal } from '../operation.js';
 import { createPause } from '../pause.js';
 import {
   claimRequest,
@@ -17,10 +16,18 @@ import {
   openRequest,
   type RequestIdentity,
   refusedByContent,
-  requestHolding,
+  takenOver,
 } from '../requests.js';
-import { currentRecord, isFinal, releaseBatch } from './batch-claim.js';
-import { type BatchContext, contextOf, contextOfBatch, flywheelOf, ownerOf } from './batch-context.js';
+import {
+  type BatchContext,
+  claimBatch,
+  contextOf,
+  contextOfBatch,
+  currentRecord,
+  flywheelOf,
+  isFinal,
+  ownerOf,
+} from './batch-context.js';
 import {
   batchRefused,
   type CheckedPipeline,
@@ -78,7 +85,7 @@ const bringUp = (
   opened: Opened,
   caller: Caller,
 ): Promise<InitBatchResult> =>
-  underLease(deps, requestHolding(opened.request), caller, (lease) =>
+  underLease(deps, { ...opened, lost: takenOver }, caller, (lease) =>
     setUp({ deps, context, ...opened, lease }),
   );
 
@@ -94,10 +101,14 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
     const batch = await currentRecord(tx, batchId);
     const request = await tx.requests.get(batch.requestId);
     if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
-    if (isWorkedOn(tx, request) || isWorkedOn(tx, batch)) return undefined;
-    await releaseBatch(tx, batch);
+    if (isWorkedOn(tx, batch)) return undefined;
     const context = await contextOfBatch(deps, tx, batch);
-    return context && { context, opened: { batch, request: await claimRequest(deps, tx, request) } };
+    if (context === undefined) return undefined;
+    const opened = {
+      batch: await claimBatch(deps, tx, batchId),
+      request: await claimRequest(deps, tx, request),
+    };
+    return { context, opened };
   }, found);
   if (taken === undefined) return false;
   await bringUp(deps, taken.context, taken.opened, caller);
@@ -152,8 +163,7 @@ async function begin(
       initResult: null,
       executeResult: null,
       setupRentLamports: rentLamports,
-      holder: null,
-      leaseUntilMs: 0,
+      ...newLease(deps, tx),
       cost: NO_COST,
       dateCreated: isoTime(tx.nowMs),
       dateUpdated: isoTime(tx.nowMs),
@@ -180,8 +190,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
       );
     // Somebody cancels it.
     if (isWorkedOn(tx, batch)) throw justRun();
-    await releaseBatch(tx, batch);
-    return { request: opening.request, batch };
+    return { request: opening.request, batch: await claimBatch(deps, tx, batch.id) };
   }, identity);
 }
 
@@ -219,18 +228,7 @@ export async function checkAndPlan(
   return batch;
 }
 
-interface LaidOut {
-  readonly planned: readonly WithoutRent[];
-  readonly actions: readonly (readonly PipelineAction[])[];
-  /** Of the account of each of them. */
-  readonly accountBytes: readonly number[];
-  readonly tooLarge: readonly Problem[];
-}
-
-async function layOut(
-  { token, flywheel }: BatchContext,
-  pipelines: ReadonlyMap<number, CheckedPipeline>,
-): Promise<LaidOut> {
+async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<number, CheckedPipeline>) {
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
   const sizes: AddSizes = new Map();

@@ -7,6 +7,7 @@ import type { InitBatchResult, InitResult } from '../../contract/schemas/batch.j
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
+import { holderOf } from '../lease.js';
 import { inTurns } from '../pause.js';
 import { Advance, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
@@ -18,7 +19,6 @@ import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
 
-/** The lease is that of the request. */
 interface SetUpInput extends HeldBatch {
   readonly request: RequestRecord;
 }
@@ -212,6 +212,7 @@ async function finalize(
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));
+    await tx.batches.release(id, holderOf(batch));
   });
   return value;
 }

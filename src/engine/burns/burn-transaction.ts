@@ -14,10 +14,10 @@ import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BurnIntent, TokenRecord } from '../../store/records.js';
 import { sha256 } from '../../values/digest.js';
-import type { Principal } from '../authenticate.js';
 import type { EngineDeps } from '../deps.js';
+import type { Principal } from '../operation.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
-import type { Burn } from './prepare-burns.js';
+import type { Burn } from './elements.js';
 
 /** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
 const COMPUTE_UNITS = 100_000;

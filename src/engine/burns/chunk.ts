@@ -1,19 +1,21 @@
 /**
- * One chunk of burns on its way: signed, written down, sent, looked up, and its outcome written. What becomes of a burn is only ever
- * learned by looking its signature up.
+ * One chunk of burns on its way: what balance and cap allow of it is signed, written down, sent, looked up, and its outcome written. What
+ * becomes of a burn is only ever learned by looking its signature up.
  */
+import type { Chain } from '../../chain/chain.js';
+import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord } from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import { dayOfUse, landedMs } from '../daily-cap.js';
-import { burnsOf, tellSettled, tellSigned } from '../events.js';
+import { solText, tokenText } from '../amount-text.js';
+import { capExceededMessage, dailyCap, dayOfUse, landedMs } from '../daily-cap.js';
+import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
-import type { Failed, Landed, Unit } from '../settle/look-up.js';
-import { settle } from '../settle/settle.js';
-import { BurnAllowance, type BurnWalletBalance, readBurnWallet } from './allowance.js';
+import { type Failed, type Landed, settle, type Unit } from '../settle.js';
+import { maxFeeLamports } from '../signing-terms.js';
 import {
   type BurnContext,
   type BurnSource,
@@ -21,7 +23,66 @@ import {
   type SignedBurn,
   signBurns,
 } from './burn-transaction.js';
-import type { Burn, Refusal } from './prepare-burns.js';
+import type { Burn, Refusal } from './elements.js';
+
+interface BurnWalletBalance {
+  /** Base units. */
+  readonly tokens: bigint;
+  readonly lamports: bigint;
+  /** What of them has to stay: the wallet is the fee payer and must stay rent-exempt. */
+  readonly keptLamports: bigint;
+}
+
+export async function readBurnWallet(
+  chain: Pick<Chain, 'getAccounts' | 'rent'>,
+  token: TokenRecord,
+): Promise<BurnWalletBalance> {
+  const [[wallet, account], rent] = await Promise.all([
+    chain.getAccounts([token.burnWallet, token.burnTokenAccount]),
+    chain.rent(),
+  ]);
+  return {
+    keptLamports: rent(0),
+    tokens: decodeTokenAccount(account ?? null)?.amount ?? 0n,
+    lamports: wallet?.lamports ?? 0n,
+  };
+}
+
+/**
+ * Counts down balance and cap.
+ * @returns what takes an amount and one fee from them, or says why not: then nothing is taken.
+ */
+export function allowanceOf(
+  { deps, token, principal }: BurnContext,
+  balance: BurnWalletBalance,
+  room: Pick<Room, 'day' | 'used'>,
+): (amount: bigint) => Refusal | undefined {
+  const { symbol, burnWallet } = token;
+  const cap = dailyCap(principal.flywheel, 'burn');
+  const fee = maxFeeLamports(deps.chain);
+  let { tokens, lamports } = balance;
+  let { used } = room;
+  return (amount) => {
+    const lacks = (held: string, needed: string, what: string): Refusal => ({
+      code: 'ERR_BURN_TOKENOMICS_FAILED',
+      message: `Insufficient funds: the burn wallet ${burnWallet} has ${held} and needs ${needed}. Send it ${what}.`,
+    });
+    if (amount > tokens) return lacks(tokenText(tokens, token), tokenText(amount, token), symbol);
+    const spendable = lamports > balance.keptLamports ? lamports - balance.keptLamports : 0n;
+    if (spendable < fee) return lacks(`${solText(spendable)} for fees`, solText(fee), 'SOL');
+    if (cap !== null && used + amount > cap) {
+      const at = { kind: 'burn', cap, used, asked: amount, day: room.day } as const;
+      return { code: 'ERR_DAILY_LIMIT_EXCEEDED', message: capExceededMessage(token, at) };
+    }
+    tokens -= amount;
+    lamports -= fee;
+    used += amount;
+    return undefined;
+  };
+}
+
+/** The burns of a request, to say something of them. */
+const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
 
 /** A burn that may be under way: its intent is stored. */
 export type PendingBurn = SignedBurn & Pick<BurnIntent, 'day'>;
@@ -46,10 +107,10 @@ function allowed<Asked extends Burn>(
   burns: readonly Asked[],
   { balance, room }: { readonly balance: BurnWalletBalance; readonly room: Room },
 ) {
-  const allowance = new BurnAllowance(context, balance, room);
+  const take = allowanceOf(context, balance, room);
   const refusals = new Map<number, Refusal>();
   const accepted = burns.filter(({ index, amount }) => {
-    const refusal = allowance.take(amount);
+    const refusal = take(amount);
     if (refusal !== undefined) refusals.set(index, refusal);
     return refusal === undefined;
   });

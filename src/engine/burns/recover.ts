@@ -10,7 +10,7 @@ import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
-import { claimRequest, requestHolding } from '../requests.js';
+import { claimRequest, takenOver } from '../requests.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
@@ -80,7 +80,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
       return request && claimRequest(deps, tx, request);
     }, found);
     if (taken === undefined) return 0;
-    return await underLease(deps, requestHolding(taken), caller, async (lease) => {
+    return await underLease(deps, { request: taken, lost: takenOver }, caller, async (lease) => {
       // What an older copy has pending may have been signed again since, and have landed so.
       await deps.gaps.require(taken.tokenId);
       const token = await store.read((tx) => tx.tokens.get(taken.tokenId));

@@ -3,13 +3,80 @@
  * that the store does not know was sent by a store that had more: this one is an older copy. What is missing is written down as
  * a gap, and nothing is written for the project until somebody has accepted it.
  */
+import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { GapRecord } from '../../store/records.js';
+import type { Lineage } from '../../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
-import { isoTime } from '../../values/time.js';
-import type { EngineParts } from '../deps.js';
-import { replacedJustNow, requireExpired } from './in-flight.js';
+import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
+import { requireRegistration } from '../admin/project.js';
+import type { EngineDeps, EngineParts } from '../deps.js';
 import { unknownOf } from './unknown.js';
+
+/** By so many blocks the node that a sender has asked may have been ahead of what is final here: some 30 always are, and this node may be behind. */
+const AHEAD_BLOCKS = 150n;
+/** About what a block takes on a cluster. */
+const BLOCK_MS = 400n;
+
+interface InFlightDeps {
+  readonly store: Store;
+  readonly chain: Pick<Chain, 'latestBlockhash' | 'expiredHeight'>;
+}
+
+const mayStillLand = (blocksLeft: bigint): FlywheelError => {
+  const seconds = Number((blocksLeft * BLOCK_MS + 999n) / 1_000n);
+  return new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start when they have expired, in about ${seconds} s.`,
+    { retryAfterSeconds: Math.max(1, seconds) },
+  );
+};
+
+/** What is asked again finds the copy that is there by then. */
+const replacedJustNow = (): FlywheelError =>
+  new FlywheelError('ERR_UNAVAILABLE', 'The database was just restarted or replaced.', {
+    retryAfterSeconds: 1,
+  });
+
+/** A height by which all has expired that was sent before now, whichever node it was signed for. */
+async function heightOfExpiry({ chain }: InFlightDeps): Promise<bigint> {
+  const { lastValidBlockHeight } = await chain.latestBlockhash();
+  const ahead = (await chain.expiredHeight()) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
+  return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
+}
+
+/** Writes down what becomes of the line, unless others have. @returns how it stands then */
+const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Lineage> =>
+  store.transaction(async (tx) => {
+    if (tx.lineage !== to.lineage) throw replacedJustNow();
+    const now = await tx.lineages.current();
+    if (now.lineage !== from.lineage || now.heldUntil !== from.heldUntil) return now;
+    await tx.lineages.set(to);
+    return to;
+  });
+
+/**
+ * Notices another line of history, and waits it out.
+ * @param replaced - lines that another was seen to take the place of: one that is back knows nothing of what that other has sent.
+ * @returns the copy of the data on which nothing is in flight that it may not know of.
+ * @throws `ERR_UNAVAILABLE` while something is, or when the chain cannot be asked.
+ */
+export async function requireExpired(deps: InFlightDeps, replaced = new Set<string>()): Promise<string> {
+  const { copy, lineage, last } = await deps.store.read(async (tx) => ({
+    ...{ copy: tx.copy, lineage: tx.lineage },
+    last: await tx.lineages.current(),
+  }));
+  const isKnown = last.lineage === lineage && !replaced.has(lineage);
+  const now = isKnown ? last : await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
+  // Whoever has ended the wait just now need not have seen what this process has.
+  if (now.heldUntil === null && replaced.has(lineage)) throw replacedJustNow();
+  replaced.delete(lineage);
+  if (now.heldUntil === null) return copy;
+  const left = now.heldUntil - (await deps.chain.expiredHeight());
+  if (left > 0n) throw mayStillLand(left);
+  await move(deps, now, { lineage, heldUntil: null });
+  return copy;
+}
 
 type GapDeps = Pick<EngineParts, 'store' | 'chain' | 'ids'>;
 
@@ -168,4 +235,79 @@ export class GapWatch {
       this.#whole.add(tokenId);
     return left;
   }
+}
+
+/** The open gap with all that is missing, and how many burns the store has as pending: once it is accepted they are carried on. */
+export async function openGapIn(tx: StoreTransaction, tokenId: string) {
+  const gap = await tx.gaps.open(tokenId);
+  if (gap === undefined) return undefined;
+  const lost = await tx.gaps.transactions(gap.id);
+  return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
+}
+
+/** What is missing of the project that is administered, and accepting it. */
+export const createGapAdmin = (deps: EngineDeps) => {
+  const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
+  return {
+    /** @returns `null` when nothing is. @throws `ERR_UNAVAILABLE` when the chain cannot be asked; as {@link requireRegistration} */
+    find: async () => {
+      const project = await registered();
+      const { id } = project.token;
+      await deps.gaps.lookNow(id);
+      const gap = await deps.store.read((tx) => openGapIn(tx, id));
+      return gap === undefined ? null : { ...project, gap };
+    },
+    /** @param transactions - that were shown. @throws as {@link acceptGapIn} */
+    accept: async (transactions: number): Promise<void> => {
+      const { id: tokenId } = (await registered()).token;
+      await deps.store.transaction((tx) => acceptGapIn(tx, tokenId, transactions, deps.actor), { tokenId });
+    },
+  };
+};
+export type GapAdmin = ReturnType<typeof createGapAdmin>;
+
+/**
+ * Accepts the open gap, of which so many transactions were shown: what was burned and airdropped counts on its days from now on, so that caps hold, and writes go on.
+ * @throws `ERR_INPUT_INVALID` when it is not what was shown.
+ */
+export async function acceptGapIn(
+  tx: StoreTransaction,
+  tokenId: string,
+  transactions: number,
+  actor: string,
+): Promise<void> {
+  const gap = await tx.gaps.open(tokenId);
+  if (gap === undefined || gap.transactions !== transactions)
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
+      { hint: 'Run `flywheel db accept-gap` again and review its list.' },
+    );
+  const dateAccepted = isoTime(tx.nowMs);
+  await countUse(tx, gap);
+  await tx.gaps.accept(gap.id, dateAccepted);
+  await tx.audit.append({
+    ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
+    detail: {
+      burns: gap.burns,
+      transactions: gap.transactions,
+      burned: gap.burned.toString(),
+      airdropped: gap.airdropped.toString(),
+      firstSignature: gap.firstSignature,
+      lastSignature: gap.lastSignature,
+    },
+  });
+}
+
+/** On the day on which each has landed; today, where no node says. */
+async function countUse(tx: StoreTransaction, { id, tokenId }: GapRecord): Promise<void> {
+  const sums = new Map<UtcDay, { burn: bigint; airdrop: bigint }>();
+  for (const { burned, airdropped, dateLanded } of await tx.gaps.transactions(id)) {
+    const day = utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded));
+    const sum = sums.get(day) ?? { burn: 0n, airdrop: 0n };
+    sums.set(day, { burn: sum.burn + burned, airdrop: sum.airdrop + airdropped });
+  }
+  for (const [day, sum] of sums)
+    for (const kind of ['burn', 'airdrop'] as const)
+      if (sum[kind] > 0n) await tx.usage.addLanded({ tokenId, day, kind }, sum[kind]);
 }

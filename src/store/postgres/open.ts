@@ -1,18 +1,48 @@
 /** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
+
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import { type Clock, systemClock } from '../../values/time.js';
-import { BEGUN } from '../ddl.js';
+import { BEGUN, STORE_VERSION } from '../ddl.js';
 import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
-import { STORE_VERSION } from '../migrations.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store } from '../store.js';
-import { kyselyOver } from './client.js';
-import { ServerClock } from './clock.js';
-import { asAddressProblem, createPool, placeOf } from './connection.js';
+import { asAddressProblem, createPool, kyselyOver, placeOf } from './connection.js';
 import { toStoreError } from './errors.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
+
+/** Both clocks of this machine: one may be set, the other may stand still while the machine sleeps. */
+interface LocalTime {
+  readonly wallMs: number;
+  readonly steadyMs: number;
+}
+
+class ServerClock {
+  readonly #clock: Clock;
+  #known: { readonly serverMs: number; readonly before: LocalTime } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  localNow(): LocalTime {
+    return { wallMs: this.#clock.nowMs(), steadyMs: performance.now() };
+  }
+
+  /** @param before - when the server had not been asked yet. */
+  tell(serverMs: number, before: LocalTime): void {
+    this.#known = { serverMs, before };
+  }
+
+  /** No later than by what has passed since before it was asked, by that of the two clocks that went further; before the first transaction there is nothing to go by. */
+  latestMs(): number {
+    const now = this.localNow();
+    if (this.#known === undefined) return now.wallMs;
+    const { serverMs, before } = this.#known;
+    return serverMs + Math.max(0, now.wallMs - before.wallMs, now.steadyMs - before.steadyMs);
+  }
+}
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */

@@ -1,8 +1,7 @@
-/** The version of the schema in a database: what this build works on, and how an older one is brought up to it. */
+/** The schema in a database and how it is doing: its version, how an older one is brought up to this build, what lies in it. */
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { STORE_LOCK, VERSIONS } from '../ddl.js';
 import {
   APPLIED,
   type Applied,
@@ -10,11 +9,13 @@ import {
   migrate,
   type Refuse,
   requireKnown,
+  STORE_LOCK,
   STORE_VERSION,
+  VERSIONS,
   versionOf,
-} from '../migrations.js';
-import { kyselyOver } from './client.js';
-import { withPool } from './connection.js';
+} from '../ddl.js';
+import { asAddressProblem, createPool, kyselyOver, placeOf, withPool } from './connection.js';
+import { toStoreError } from './errors.js';
 
 /** Another process may be at the same work, and a large table takes its time. */
 const LOCK_TIMEOUT_MS = 600_000;
@@ -83,3 +84,94 @@ export const upgradeStore = ({
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
   });
+
+/** Numbers of a row by their names. */
+type Row = Readonly<Record<string, unknown>>;
+
+const MAX_LISTED = 20;
+
+const STATUS = `select current_setting('server_version') as server_version, current_setting('max_connections')::int as max_connections,
+  (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as all_connections,
+  (select count(*)::int from pg_stat_activity where application_name like 'flywheel%') as own_connections,
+  pg_database_size(current_database())::float8 as bytes`;
+
+const TABLES = `select relname as name, greatest(reltuples, 0)::float8 as rows, pg_total_relation_size(oid)::float8 as bytes
+  from pg_class where relkind in ('r', 'p') and relnamespace = to_regnamespace(current_schema()) order by bytes desc, name limit 8`;
+
+const CONTENT = `select (select genesis from progress) as genesis, (select held_until::numeric::text from progress) as held_until, (select count(*)::int from flywheels) as projects,
+  (select count(*)::int from burns where status = 'PENDING') as burns,
+  (select count(*)::int from batches where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')) as batches,
+  (select count(*)::int from gaps where status = 'OPEN') as gaps`;
+
+const PROJECTS = `select flywheels.name, symbol, mint_address from flywheels join tokens on tokens.id = token_id
+  order by flywheels.name nulls last, tokens.id limit ${MAX_LISTED}`;
+
+const HOLDERS = `select regexp_replace(holder, '/[^/]*$', '') as instance, count(*) filter (where kind = 'request')::int as requests, count(*) filter (where kind = 'batch')::int as batches
+  from (
+    select holder, 'request' as kind from requests where status = 'running' and holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
+    union all
+    select holder, 'batch' from batches where holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
+  ) as held group by instance order by instance limit ${MAX_LISTED}`;
+
+/** What a look finds; nothing of content where there is no schema yet, or another one. */
+export interface Inspection {
+  readonly version: number;
+  readonly needed: number;
+  readonly latencyMs: number;
+  readonly server: Row;
+  readonly tables: readonly Row[];
+  readonly content: {
+    readonly counts: Row;
+    readonly projects: readonly Row[];
+    readonly holders: readonly Row[];
+  } | null;
+}
+
+const rowsOf = async (pool: pg.Pool, text: string): Promise<readonly Row[]> =>
+  (await pool.query<Row>(text)).rows;
+
+/** @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
+export const inspectStore = (url: string): Promise<Inspection> =>
+  withPool(url, async (pool, place) => {
+    const version = await readVersion(pool, place);
+    const before = performance.now();
+    const [server = {}] = await rowsOf(pool, STATUS);
+    const latencyMs = performance.now() - before;
+    const [counts] = version === STORE_VERSION ? await rowsOf(pool, CONTENT) : [];
+    const content =
+      counts === undefined
+        ? null
+        : { counts, projects: await rowsOf(pool, PROJECTS), holders: await rowsOf(pool, HOLDERS) };
+    const tables = await rowsOf(pool, TABLES);
+    return { version, needed: STORE_VERSION, latencyMs, server, content, tables };
+  });
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Of transactions, so that it works through a pooler as well. */
+const TAKE = `select pg_try_advisory_xact_lock(hashtextextended('flywheel registration', 0)) as taken`;
+
+/** @throws `ERR_STORE_UNAVAILABLE` while another has it; the server lets go of it with the connection. */
+export async function lockRegistrations(url: string): Promise<{ close(): Promise<void> }> {
+  const place = placeOf(url);
+  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS);
+  try {
+    const client = await pool.connect();
+    // A connection that ends says so by an event, which would end the process: what is stored is looked at once more by then.
+    client.on('error', () => undefined);
+    const close = async (): Promise<void> => {
+      client.release(true);
+      await pool.end();
+    };
+    await client.query('begin');
+    const { rows } = await client.query<{ taken: boolean }>(TAKE);
+    if (rows[0]?.taken === true) return { close };
+    await close();
+  } catch (error) {
+    throw toStoreError(asAddressProblem(error, place), place);
+  }
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    'Another process is registering a project in this database. This command sent nothing.',
+    { hint: 'Wait until it has finished, then run the same command again.' },
+  );
+}

@@ -1,11 +1,20 @@
-/** Batches: their plan, their place in the state machine, what they have cost, and the votes that were asked for. */
+/** Batches, the votes on them, and their bundles: the steps of a batch that were signed. */
 import { sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, IssuedVote, PipelineAction } from '../records.js';
-import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, rowOf, type Session } from '../session.js';
+import type {
+  BatchHead,
+  BatchRecord,
+  BundlePhase,
+  BundleRecord,
+  BundleStatus,
+  BundleTransaction,
+  IssuedVote,
+  PipelineAction,
+} from '../records.js';
+import { type Row, TABLES } from '../schema.js';
+import { columnsBut, given, insertAll, leasesOf, rowOf, type Session } from '../session.js';
 import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
@@ -203,17 +212,7 @@ export const batchRepository = (session: Session) => {
       await update(id, Object.fromEntries(sums));
     },
 
-    /** Takes the batch; the engine decides whether its lease is over. */
-    claim: (id: string, lease: Pick<Row<'batches'>, 'holder' | 'leaseUntilMs'>): Promise<void> =>
-      update(id, lease),
-
-    /** Prolongs a lease. @returns whether it was still held so: another may have taken it. */
-    renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      row.changes({ id, holder }, { leaseUntilMs }),
-
-    /** Gives a lease up, if it is still held so. @returns whether it was. */
-    release: (id: string, holder: string): Promise<boolean> =>
-      row.changes({ id, holder }, { holder: null, leaseUntilMs: 0 }),
+    ...leasesOf(session, 'batches'),
 
     /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>
@@ -231,5 +230,73 @@ export const batchRepository = (session: Session) => {
         .where('batchId', '=', id)
         .orderBy('ordinal')
         .execute(),
+  };
+};
+
+/** In the order in which a batch goes through them. */
+const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
+
+export const bundleRepository = (session: Session) => {
+  const { db } = session;
+  return {
+    async insertMany(bundles: readonly BundleRecord[]): Promise<void> {
+      await insertAll(session, 'bundles', bundles);
+      const transactions = bundles.flatMap(({ id, transactions: own }) =>
+        own.map((transaction, position) => ({ ...transaction, bundle: id, position })),
+      );
+      await insertAll(session, 'bundleTransactions', transactions);
+    },
+
+    /**
+     * In the order of phase and first transaction; expired ones are left out.
+     * @param phases - only of these: a batch has up to thousands of signed transactions. @default all
+     */
+    async ofBatch(
+      batchId: string,
+      phases: readonly BundlePhase[] = PHASES,
+    ): Promise<readonly BundleRecord[]> {
+      const bundles = db
+        .selectFrom('bundles')
+        .where('batchId', '=', batchId)
+        .where('phase', 'in', phases)
+        .where('status', '<>', 'EXPIRED');
+      const found = await bundles
+        .select(columnsBut('bundles', 'ordinal'))
+        .orderBy('first')
+        .orderBy('ordinal')
+        .execute();
+      const transactions = await bundles
+        .innerJoin('bundleTransactions', 'bundleTransactions.bundle', 'bundles.id')
+        .select(['bundle', 'signature', 'bytes'])
+        .orderBy('bundle')
+        .orderBy('position')
+        .execute();
+      const byBundle = new Map<string, BundleTransaction[]>();
+      for (const { bundle, ...transaction } of transactions)
+        byBundle.set(bundle, [...(byBundle.get(bundle) ?? []), transaction]);
+      // The sort is stable, so within a phase the order of the query stays.
+      return found
+        .map((bundle) => ({ ...bundle, transactions: byBundle.get(bundle.id) ?? [] }))
+        .sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
+    },
+
+    /** Writes how pending bundles ended, all of them alike. */
+    async settle(
+      ids: readonly string[],
+      outcome: { status: BundleStatus; errorMessage?: string; failedTransaction?: number },
+    ): Promise<void> {
+      if (ids.length === 0) return;
+      const { status, errorMessage = null, failedTransaction = null } = outcome;
+      const { numUpdatedRows } = await db
+        .updateTable('bundles')
+        .set({ status, errorMessage, failedTransaction })
+        .where('id', 'in', ids)
+        .where('status', '=', 'PENDING')
+        .executeTakeFirst();
+      invariant(
+        numUpdatedRows === BigInt(ids.length),
+        `Not all of these bundles are pending: ${ids.join(', ')}.`,
+      );
+    },
   };
 };

@@ -1,12 +1,20 @@
-/** Tokens, flywheels and keys: what a project is registered with. */
+/** Tokens, flywheels and keys: what a project is registered with; and who administered what. */
 import { type Kysely, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
-import type { ApiKeyRecord, FlywheelPlace, FlywheelRecord, RequestRecord, TokenRecord } from '../records.js';
+import type {
+  ApiKeyRecord,
+  AuditEntry,
+  FlywheelPlace,
+  FlywheelRecord,
+  NewAuditEntry,
+  RequestRecord,
+  TokenRecord,
+} from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { insertAll, rowOf, type Session } from '../session.js';
+import { given, insertAll, rowOf, type Session } from '../session.js';
 
 export const tokenRepository = (session: Session, { db } = session) => ({
   insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
@@ -136,3 +144,33 @@ export const apiKeyRepository = (session: Session) => {
     },
   };
 };
+
+/** Which administrative acts to list. */
+export interface AuditFilter {
+  /** Of one project; of all where it is missing. */
+  readonly tokenId?: string;
+  /** ISO times, inclusive and exclusive. */
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+}
+
+export const auditRepository = (session: Session, { db } = session) => ({
+  append: (entry: NewAuditEntry): Promise<void> => insertAll(session, 'auditLog', [entry]),
+
+  /** Newest first. */
+  list: ({ tokenId, since, until, limit }: AuditFilter): Promise<readonly AuditEntry[]> =>
+    db
+      .selectFrom('auditLog')
+      .selectAll()
+      .where((eb) =>
+        eb.and([
+          ...given(tokenId, (id) => eb('tokenId', '=', id)),
+          ...given(since, (date) => eb('dateCreated', '>=', date)),
+          ...given(until, (date) => eb('dateCreated', '<', date)),
+        ]),
+      )
+      .orderBy('ordinal', 'desc')
+      .limit(limit)
+      .execute(),
+});

@@ -1,10 +1,10 @@
-/** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention. */
+/** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention; and all work that has not come to its end. */
 import { sql } from 'kysely';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import { columnsBut, DONE, OPEN, rowOf, type Session } from '../session.js';
+import { columnsBut, DONE, FREE, leasesOf, OPEN, PENDING, rowOf, type Session } from '../session.js';
 
 const REQUEST = columnsBut('requests', 'dayCount');
 
@@ -34,16 +34,15 @@ export const requestRepository = (session: Session) => {
     return row?.days ?? 0;
   };
   return {
-    /** @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when (token, operation, value) is taken. */
-    async insert(request: RequestRecord): Promise<void> {
+    /** @returns whether it did: where (token, operation, value) is taken, nothing is written. */
+    async insert(request: RequestRecord): Promise<boolean> {
       const dayCount = sql<number>`coalesce((select max(day_count) from noted_days), 0)`;
       const { numInsertedOrUpdatedRows } = await db
         .insertInto('requests')
         .values({ ...request, dayCount })
         .onConflict((conflict) => conflict.columns(['tokenId', 'operation', 'value']).doNothing())
         .executeTakeFirst();
-      if (numInsertedOrUpdatedRows !== 1n)
-        throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'The idempotency key is already in use.');
+      return numInsertedOrUpdatedRows === 1n;
     },
 
     find: (tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined> =>
@@ -51,19 +50,7 @@ export const requestRepository = (session: Session) => {
 
     get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
 
-    /** Takes over a running request whose lease is still the one that was read. @returns whether it was. */
-    claim: (
-      { id, leaseUntilMs }: Pick<RequestRecord, 'id' | 'leaseUntilMs'>,
-      lease: Pick<RequestRecord, 'holder' | 'leaseUntilMs'>,
-    ): Promise<boolean> => row.changes({ id, status: 'running', leaseUntilMs }, lease),
-
-    /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
-    renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      row.changes({ id, status: 'running', holder }, { leaseUntilMs }),
-
-    /** Gives a lease up, if it is still held so. @returns whether it was. */
-    release: (id: string, holder: string): Promise<boolean> =>
-      row.changes({ id, status: 'running', holder }, { holder: null, leaseUntilMs: 0 }),
+    ...leasesOf(session, 'requests'),
 
     linkBatch: (id: string, batchId: string): Promise<void> =>
       row.mustChange({ id }, { batchId }, `There is no request ${id} to link to a batch.`),
@@ -71,17 +58,17 @@ export const requestRepository = (session: Session) => {
     complete: (id: string, reply: string): Promise<void> =>
       row.mustChange(
         { id, status: 'running' },
-        { status: 'done', reply },
+        { status: 'done', reply, ...FREE },
         `There is no running request ${id} to complete.`,
       ),
 
     /** The same, if the request is still held so. @returns whether it was. */
     completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
-      row.changes({ id, status: 'running', holder }, { status: 'done', reply }),
+      row.changes({ id, status: 'running', holder }, { status: 'done', reply, ...FREE }),
 
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
     reopen: (id: string): Promise<boolean> =>
-      row.changes({ id }, { status: 'running', reply: null, holder: null, leaseUntilMs: 0 }),
+      row.changes({ id }, { status: 'running', reply: null, ...FREE }),
 
     /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
     async remove(id: string): Promise<void> {
@@ -126,5 +113,52 @@ export const requestRepository = (session: Session) => {
       const { numDeletedRows } = await db.deleteFrom('requests').where('id', 'in', old).executeTakeFirst();
       return Number(numDeletedRows);
     },
+  };
+};
+
+/** In the order in which it was begun; of one project, or of all. */
+export const unfinishedRepository = ({ db }: Session) => {
+  const batches = db.selectFrom('batches').select('id');
+  /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
+  const executions = batches.where('status', '=', 'FINALIZED').where(
+    sql<boolean>`exists (select 1 from bundles where bundles.batch_id = batches.id
+        and phase in ('OPERATOR_APPROVAL', 'EXECUTE') and bundles.status in ('PENDING', 'LANDED'))
+      and not exists (select 1 from bundles where bundles.batch_id = batches.id and phase = 'CANCEL')
+      and not exists (select 1 from issued_votes where issued_votes.batch_id = batches.id and kind <> 'approve')`,
+  );
+  const idsIn = async (found: typeof batches, tokenId: string | null): Promise<readonly string[]> => {
+    const own = tokenId === null ? found : found.where('tokenId', '=', tokenId);
+    return (await own.orderBy('ordinal').execute()).map(({ id }) => id);
+  };
+
+  return {
+    /** Ids of requests that have pending burns. */
+    async burnRequests(tokenId: string | null = null): Promise<readonly string[]> {
+      const open = db.selectFrom('burns').select(['requestId', 'sequence']).where(OPEN);
+      const pending = open.where('status', '=', PENDING);
+      const rows = await (tokenId === null ? pending : pending.where('tokenId', '=', tokenId)).execute();
+      // Sorted here, since for the order SQLite would look through all burns.
+      return [...new Set(rows.toSorted((a, b) => a.sequence - b.sequence).map(({ requestId }) => requestId))];
+    },
+
+    /** Ids of batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */
+    setUps: (tokenId: string | null = null): Promise<readonly string[]> =>
+      idsIn(batches.where('status', '=', 'AVAILABLE_TO_QUEUE').where('initResult', 'is', null), tokenId),
+
+    /** Ids of batches that the operator has approved, or set out to, and that nobody has begun to end. */
+    executions: (tokenId: string | null = null): Promise<readonly string[]> => idsIn(executions, tokenId),
+
+    /** Is the batch one of them? */
+    isExecution: async (batchId: string): Promise<boolean> =>
+      (await executions.where('id', '=', batchId).executeTakeFirst()) !== undefined,
+
+    /** Ids of batches that are over and may have left something on chain. */
+    closings: (tokenId: string | null = null): Promise<readonly string[]> =>
+      idsIn(
+        batches.where(
+          sql<boolean>`(status = 'EXECUTED' or date_cancelled is not null) and date_closed is null`,
+        ),
+        tokenId,
+      ),
   };
 };

@@ -1,8 +1,176 @@
-/** Whole tables, past every rule but those that constraints state; for nothing else than copying a whole store. */
+/** All rows of a store: to be copied, and held to what they have to keep and no constraint can state. */
 import { sql } from 'kysely';
 import { sqlName } from '../ddl.js';
-import { describe, TABLE_NAMES, type TableName } from '../schema.js';
+import { describe, OPEN_BURN, TABLE_NAMES, type TableName } from '../schema.js';
 import { insertAll, type Session } from '../session.js';
+import { HALF, SUM } from './usage.js';
+
+/** A rule, and how many rows break it. */
+export interface Broken {
+  readonly name: string;
+  /** What those rows are. */
+  readonly what: string;
+  readonly wrong: number;
+}
+
+interface Rule extends Omit<Broken, 'wrong'> {
+  /** Selects what breaks it. */
+  readonly rows: string;
+  /** Where the other database keeps it by itself. */
+  readonly only?: Session['database'];
+}
+
+/** Exact sums of `amount` as two numbers that compare in this order. */
+const sums = (by: string, rows: string): string => `
+  select ${by}, high + low / ${HALF} as high, low % ${HALF} as low from (
+    select ${by}, cast(${SUM.high} as bigint) as high, cast(${SUM.low} as bigint) as low
+    from (${rows}) as amounts group by ${by}) as halves`;
+
+const more = (by: string, one: string, other: string): string => {
+  const isSame = by.split(', ').map((name) => `one.${name} = other.${name}`);
+  return `select 1 from (${sums(by, one)}) as one left join (${sums(by, other)}) as other on ${isSame.join(' and ')}
+    where (one.high, one.low) > (coalesce(other.high, 0), coalesce(other.low, 0))`;
+};
+
+const COUNTED = 'select token_id, kind, landed as amount from daily_usage';
+/** On the day of its landing, but none before the day that it was accepted for. */
+const LANDED_ON =
+  'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
+const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'FINAL'`;
+
+/** All that counts as landed for good. @param pipelines - which of those that have landed */
+const landed = (pipelines: string): string => `
+  select token_id, 'burn' as kind, amount from burns where status = 'FINAL'
+  union all select token_id, 'burn', burn from pipelines where ${pipelines}
+  union all select token_id, 'airdrop', airdrop from pipelines where ${pipelines}
+  union all select token_id, 'burn', burned from gaps where status = 'ACCEPTED'
+  union all select token_id, 'airdrop', airdropped from gaps where status = 'ACCEPTED'`;
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'file',
+    what: 'damaged pages or rows',
+    only: 'sqlite',
+    rows: "select 1 from pragma_integrity_check where integrity_check <> 'ok'",
+  },
+  {
+    name: 'references',
+    what: 'rows with broken references',
+    only: 'sqlite',
+    rows: 'select 1 from pragma_foreign_key_check',
+  },
+  {
+    name: 'caps',
+    what: 'days over their cap',
+    rows: `select 1 from daily_usage join flywheels on flywheels.token_id = daily_usage.token_id
+      where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end`,
+  },
+  {
+    name: 'days',
+    what: 'days with more burns than they count',
+    rows: more(
+      'token_id, day',
+      BURNS,
+      "select token_id, day, landed as amount from daily_usage where kind = 'burn'",
+    ),
+  },
+  {
+    name: 'sums',
+    what: 'projects whose days count too little',
+    // What members have executed may have been counted before it was known to have landed.
+    rows: more('token_id, kind', landed('signature is not null'), COUNTED),
+  },
+  {
+    name: 'counters',
+    what: 'projects whose days count too much',
+    rows: more('token_id, kind', COUNTED, landed('date_landed is not null')),
+  },
+  ...(['burn', 'airdrop'] as const).map((kind): Rule => {
+    const actions = `select batch_id, position, amount from pipeline_actions where kind = '${kind.toUpperCase()}'`;
+    const pipelines = `select batch_id, position, ${kind} as amount from pipelines`;
+    const by = 'batch_id, position';
+    return {
+      name: `${kind} actions`,
+      what: `pipelines whose actions do not add up to what they ${kind}`,
+      rows: `${more(by, actions, pipelines)} union all ${more(by, pipelines, actions)}`,
+    };
+  }),
+  {
+    name: 'one project',
+    what: 'rows that belong to two projects',
+    // Keys, flywheels and holds are held to it by references; a request may be forgotten before what it has made.
+    rows: `select 1 from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id
+      union all select 1 from batches join requests on requests.id = batches.request_id where requests.token_id <> batches.token_id`,
+  },
+  {
+    name: 'signatures',
+    what: 'transactions stored twice',
+    // A vote that was handed out and has come back stands among those of its batch as well.
+    rows: `select 1 from (
+        select signature from burns union all select signature from gap_transactions
+        union all select signature from (select signature from bundle_transactions union select signature from issued_votes) as own
+      ) as signed group by signature having count(*) > 1`,
+  },
+  {
+    name: 'landings',
+    what: 'pipelines with a transaction of another batch',
+    // What stands in no bundle is a transaction of members.
+    rows: `select 1 from pipelines join bundle_transactions on bundle_transactions.signature = pipelines.signature
+      join bundles on bundles.id = bundle
+      where bundles.batch_id <> pipelines.batch_id or phase <> 'EXECUTE' or bundles.status <> 'LANDED'`,
+  },
+  {
+    name: 'kept requests',
+    what: 'burns that may still land without a request',
+    rows: `select 1 from burns where ${OPEN_BURN}
+      and not exists (select 1 from requests where requests.id = burns.request_id)`,
+  },
+  {
+    name: 'answers',
+    what: 'answered requests with pending burns',
+    rows: `select 1 from requests where status = 'done'
+      and exists (select 1 from burns where burns.request_id = requests.id and burns.status = 'PENDING')`,
+  },
+  {
+    name: 'executed',
+    what: 'executed batches with pipelines that did not land',
+    rows: `select 1 from batches where status = 'EXECUTED'
+      and exists (select 1 from pipelines where pipelines.batch_id = batches.id and date_landed is null)`,
+  },
+  {
+    name: 'holds',
+    what: 'caps reserved for finished batches',
+    rows: `select 1 from usage_holds join batches on batches.id = batch_id
+      where status = 'EXECUTED' or date_closed is not null`,
+  },
+  {
+    name: 'gaps',
+    what: 'gaps with a wrong number of transactions',
+    rows: `select 1 from gaps
+      where transactions <> (select count(*) from gap_transactions where gap_id = gaps.id)`,
+  },
+];
+
+export const ruleRepository = ({ db, database }: Session) => ({
+  /** Holds every row to every rule. */
+  async check(): Promise<readonly Broken[]> {
+    const found: Broken[] = [];
+    for (const { name, what, rows, only = database } of RULES) {
+      if (only !== database) continue;
+      const counted = sql<{ wrong: number }>`select count(*) as wrong from (${sql.raw(rows)}) as broken`;
+      found.push({ name, what, wrong: Number((await counted.execute(db)).rows[0]?.wrong) });
+    }
+    return found;
+  },
+
+  /** Base units of a project that have been burned for good. */
+  async burned(tokenId: string): Promise<bigint> {
+    const query = sums('token_id', "select token_id, landed as amount from daily_usage where kind = 'burn'");
+    const { rows } = await sql<{ high: number; low: number }>`
+      select high, low from (${sql.raw(query)}) as burned where token_id = ${tokenId}`.execute(db);
+    return SUM.whole(rows[0] ?? { high: 0, low: 0 });
+  },
+});
 
 export type AnyRow = Readonly<Record<string, unknown>>;
 

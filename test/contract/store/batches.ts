@@ -48,7 +48,7 @@ export function batches(store: () => Store): void {
         await tx.batches.addCost('batch-1', cost);
         await tx.batches.addCost('batch-1', { feeLamports: 1n, rentReclaimedLamports: 2n });
         await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
-        await tx.batches.claim('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
+        await tx.batches.take('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
       });
       const finalized = aBatch({
         status: 'FINALIZED',
@@ -286,7 +286,7 @@ export function batches(store: () => Store): void {
 
     it('refuses to change a batch that is not there', async () => {
       for (const work of [
-        (s: Store) => s.transaction((tx) => tx.batches.claim('x', { holder: 'holder', leaseUntilMs: 1 })),
+        (s: Store) => s.transaction((tx) => tx.batches.take('x', { holder: 'holder', leaseUntilMs: 1 })),
         (s: Store) => s.transaction((tx) => tx.batches.addCost('x', aBatch().cost)),
         (s: Store) => s.transaction((tx) => tx.batches.transition('x', 'FINALIZED', {}, LATER)),
       ]) {

@@ -1,7 +1,7 @@
 /** Tokens, flywheels and keys. */
 import { describe, expect, it } from 'vitest';
 import type { NewAuditEntry } from '../../../src/store/records.js';
-import type { AuditFilter } from '../../../src/store/repositories/audit.js';
+import type { AuditFilter } from '../../../src/store/repositories/registrations.js';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from '../../support/store.js';

@@ -6,7 +6,6 @@ import type { UtcDay } from '../../../src/values/time.js';
 import { aBatch, aBurn, anApiKey, aRequest, success } from '../../support/store.js';
 
 const SECOND = { holder: 'holder-2', leaseUntilMs: 5 };
-const THIRD = { holder: 'holder-3', leaseUntilMs: 6 };
 
 /** Requests and their idempotency. */
 export function requests(store: () => Store): void {
@@ -14,9 +13,9 @@ export function requests(store: () => Store): void {
     it('refuses a second request with the same key, operation and value, and takes any other', async () => {
       // Of the same project, whichever of its API keys brings it.
       await store().transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') })));
-      await expect(
-        store().transaction((tx) => tx.requests.insert(aRequest({ id: 'request-2', keyId: 'key-2' }))),
-      ).rejects.toMatchObject({ code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY' });
+      const second = aRequest({ id: 'request-2', keyId: 'key-2' });
+      expect(await store().transaction((tx) => tx.requests.insert(second))).toBe(false);
+      expect(await store().read((tx) => tx.requests.get('request-2'))).toBeUndefined();
       await store().transaction(async (tx) => {
         await tx.requests.insert(aRequest({ id: 'request-2', operation: 'burnBatch' }));
         await tx.requests.insert(aRequest({ id: 'request-3', value: 'idempotency-2' }));
@@ -25,15 +24,13 @@ export function requests(store: () => Store): void {
       expect(found).toStrictEqual(aRequest({ id: 'request-2', operation: 'burnBatch' }));
     });
 
-    it('goes from running to done once, and is claimed only while it runs', async () => {
+    it('goes from running to done once, and nobody works on it then', async () => {
       await store().transaction(async (tx) => {
-        expect(await tx.requests.claim(aRequest(), SECOND)).toBe(true);
-        // It is not held any more as it was then.
-        expect(await tx.requests.claim(aRequest(), THIRD)).toBe(false);
+        await tx.requests.take('request-1', SECOND);
         await tx.requests.complete('request-1', '{"ok":true}');
       });
       expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
-        aRequest({ status: 'done', holder: 'holder-2', leaseUntilMs: 5, reply: '{"ok":true}' }),
+        aRequest({ status: 'done', holder: null, leaseUntilMs: 0, reply: '{"ok":true}' }),
       );
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.requests.complete('request-1', '{}')),
@@ -41,8 +38,6 @@ export function requests(store: () => Store): void {
       ]) {
         await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
       }
-      const done = { id: 'request-1', leaseUntilMs: 5 };
-      expect(await store().transaction((tx) => tx.requests.claim(done, THIRD))).toBe(false);
     });
 
     it("is given up only by whoever has it, and anybody's then", async () => {
@@ -58,7 +53,7 @@ export function requests(store: () => Store): void {
     it('is prolonged only while it runs, by whoever has it', async () => {
       const renew = (holder: string): Promise<boolean> =>
         store().transaction((tx) => tx.requests.renew('request-1', holder, 7));
-      await store().transaction((tx) => tx.requests.claim(aRequest(), SECOND));
+      await store().transaction((tx) => tx.requests.take('request-1', SECOND));
       expect([await renew('holder-1'), await renew('holder-2')]).toEqual([false, true]);
       expect((await store().read((tx) => tx.requests.get('request-1')))?.leaseUntilMs).toBe(7);
       await store().transaction((tx) => tx.requests.complete('request-1', '{}'));
@@ -68,7 +63,7 @@ export function requests(store: () => Store): void {
     it('is ended while it runs, by whoever has it', async () => {
       const end = (holder: string): Promise<boolean> =>
         store().transaction((tx) => tx.requests.completeHeld('request-1', holder, `"${holder}"`));
-      await store().transaction((tx) => tx.requests.claim(aRequest(), SECOND));
+      await store().transaction((tx) => tx.requests.take('request-1', SECOND));
       expect([await end('holder-1'), await end('holder-2'), await end('holder-2')]).toEqual([
         false,
         true,

@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../src/store/migrations.js';
+import { MIGRATIONS } from '../../../src/store/ddl.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
 import { describeLong, itLong } from '../../support/long.js';

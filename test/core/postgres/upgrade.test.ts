@@ -1,7 +1,7 @@
 /** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STORE_VERSION } from '../../../src/store/migrations.js';
+import { STORE_VERSION } from '../../../src/store/ddl.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { upgradeStore } from '../../../src/store/postgres/upgrade.js';
 import { type OwnDatabase, openDatabase } from '../../support/postgres.js';

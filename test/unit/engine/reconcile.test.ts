@@ -180,7 +180,7 @@ const pipelines = [1, 2].map((amount) => aPipeline([burnAction(amount)]));
 const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
 const nothing = { burns: 0, requests: 0, batches: 0 };
 
-/** `interrupted.test.ts` kills an engine anywhere. */
+/** The simulator kills an engine anywhere. */
 const DEATHS = [1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent })));
 
 describe('reconcile of batches', () => {

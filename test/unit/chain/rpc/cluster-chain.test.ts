@@ -4,7 +4,7 @@ import type { Commitment } from '../../../../src/chain/chain.js';
 import { memo, setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/small-programs.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
-import { settle } from '../../../../src/engine/settle/settle.js';
+import { settle } from '../../../../src/engine/settle.js';
 import { FREE_LEASE } from '../../../support/doubles.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';

@@ -183,21 +183,4 @@ describe('cancelBatch', () => {
     expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
     await expect(cancel(started.batch.id)).rejects.toMatchObject({ code: 'ERR_INVALID_REQUEST' });
   });
-
-  it('is carried on when whoever cancelled died', async () => {
-    for (const sent of [0, 1]) {
-      for (const nth of [1, 2]) {
-        test = await openTestEngine({ dailyBurn: '10' });
-        const before = await lamportsOf(test.chain, operator());
-        const { batch } = await init(ones(5));
-        await expect(dyingEngine(nth, sent).cancelBatch({ batchId: batch.id }, call())).rejects.toThrow();
-        const { value, meta } = await cancel(batch.id);
-        expect(value.batch).toMatchObject({ status: 'FAILED', dateCancelled: expect.any(String) });
-        expect([await isOnChain(batch.batchIndex), (await used()).burn]).toEqual([false, '0']);
-        expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
-        expect(before - (await lamportsOf(test.chain, operator()))).toBe(meta.cost?.feeLamports);
-        if (nth < 2 || sent === 0) await test.destroy();
-      }
-    }
-  });
 });

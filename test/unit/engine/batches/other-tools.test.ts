@@ -4,7 +4,7 @@ import { memo } from '../../../../src/chain/small-programs.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
-import { acceptGapIn } from '../../../../src/engine/gaps/accept-gap.js';
+import { acceptGapIn } from '../../../../src/engine/gaps/gap-watch.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -129,7 +129,7 @@ describe('a batch that members have ended with other tools', () => {
     }));
     await test.store.transaction(async (tx) => {
       await tx.gaps.add({ id: 'gap', tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost);
-      await acceptGapIn(tx, { tokenId, transactions: 2, actor: 'test' });
+      await acceptGapIn(tx, tokenId, 2, 'test');
     });
     await execute(started);
     expect(await books()).toEqual(['3', '3']);

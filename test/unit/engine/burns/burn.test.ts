@@ -1,4 +1,4 @@
-/** What only a caller in this process sees of the two burn operations, and what is stored of them. */
+/** What is stored of the answer of a burn-batch. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { jsonText } from '../../../../src/values/exact-number.js';
@@ -12,24 +12,6 @@ const burnBatch = (requests: unknown, key: string = randomIds.uuid()) =>
   test.engine.burnBatch(requests as BurnRequest[], test.project.call({ idempotencyKey: key }));
 
 describe('burnBatch', () => {
-  it('tells of each element as it ends, in the order of the request', async () => {
-    test = await openTestEngine();
-    const seen: unknown[] = [];
-    await test.engine.burnBatch(
-      [aBurnRequest(1), aBurnRequest(2, { type: 'OTHER' }), aBurnRequest(1), aBurnRequest(1)],
-      test.project.call({
-        idempotencyKey: randomIds.uuid(),
-        onElement: ({ index, status }) => seen.push([index, status]),
-      }),
-    );
-    expect(seen).toEqual([
-      [0, 'success'],
-      [1, 'error'],
-      [2, 'success'],
-      [3, 'success'],
-    ]);
-  });
-
   it('stores no refused proof, and repeats the answer all the same', async () => {
     test = await openTestEngine();
     const requests = Array.from({ length: 20 }, (_, index) => ({

@@ -52,34 +52,6 @@ describe('a request of several chunks', () => {
     expect((await test.engine.status()).burned).toBe(String(sumTo(landed)));
   });
 
-  it('keeps to the cap of the day', async () => {
-    const dailyBurn = String(sumTo(258));
-    test = await openTestEngine({ dailyBurn });
-    const { value } = await engineOn().burnBatch(burns(260), aCall());
-    expect(value.success).toHaveLength(258);
-    expect(value.errors.every(({ type }) => type === 'ERR_DAILY_LIMIT_EXCEEDED')).toBe(true);
-    expect((await test.engine.status()).usedToday.burn).toBe(dailyBurn);
-  });
-
-  it('keeps what has become of the first chunk when the second does not end', async () => {
-    test = await openTestEngine();
-    let traces = 0;
-    const engine = engineOn({
-      trace: async (sought) => {
-        traces += 1;
-        if (traces === 2) throw new FlywheelError('ERR_UNAVAILABLE', 'Out of reach.');
-        return test.chain.trace(sought);
-      },
-    });
-    const call = aCall();
-    await expect(engine.burnBatch(burns(300), call)).rejects.toThrow('Out of reach');
-    const { value: kept } = await test.engine.listBurns({ status: 'SUCCESS', limit: 200 }, aCall());
-    expect(kept.items).toHaveLength(200);
-    const { value } = await test.engine.burnBatch(burns(300), call);
-    expect(value.success).toHaveLength(300);
-    expect((await test.engine.status()).burned).toBe(String(sumTo(300)));
-  });
-
   it('begins no other after an interrupt, and the next run finds what was sent', async () => {
     test = await openTestEngine();
     const interrupt = new AbortController();

@@ -142,10 +142,7 @@ it('stays as it is while its request is worked on, whose answer would not know',
   await test.store.transaction(async (tx) => {
     const request = await tx.requests.find(tokenId(), 'burn', 'key-1');
     await tx.requests.reopen(request?.id ?? '');
-    await tx.requests.claim(
-      { id: request?.id ?? '', leaseUntilMs: 0 },
-      { holder: 'me', leaseUntilMs: tx.nowMs + 9_000 },
-    );
+    await tx.requests.take(request?.id ?? '', { holder: 'me', leaseUntilMs: tx.nowMs + 9_000 });
   });
   fork.says = null;
   await passBlocks(test, 300);
@@ -161,7 +158,7 @@ it('is carried on by nobody while somebody holds it, and by one whose clock was 
     test.store.transaction(async (tx) => {
       const request = await tx.requests.find(tokenId(), 'burn', 'key-1');
       const lease = { holder: 'another', leaseUntilMs: tx.nowMs + leaseMs };
-      if (request !== undefined) await tx.requests.claim(request, lease);
+      if (request !== undefined) await tx.requests.take(request.id, lease);
     });
   await holdUntil(LEASE_MS - 1_000);
   expect(await test.engine.reconcile()).toMatchObject({ burns: 0 });

@@ -1,7 +1,6 @@
 /** A burn wallet that takes its time to sign: nobody waits meanwhile, and what is signed and not stored is never sent. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Signer } from '../../../../src/chain/transaction/sign.js';
-import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../../../../src/values/bytes.js';
 import { randomIds } from '../../../../src/values/ids.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../../support/engine.js';
@@ -64,21 +63,5 @@ describe('a burn wallet that takes its time to sign', () => {
     expect([value.success.length, value.errors.length]).toEqual([2, 1]);
     expect(asked).toEqual([2]);
     expect(await burnedBy()).toBe('5');
-  });
-
-  it('burns nothing when it fails, and the same request is made again', async () => {
-    test = await openTestEngine({}, { limits: { burnsPerCommit: 2 } });
-    let fails = 2;
-    const engine = engineWith(async () => {
-      fails -= 1;
-      if (fails === 0) throw new FlywheelError('ERR_UNAVAILABLE', 'The key is locked away.');
-    });
-    const elements = [1, 2, 3, 4].map((amount) => aBurnRequest(amount));
-    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(engine.burnBatch(elements, call)).rejects.toThrow('locked away');
-    expect(await burnedBy()).toBe('3');
-    const { value } = await engine.burnBatch(elements, call);
-    expect(value.success).toHaveLength(4);
-    expect(await burnedBy()).toBe('10');
   });
 });

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { STORE_VERSION } from '../../../../src/store/migrations.js';
+import { STORE_VERSION } from '../../../../src/store/ddl.js';
 import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';

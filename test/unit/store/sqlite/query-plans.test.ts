@@ -50,7 +50,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.requests.insert(aRequest({ id: 'plan', value: 'plan' })),
     () => tx.requests.find('key-1', 'burn', 'plan'),
     () => tx.requests.get('plan'),
-    () => tx.requests.claim({ id: 'plan', leaseUntilMs: 0 }, { holder: 'me', leaseUntilMs: 1 }),
+    () => tx.requests.take('plan', { holder: 'me', leaseUntilMs: 1 }),
     () => tx.unfinished.isExecution('batch-1'),
     () => tx.requests.renew('plan', 'me', 1),
     () => tx.batches.renew('batch-1', 'me', 1),

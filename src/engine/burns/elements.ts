@@ -1,15 +1,17 @@
-/** Burn requests → burns that may be made: amounts in base units, proofs hashed, types permitted. Nothing is written here. */
-import type { BurnError, BurnShape } from '../../contract/schemas/burn.js';
-import type { ErrorCode } from '../../errors/codes.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+/** Elements of a burn request: what was asked for, as burns or refusals, and what became of each, in the words of the API. */
+
+import type { ElementOutcome } from '../../contract/call.js';
+import type { BurnBatchResult, BurnError, BurnResult, BurnShape } from '../../contract/schemas/burn.js';
+import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
-import { type Principal, permitsProofType } from '../authenticate.js';
 import type { EngineLimits } from '../deps.js';
+import { type Principal, permitsProofType } from '../operation.js';
 import { createPause } from '../pause.js';
 
 /** What an element asks to be burned, and which of its request it is. */
@@ -116,3 +118,79 @@ export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
   proof: request.proof,
   proofType: request.type,
 });
+
+/** What of a burn's record tells its outcome. */
+export type Ended = Pick<
+  BurnRecord,
+  'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
+>;
+
+/** The outcome of the element at `index`. @param input - what was asked for. */
+export function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
+  const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
+  if (status !== 'FAILED') {
+    const date = dateSettled ?? '';
+    return {
+      index,
+      status: 'success',
+      result: 'SUCCESS',
+      hash: proofHash,
+      txHash: signature,
+      type: input.type,
+      dateBurned: date,
+    };
+  }
+  const code = errorCode !== null && isErrorCode(errorCode) ? errorCode : 'ERR_BURN_TOKENOMICS_FAILED';
+  return {
+    index,
+    status: 'error',
+    ...burnError(input, { code, message: errorMessage ?? 'The burn failed.' }),
+  };
+}
+
+/** A success as a single burn answers it. */
+export function burnResult(outcome: Extract<ElementOutcome, { status: 'success' }>): BurnResult {
+  const { index: _index, status: _status, ...result } = outcome;
+  return result;
+}
+
+/** All outcomes as a burn-batch answers them. */
+export function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResult {
+  const result: BurnBatchResult = { success: [], errors: [] };
+  for (const outcome of outcomes) {
+    if (outcome.status === 'success') {
+      result.success.push(burnResult(outcome));
+    } else {
+      const { index: _index, status: _status, ...error } = outcome;
+      result.errors.push(error);
+    }
+  }
+  return result;
+}
+
+/** An error as it is stored: what it says of its element is in the request, and a repeat brings the same request. */
+type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: number };
+
+/** {@link batchResult} as it is stored: without the proofs, so that a store does not grow by what is refused. */
+export function storedResult(outcomes: readonly ElementOutcome[]): string {
+  const { success } = batchResult(outcomes);
+  const errors = outcomes.flatMap((outcome): StoredError[] =>
+    outcome.status === 'error'
+      ? [{ message: outcome.message, type: outcome.type, index: outcome.index }]
+      : [],
+  );
+  return JSON.stringify({ success, errors });
+}
+
+/** The answer that was stored for a request. @param inputs - of the repeat, which are those of the request. */
+export function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
+  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
+  return {
+    success,
+    errors: errors.map(({ index, ...error }) => {
+      const input = inputs[index];
+      invariant(input !== undefined, 'A repeat has the elements of its request.');
+      return { ...error, proof: input.proof, proofType: input.type };
+    }),
+  };
+}

@@ -1,0 +1,369 @@
+/** A project as it is administered: its records, its keys, its caps, and who changed what of them. */
+
+import { tokenProgramAddress } from '../../chain/programs.js';
+import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
+import { associatedTokenAddress, vaultAddress } from '../../chain/squads/addresses.js';
+import type {
+  ApiKeyCreated,
+  ApiKeyInfo,
+  AuditAct,
+  AuditQuery,
+  CapChanges,
+  CapState,
+  Caps,
+  KeyTerms,
+  Registration,
+} from '../../contract/admin.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { ApiKeyRecord, AuditAction, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { UsageKind } from '../../store/repositories/usage.js';
+import type { StoreTransaction } from '../../store/store.js';
+import type { Scope } from '../../values/key-terms.js';
+import type { Secret } from '../../values/secret.js';
+import { isoTime } from '../../values/time.js';
+import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
+import { dailyCap, USAGE_KINDS, usedToday } from '../daily-cap.js';
+import type { EngineDeps } from '../deps.js';
+import { apiKeyHash, createApiKey } from '../operation.js';
+
+/** Names that an error lists. */
+const MAX_NAMES = 20;
+
+/** A project as it was registered. */
+export interface FoundRegistration {
+  readonly token: TokenRecord;
+  readonly flywheel: FlywheelRecord;
+}
+
+async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord> {
+  const found = await tx.flywheels.byName(name);
+  if (found !== undefined) return found;
+  const names = (await tx.flywheels.list(MAX_NAMES)).flatMap(({ name: one }) => one ?? []);
+  throw new FlywheelError(
+    'ERR_LOCAL_NOT_FOUND',
+    `No project ${JSON.stringify(name)}${names.length === 0 ? '' : `. Projects: ${names.join(', ')}`}.`,
+    { hint: 'Name another project with --project, or create it: `flywheel register --project NAME`.' },
+  );
+}
+
+async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
+  const [first, ...others] = await tx.flywheels.list(MAX_NAMES + 1);
+  if (others.length === 0) return first;
+  // Without names it is the store of a data directory, whose project is the one that was registered first.
+  if (first?.name === null) {
+    const [token] = await tx.tokens.list();
+    return token && tx.flywheels.ofToken(token.id);
+  }
+  const names = [first, ...others].map((one) => one?.name ?? one?.id);
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  throw new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `There are several projects: ${shown}${names.length > MAX_NAMES ? ', …' : ''}.`,
+    { hint: 'Choose one with --project or FLYWHEEL_PROJECT.' },
+  );
+}
+
+/**
+ * The project of that name; without a name the only one, or `undefined` where nothing is registered.
+ * @throws `ERR_LOCAL_NOT_FOUND` for a name that is not there, `ERR_CONFIG_INVALID` where a name is needed.
+ */
+export async function findRegistration(
+  tx: StoreTransaction,
+  project: string | null,
+): Promise<FoundRegistration | undefined> {
+  const flywheel = project === null ? await only(tx) : await named(tx, project);
+  const token = flywheel && (await tx.tokens.get(flywheel.tokenId));
+  return token && flywheel && { token, flywheel };
+}
+
+/** @throws as {@link findRegistration}; `ERR_LOCAL_NOT_FOUND` where nothing is registered. */
+export async function requireRegistration(
+  tx: StoreTransaction,
+  project: string | null,
+): Promise<FoundRegistration> {
+  const found = await findRegistration(tx, project);
+  if (found !== undefined) return found;
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'There is no project here.');
+}
+
+/** What was done, and to what. */
+export interface Act {
+  /** `null` for what concerns the whole store. */
+  readonly tokenId: string | null;
+  readonly action: AuditAction;
+  readonly subject: string | null;
+  /** Never a secret. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Without this row nothing of the act is written either. */
+async function recordAct(
+  { actor }: Pick<EngineDeps, 'actor'>,
+  tx: StoreTransaction,
+  { detail = {}, ...act }: Act,
+): Promise<void> {
+  await tx.audit.append({ ...act, detail, actor, dateCreated: isoTime(tx.nowMs) });
+}
+
+/** By what people know a project: its name, or its symbol where the store holds one project. */
+async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
+  const name = (await tx.flywheels.ofToken(tokenId))?.name ?? null;
+  return name ?? (await tx.tokens.get(tokenId))?.symbol ?? tokenId;
+}
+
+/** What was administered, newest first: of the project that is named, of all where none is. */
+export async function listActs(
+  { store, project = null }: Pick<EngineDeps, 'store' | 'project'>,
+  query: AuditQuery,
+): Promise<readonly AuditAct[]> {
+  return store.read(async (tx) => {
+    const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).token.id };
+    const entries = await tx.audit.list({ ...query, ...own });
+    const names = new Map<string | null, string>();
+    for (const tokenId of new Set(entries.map((entry) => entry.tokenId)))
+      if (tokenId !== null) names.set(tokenId, await nameOf(tx, tokenId));
+    return entries.map(({ tokenId, actor, action, subject, detail, dateCreated: date }) => ({
+      ...{ date, actor, action, project: names.get(tokenId) ?? tokenId, subject, detail },
+    }));
+  });
+}
+
+/** Stores the hash of a new key; the key itself is in the answer only. */
+export async function insertKey(
+  deps: Pick<EngineDeps, 'ids'>,
+  tx: StoreTransaction,
+  tokenId: string,
+  terms: KeyTerms,
+): Promise<ApiKeyCreated> {
+  const key = createApiKey(deps.ids);
+  const { name = null, scopes, proofTypes } = terms;
+  const id = deps.ids.uuid();
+  await tx.apiKeys.insert({
+    id,
+    tokenId,
+    hash: apiKeyHash(key),
+    ...{ name, scopes, proofTypes },
+    dateCreated: isoTime(tx.nowMs),
+    dateRevoked: null,
+    dateExpires: null,
+  });
+  return { id, key: key.reveal(), name, scopes };
+}
+
+const MAX_NAME_LENGTH = 64;
+
+/** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have, or a name that is none. */
+function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
+  const { name = null } = terms;
+  if (name !== null && (name.trim() === '' || name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name)))
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The name of a key has 1 to ${MAX_NAME_LENGTH} visible characters, got ${JSON.stringify(name.slice(0, MAX_NAME_LENGTH))}.`,
+    );
+  const unknown = (terms.proofTypes ?? []).filter((type) => !flywheel.proofTypes.includes(type));
+  if (unknown.length === 0) return;
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The project has no proof type ${unknown.join(', ')}. It has ${flywheel.proofTypes.join(', ')}.`,
+  );
+}
+
+/** @param own - the key that asks for it. */
+export const keyInfo = (record: ApiKeyRecord, own: Secret | null): ApiKeyInfo => ({
+  id: record.id,
+  name: record.name,
+  isInUse: own !== null && record.hash === apiKeyHash(own),
+  scopes: record.scopes,
+  proofTypes: record.proofTypes,
+  dateCreated: record.dateCreated,
+  dateRevoked: record.dateRevoked,
+  dateExpires: record.dateExpires,
+});
+
+/** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
+async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
+  const record = await tx.apiKeys.get(id);
+  if (record !== undefined && record.tokenId === tokenId) return record;
+  throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
+    hint: 'List the keys: `flywheel keys list`',
+  });
+}
+
+/** A further key. */
+export async function createKey(
+  deps: Pick<EngineDeps, 'ids' | 'actor' | 'store'>,
+  { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
+  terms: KeyTerms,
+): Promise<ApiKeyCreated> {
+  checkKeyTerms(flywheel, terms);
+  return deps.store.transaction(async (tx) => {
+    const created = await insertKey(deps, tx, token.id, terms);
+    await recordAct(deps, tx, {
+      ...{ tokenId: token.id, action: 'keys.create', subject: created.id },
+      detail: { name: created.name, scopes: terms.scopes, proofTypes: terms.proofTypes },
+    });
+    return created;
+  });
+}
+
+/** @param afterMs - for how long it stays valid. @param own - the key that asks for it. @throws `ERR_NOT_FOUND` */
+export async function revokeKey(
+  deps: EngineDeps,
+  tokenId: string,
+  id: string,
+  { afterMs, own }: { readonly afterMs: number; readonly own: Secret | null },
+): Promise<ApiKeyInfo> {
+  return deps.store.transaction(async (tx) => {
+    const record = await requireKey(tx, tokenId, id);
+    if (record.dateRevoked !== null) return keyInfo(record, own);
+    const date = isoTime(tx.nowMs + afterMs);
+    // Nothing prolongs a key that ends before.
+    if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record, own);
+    if (afterMs === 0) await tx.apiKeys.revoke(id, date);
+    else await tx.apiKeys.expire(id, date);
+    const end = afterMs === 0 ? { dateRevoked: date } : { dateExpires: date };
+    const detail = { name: record.name, ...end };
+    await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id, detail });
+    return keyInfo({ ...record, ...end }, own);
+  });
+}
+
+/** Owner and operator must both approve. */
+export const THRESHOLD = 2;
+
+/** What the records of a project follow from. */
+type ProjectSource = Omit<TokenRecord, 'id' | 'burnTokenAccount' | 'dateCreated'> &
+  Omit<FlywheelRecord, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
+    /** In a database; a data directory has one project, without a name. */
+    readonly projectName: string | null;
+    readonly nowMs: number;
+  };
+
+export function projectRecords(
+  { ids }: Pick<EngineDeps, 'ids'>,
+  { projectName, nowMs, ...source }: ProjectSource,
+): FoundRegistration {
+  const { name, symbol, mintAddress, decimals, tokenProgram, generation, supply, burnWallet, ...own } =
+    source;
+  const program = tokenProgramAddress(tokenProgram);
+  const vault = vaultAddress(own.multisig, own.vaultIndex).address;
+  const token: TokenRecord = {
+    ...{ id: ids.uuid(), name, symbol, mintAddress, decimals, tokenProgram, generation, supply, burnWallet },
+    burnTokenAccount: associatedTokenAddress(burnWallet, mintAddress, program),
+    dateCreated: isoTime(nowMs),
+  };
+  const flywheel: FlywheelRecord = {
+    ...{ ...own, id: ids.uuid(), tokenId: token.id, vault, name: projectName, dateCapsLowered: null },
+    vaultTokenAccount: associatedTokenAddress(vault, mintAddress, program),
+  };
+  return { token, flywheel };
+}
+
+/** Of the key that comes with a registration. */
+const FIRST_KEY_NAME = 'first key';
+
+/** The key that comes with a registration. */
+export const insertFirstKey = (
+  deps: Pick<EngineDeps, 'ids'>,
+  tx: StoreTransaction,
+  tokenId: string,
+  scopes: readonly Scope[],
+): Promise<ApiKeyCreated> => insertKey(deps, tx, tokenId, { name: FIRST_KEY_NAME, scopes, proofTypes: null });
+
+/** Stores a project with its first key. */
+export async function insertProject(
+  deps: Pick<EngineDeps, 'ids' | 'actor'>,
+  tx: StoreTransaction,
+  { token, flywheel }: FoundRegistration,
+  scopes: readonly Scope[],
+): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }> {
+  await tx.tokens.insert(token);
+  await tx.flywheels.insert(flywheel);
+  const apiKey = await insertFirstKey(deps, tx, token.id, scopes);
+  const detail = { mintAddress: token.mintAddress, keyId: apiKey.id };
+  await recordAct(deps, tx, { tokenId: token.id, action: 'register', subject: token.id, detail });
+  return { registration: registrationView(token, flywheel), apiKey };
+}
+
+/** Who may do what in a multisig that is made here. */
+export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'owner' | 'operator'>) => ({
+  configAuthority: NO_AUTHORITY,
+  threshold: THRESHOLD,
+  members: [owner, operator].map((key) => ({ key, permissions: ALL_PERMISSIONS })),
+  timeLockSeconds: 0,
+  rentCollector: operator,
+});
+
+export function registrationView(token: TokenRecord, flywheel: FlywheelRecord): Registration {
+  const cap = (amount: bigint | null): string | null =>
+    amount === null ? null : formatTokenAmount(amount, token.decimals);
+  return {
+    tokenId: token.id,
+    name: token.name,
+    symbol: token.symbol,
+    mintAddress: token.mintAddress,
+    decimals: token.decimals,
+    tokenProgram: token.tokenProgram,
+    tokenGeneration: token.generation,
+    flywheelId: flywheel.id,
+    multisig: flywheel.multisig,
+    vaultIndex: flywheel.vaultIndex,
+    vaultAddress: flywheel.vault,
+    burnWallet: token.burnWallet,
+    owner: flywheel.owner,
+    operator: flywheel.operator,
+    proofTypes: flywheel.proofTypes,
+    dailyLimits: { burn: cap(flywheel.dailyBurnCap), airdrop: cap(flywheel.dailyAirdropCap) },
+  };
+}
+
+/** What has landed today, all that may still land, and what that leaves. */
+export async function readCaps(
+  tx: StoreTransaction,
+  token: TokenRecord,
+  flywheel: FlywheelRecord,
+): Promise<Caps> {
+  const used = await usedToday(tx, token.id);
+  const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
+  const state = (kind: UsageKind): CapState => {
+    const cap = dailyCap(flywheel, kind);
+    const left = cap === null || cap < used[kind] ? 0n : cap - used[kind];
+    return cap === null
+      ? { used: text(used[kind]), cap: null, left: null }
+      : { used: text(used[kind]), cap: text(cap), left: text(left) };
+  };
+  return { day: used.day, burn: state('burn'), airdrop: state('airdrop') };
+}
+
+const isLower = (cap: bigint | null, before: bigint | null): boolean =>
+  cap !== null && (before === null || cap < before);
+
+/** Changes those that are given. What was accepted before keeps its room. @throws `ERR_INVALID_REQUEST` for an amount that the token cannot express */
+export async function setCaps(
+  deps: Pick<EngineDeps, 'store' | 'actor' | 'project'>,
+  changes: CapChanges,
+): Promise<Caps> {
+  return deps.store.transaction(async (tx) => {
+    const { token, flywheel } = await requireRegistration(tx, deps.project ?? null);
+    const amountOf = (kind: UsageKind): bigint | null => {
+      const text = changes[kind];
+      if (text === undefined) return dailyCap(flywheel, kind);
+      if (text === null) return null;
+      return Number(text) === 0 ? 0n : parseTokenAmount(text, token.decimals);
+    };
+    const caps = { dailyBurnCap: amountOf('burn'), dailyAirdropCap: amountOf('airdrop') };
+    const after = { ...flywheel, ...caps };
+    const isAnyLower = USAGE_KINDS.some((kind) => isLower(dailyCap(after, kind), dailyCap(flywheel, kind)));
+    const dateCapsLowered = isAnyLower ? isoTime(tx.nowMs) : flywheel.dateCapsLowered;
+    await tx.flywheels.setCaps(flywheel.id, { ...caps, dateCapsLowered });
+    const text = (amount: bigint | null) => amount && formatTokenAmount(amount, token.decimals);
+    await recordAct(deps, tx, {
+      ...{ tokenId: token.id, action: 'caps.set', subject: flywheel.id },
+      detail: {
+        before: { burn: text(flywheel.dailyBurnCap), airdrop: text(flywheel.dailyAirdropCap) },
+        after: { burn: text(after.dailyBurnCap), airdrop: text(after.dailyAirdropCap) },
+      },
+    });
+    return readCaps(tx, token, { ...after, dateCapsLowered });
+  });
+}

@@ -1,0 +1,191 @@
+/** Lists a page at a time: burns, and all that has moved (contract, section 1.7). */
+import { normalKey } from '../contract/headers.js';
+import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
+import { type BurnState, listBurnsQuerySchema } from '../contract/schemas/burn.js';
+import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report.js';
+import { invalidRequest, parseInput } from '../contract/validate.js';
+import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
+import type { BurnPlace } from '../store/repositories/burns.js';
+import type { Moved, MovedFilter } from '../store/repositories/pipelines.js';
+import { isoTime, parseTime } from '../values/time.js';
+import { formatTokenAmount } from '../values/token-amount.js';
+import type { Uuid } from '../values/uuid.js';
+import { operation, type Principal, requireToken } from './operation.js';
+
+const INDEX = /^\d{1,15}$/;
+const ID = /^[\w-]{1,64}$/;
+const MOVED = /^(\S{1,40}) ([\w-]{1,64}) (\d{1,9}) (\d{1,9})$/;
+const PLACE = /^([\w-]{1,64}) (\d{1,9})$/;
+
+/** Texts that are looked for. @throws `ERR_INVALID_REQUEST` for a NUL, which no text here has and PostgreSQL does not take. */
+export function soughtIn<Query extends object>(query: Query): Query {
+  const bad = Object.entries(query).find(([, value]) => typeof value === 'string' && value.includes('\0'));
+  if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
+  return query;
+}
+
+/** Proof types that a list may show: what is asked for, as far as the key may use it; `undefined` for all. */
+function permittedTypes(
+  { key }: Pick<Principal, 'key'>,
+  asked: string | undefined,
+): readonly string[] | undefined {
+  if (asked === undefined) return key.proofTypes ?? undefined;
+  return [asked].filter((one) => key.proofTypes?.includes(one) ?? true);
+}
+
+/** A span of time as the store keeps times. */
+export const boundsOf = ({
+  since,
+  until,
+}: {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}): { readonly since?: string; readonly until?: string } => ({
+  ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
+  ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
+});
+
+/** An idempotency key as requests keep it. */
+export const askedKey = (key: string | undefined): string | undefined => key && normalKey(key);
+
+/** For text that is no cursor of this list. */
+export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);
+
+function read(cursor: string, form: RegExp): RegExpExecArray {
+  const found = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (found === null) throw badCursor();
+  return found;
+}
+
+const write = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
+
+/** Of the pipelines of one batch. @throws `ERR_INVALID_REQUEST` */
+export const readIndexCursor = (cursor: string): number => Number(read(cursor, INDEX)[0]);
+export const indexCursor = (index: number): string => write(String(index));
+
+/** Of batches, by the id of one. @throws `ERR_INVALID_REQUEST` */
+export const readIdCursor = (cursor: string): string => read(cursor, ID)[0];
+export const idCursor = (id: string): string => write(id);
+
+/** Of burns. @throws `ERR_INVALID_REQUEST` */
+function readPlaceCursor(cursor: string): BurnPlace {
+  const [, requestId = '', index] = read(cursor, PLACE);
+  return { requestId, index: Number(index) };
+}
+const placeCursor = ({ requestId, index }: BurnPlace): string => write(`${requestId} ${index}`);
+
+/** Of the history. @throws `ERR_INVALID_REQUEST` */
+function readMovedCursor(cursor: string): NonNullable<MovedFilter['before']> {
+  const [, date = '', id = '', position, number] = read(cursor, MOVED);
+  if (parseTime(date) === undefined) throw badCursor();
+  return { date, id, position: Number(position), number: Number(number) };
+}
+const movedCursor = ({ date, place }: Moved): string =>
+  write(`${date} ${place.id} ${place.position} ${place.number}`);
+
+/** What a state is called outside. */
+const SHOWN = {
+  PENDING: 'PENDING',
+  CONFIRMED: 'SUCCESS',
+  FINAL: 'SUCCESS',
+  FAILED: 'FAILED',
+} as const satisfies Readonly<Record<BurnStatus, BurnState['status']>>;
+
+const shownAs = (status: BurnState['status']): readonly BurnStatus[] =>
+  (Object.keys(SHOWN) as BurnStatus[]).filter((one) => SHOWN[one] === status);
+
+export const listBurns = operation('listBurns', {
+  parse: (input, { principal }) => ({
+    query: soughtIn(parseInput(listBurnsQuerySchema, input)),
+    token: requireToken(principal),
+  }),
+  perform: async ({ deps, principal, input: { query, token } }) => {
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, idempotencyKey, status, txHash } = query;
+    const statuses = status && shownAs(status);
+    const types = permittedTypes(principal, type);
+    const { items, last } = await deps.store.read(async ({ burns }) => {
+      const before =
+        cursor === undefined ? undefined : await burns.sequenceAt(token.id, readPlaceCursor(cursor));
+      if (cursor !== undefined && before === undefined) throw badCursor();
+      const page = await burns.list({
+        tokenId: token.id,
+        limit,
+        txHash,
+        statuses,
+        proofHashes: proofHash?.split(','),
+        idempotencyKey: askedKey(idempotencyKey),
+        ...(types === undefined ? {} : { types }),
+        ...boundsOf(query),
+        ...(before === undefined ? {} : { before }),
+      });
+      return { items: page.items, last: page.next === null ? null : await burns.placeOf(page.next) };
+    });
+    return {
+      value: {
+        items: items.map((burn) => burnState(burn, token)),
+        nextCursor: last && placeCursor(last),
+      },
+      meta: { replayed: false },
+    };
+  },
+});
+
+function burnState(
+  burn: Omit<BurnRecord, 'transaction'>,
+  { decimals }: Pick<TokenRecord, 'decimals'>,
+): BurnState {
+  const { proofHash, signature, proofType, amount, persistOnchain, status, dateCreated, dateSettled } = burn;
+  const { errorCode, errorMessage, feeLamports } = burn;
+  return {
+    hash: proofHash,
+    txHash: signature,
+    type: proofType,
+    amount: formatTokenAmount(amount, decimals),
+    persistOnchain,
+    status: SHOWN[status],
+    dateCreated,
+    ...(SHOWN[status] === 'SUCCESS' && dateSettled !== null ? { dateBurned: dateSettled } : {}),
+    ...(feeLamports === null ? {} : { feeLamports: feeLamports.toString() }),
+    ...(errorCode === null ? {} : { error: { type: errorCode, message: errorMessage ?? '' } }),
+  };
+}
+
+export const history = operation('history', {
+  parse: (input, { principal }) => ({
+    query: soughtIn(parseInput(historyQuerySchema, input)),
+    token: requireToken(principal),
+  }),
+  perform: async ({ deps, principal, input: { query, token } }) => {
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, action, type, proofHash, toAddress, txHash, batchId } = query;
+    const { since, until } = query;
+    const before = cursor === undefined ? undefined : readMovedCursor(cursor);
+    const rows = await deps.store.read((tx) =>
+      tx.pipelines.moved({
+        ...{ tokenId: token.id, kind: action, types: permittedTypes(principal, type), batchId, before },
+        ...{ proofHashes: proofHash?.split(','), recipient: toAddress, signature: txHash },
+        since: since && isoTime(Date.parse(since)),
+        until: until && isoTime(Date.parse(until)),
+        limit: limit + 1,
+      }),
+    );
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return {
+      value: {
+        items: items.map((moved) => itemOf(moved, token.decimals)),
+        nextCursor: rows.length > limit && last !== undefined ? movedCursor(last) : null,
+      },
+      meta: { replayed: false },
+    };
+  },
+});
+
+function itemOf(moved: Moved, decimals: number): HistoryItem {
+  const { kind, date, amount, recipient, type, proofHash, signature, batchId } = moved;
+  return {
+    ...{ action: kind, date, amount: formatTokenAmount(amount, decimals), type, hash: proofHash },
+    ...(recipient === null ? {} : { toAddress: recipient }),
+    ...(signature === null ? {} : { txHash: signature }),
+    ...(batchId === null ? {} : { batchId: batchId as Uuid }),
+  };
+}
