@@ -88,7 +88,7 @@ const LIMIT_LENGTH_BYTES = 5;
 const PRICE_LENGTH_BYTES = 9;
 
 /** A compute-budget instruction as decoded; only the two kinds that this project allows. */
-export type ComputeBudget =
+type ComputeBudget =
   | { readonly kind: 'unitLimit'; readonly units: number }
   | { readonly kind: 'unitPrice'; readonly microLamports: bigint };
 

@@ -22,7 +22,7 @@ function rootCause(error: unknown): unknown {
 }
 
 /** Node's, undici's or OpenSSL's name of an error. */
-export const codeOf = (thrown: unknown): string => {
+const codeOf = (thrown: unknown): string => {
   const error = rootCause(thrown);
   const code = String(field(error, 'code') ?? field(error, 'name') ?? 'unknown');
   return visibleLine(code).slice(0, MAX_CODE_LENGTH);

@@ -20,7 +20,7 @@ type Arguments<Id extends OperationId> = Table[Id]['request'] extends null
   : [input: InputOf<Id>, call: Call];
 
 /** A method for each operation of the table. */
-export type Operations = {
+type Operations = {
   -readonly [Id in keyof Table]: (...given: Arguments<Id>) => Promise<Reply<AnswerOf<Id>>>;
 };
 

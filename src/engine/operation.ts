@@ -51,7 +51,7 @@ export interface Principal {
 export type Caller = Principal & Pick<KeyWithProject, 'earlier'>;
 
 /** Has the key come to the end that it was given? Decided by the clock of the store. */
-export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: number): boolean =>
+const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: number): boolean =>
   dateExpires !== null && Date.parse(dateExpires) <= nowMs;
 
 /**
@@ -59,7 +59,7 @@ export const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs
  * @param asked - the request to look for beside it.
  * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
  */
-export async function authenticate(
+async function authenticate(
   store: Store,
   credential: Secret | null,
   asked: Parameters<Store['findKey']>[1] = {},

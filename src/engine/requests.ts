@@ -30,7 +30,7 @@ export interface RequestIdentity {
 }
 
 /** How a request begins. */
-export type Opening =
+type Opening =
   | { readonly kind: 'fresh'; readonly request: RequestRecord }
   /** An engine died, or gave up, while working on it; its operations are to be resolved before new ones are made. */
   | { readonly kind: 'resumed'; readonly request: RequestRecord }

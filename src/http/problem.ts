@@ -4,7 +4,7 @@ import { failureOf, type OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
 
-export interface Problem {
+interface Problem {
   readonly status: number;
   readonly body: ProblemBody;
   readonly headers: Readonly<Record<string, string>>;

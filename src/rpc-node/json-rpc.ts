@@ -26,7 +26,7 @@ interface Request {
 }
 
 /** What was asked in one text. */
-export interface Asked {
+interface Asked {
   readonly requests: readonly (Request | RpcError)[];
   readonly isBatch: boolean;
 }

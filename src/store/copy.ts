@@ -29,7 +29,7 @@ interface TableDigest {
   readonly sha256: Sha256;
 }
 
-export interface Copied {
+interface Copied {
   readonly tables: readonly TableDigest[];
   /** The target held exactly this before. */
   readonly wasThere: boolean;

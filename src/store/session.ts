@@ -40,7 +40,6 @@ export const CONFIRMED = sql.lit('CONFIRMED' as const);
  */
 export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
 export const LANDED = sql.raw<boolean>(LANDED_BURN);
-export const RUNNING = sql.lit('running' as const);
 export const DONE = sql.lit('done' as const);
 
 /** All columns of a table but some. */

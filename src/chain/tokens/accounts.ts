@@ -11,7 +11,7 @@ import { derive } from '../squads/addresses.js';
 /** Size without extensions (spl-token-interface, `Mint::LEN`). */
 export const MINT_SIZE_BYTES = 82;
 /** Size without extensions (spl-token-interface, `Account::LEN`). */
-export const TOKEN_ACCOUNT_SIZE_BYTES = 165;
+const TOKEN_ACCOUNT_SIZE_BYTES = 165;
 const MULTISIG_SIZE_BYTES = 355;
 
 /** With extensions, both kinds are padded to 165 bytes; this byte tells them apart (spl-token-2022, `AccountType`). */

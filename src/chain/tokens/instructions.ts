@@ -26,7 +26,7 @@ export const CREATE_IDEMPOTENT = 1;
 
 /** Rights over a mint or token account, by the program's number. */
 const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
-export type AuthorityType = keyof typeof AUTHORITY_TYPE;
+type AuthorityType = keyof typeof AUTHORITY_TYPE;
 
 interface TokenInput {
   readonly mint: Address;

@@ -41,7 +41,7 @@ export interface Signed extends SignedApproval {
 }
 
 /** What was signed; or nothing was signed, because the owner's approval stands on chain already. */
-export type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
+type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
 
 /**
  * Checks, shows, asks, signs.

@@ -204,7 +204,7 @@ const plain = (value: unknown): unknown =>
   );
 
 /** What is printed as JSON. */
-export interface Verified {
+interface Verified {
   readonly verified: boolean;
   readonly batchId: string | null;
   readonly multisig: string;

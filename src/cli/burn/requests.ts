@@ -14,7 +14,7 @@ import { burnElements } from '../operation/elements.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 
 /** One sending of the file, or of its rest, as it is noted. */
-export interface Stage {
+interface Stage {
   /** Indexes of its elements in the file; `null`: all of them. */
   readonly indexes: readonly number[] | null;
   /** How many elements each request takes. */

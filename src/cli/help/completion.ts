@@ -147,7 +147,7 @@ function optionsOf(
 
 /** Shells that a script can be written for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
+type Shell = (typeof SHELLS)[number];
 
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# flywheel completion for bash

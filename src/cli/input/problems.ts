@@ -8,10 +8,10 @@ import { readAmountText, shortened } from './amount.js';
 /** Problems that are kept word for word; of more only the number is given. */
 const MAX_KEPT = 1_000;
 
-export type Path = readonly PropertyKey[];
+type Path = readonly PropertyKey[];
 
 /** Where a part of an element stands, and how a message calls it; `path` is empty for the whole. */
-export type Place = Required<Pick<PlacedProblem, 'path'>> & Pick<PlacedProblem, 'line'>;
+type Place = Required<Pick<PlacedProblem, 'path'>> & Pick<PlacedProblem, 'line'>;
 
 /** An element before its shape is checked, and what is known to be wrong with it. */
 export interface Element {

@@ -33,7 +33,7 @@ import {
 } from './moved-tokens.js';
 
 /** One way in which it may have been done; a file may hold the same proof more than once. */
-export interface Candidate {
+interface Candidate {
   /** Completes "it was done as"; `null`: the option says so. */
   readonly place: string | null;
   readonly type: string | null;

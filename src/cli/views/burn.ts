@@ -11,7 +11,7 @@ import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { countText, grouped, linkField, tokensText } from './unit.js';
 
 /** What a burn took away, and what it left. */
-export interface Burned {
+interface Burned {
   /** Whole tokens. */
   readonly amount: number;
   readonly symbol: string | null;

@@ -87,7 +87,7 @@ export async function requireRegistration(
 }
 
 /** What was done, and to what. */
-export interface Act {
+interface Act {
   /** `null` for what concerns the whole store. */
   readonly tokenId: string | null;
   readonly action: AuditAction;

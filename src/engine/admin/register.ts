@@ -57,7 +57,7 @@ interface Amounts {
   readonly dailyAirdropCap: bigint | null;
 }
 
-export interface Registered {
+interface Registered {
   readonly registration: Registration;
   readonly apiKey: ApiKeyCreated;
 }
@@ -331,7 +331,7 @@ function sendTokens(
  * Only a local chain has a treasury, and it decides while they are submitted.
  * @returns their signatures, or why none of them has landed.
  */
-export async function landWhole(
+async function landWhole(
   chain: Chain,
   sign: (recent: RecentBlockhash) => Promise<readonly SignedTransaction[]>,
 ): Promise<{ readonly signatures: readonly string[] } | { readonly refusal: string }> {

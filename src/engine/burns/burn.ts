@@ -137,7 +137,7 @@ const CLUSTER_CHUNK = 256;
  * Runs every element that has no outcome yet.
  * @returns one outcome an element, in order; all of them are stored.
  */
-export async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
+async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
   const { chain, limits } = run.deps;
   const chunk = chain.pollMs === null ? limits.burnsPerCommit : CLUSTER_CHUNK;
   const progress = new Progress(run);

@@ -227,7 +227,7 @@ function messageJson({ signatures, message }: WireTransaction): object {
 }
 
 /** @throws RpcError -32015 for a version that was not asked for. */
-export function transactionJson(landed: Landed, options: Options, view: View): object {
+function transactionJson(landed: Landed, options: Options, view: View): object {
   const terms = termsOf(options);
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;

@@ -52,7 +52,7 @@ export function refuseOtherSchema(version: number, place: string, schema: 'updat
 }
 
 /** What an upgrade has done, or would do. */
-export interface Upgrade {
+interface Upgrade {
   readonly from: number;
   readonly to: number;
   /** Names of the migrations, in their order. */

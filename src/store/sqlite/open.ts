@@ -64,7 +64,7 @@ const storeName = (path: string) => ({ path, noun: 'store' });
  * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
  * the program stays as it is.
  */
-export function toStoreError(error: unknown, file: string): FlywheelError {
+function toStoreError(error: unknown, file: string): FlywheelError {
   const translated = translateSqliteError(storeName(file), error);
   return isFlywheelError(translated) ? translated : statementFailed(isRefusedRow(error), error);
 }
@@ -162,7 +162,7 @@ class StoreDriver extends SqliteDriver {
 }
 
 /** @param begin - how a transaction takes its lock: a writer when it begins, a snapshot with its first statement. */
-export function kyselyOver(
+function kyselyOver(
   connection: SqliteConnection,
   terms: SqliteTerms,
   begin: 'begin immediate' | 'begin',

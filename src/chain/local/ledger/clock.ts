@@ -9,7 +9,7 @@ import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js'
 /** The slot in which a ledger begins, so that no slot equals its block height. */
 export const FIRST_SLOT = 1_000;
 /** With it, 150 slots are a minute. */
-export const SLOT_MS = 400;
+const SLOT_MS = 400;
 /** Slots by which the newest may be ahead of the time and is waited for; by more, the clock was set back. */
 const WAITED_SLOTS = 2;
 const LIFETIME = Number(BLOCKHASH_LIFETIME_BLOCKS);
