@@ -3,9 +3,10 @@ import type { TransactionRecord } from '../chain/chain.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, TokenRecord } from '../store/records.js';
 import type { UsageKind } from '../store/repositories/usage.js';
-import type { Store, StoreTransaction } from '../store/store.js';
+import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from './amount-text.js';
+import type { EngineDeps } from './deps.js';
 
 /** Where the cap of each kind stands. */
 const CAPS: { readonly [Kind in UsageKind]: (flywheel: FlywheelRecord) => bigint | null } = {
@@ -37,13 +38,18 @@ export async function usedToday(
   return { day, burn: await of('burn'), airdrop: await of('airdrop') };
 }
 
-/** When something has landed: the time of its block; now, where no node tells that, or one that is yet to come. */
+/** By how much a block of a cluster may be ahead of the store's clock: a node that says more would end the days until then. */
+const MAX_AHEAD_MS = 86_400_000;
+
+/** When something has landed: the time of its block; now, where no node tells one that can be. */
 export function landedMs(
   record: Pick<TransactionRecord, 'blockTimeMs'> | null | undefined,
-  { latestMs }: Pick<Store, 'latestMs'>,
+  { store, chain }: Pick<EngineDeps, 'store' | 'chain'>,
 ): number {
-  const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, latestMs()];
-  return timeMs > 0 && timeMs < nowMs ? timeMs : nowMs;
+  const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, store.latestMs()];
+  // A ledger in a file is nobody's word: it is ahead where the clock was set back.
+  const canBe = chain.pollMs === null || timeMs <= nowMs + MAX_AHEAD_MS;
+  return timeMs > 0 && canBe ? timeMs : nowMs;
 }
 
 /** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */

@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { Random } from '../fuzz/random.js';
 import { HandClock } from '../support/chain.js';
+import { chainOver } from '../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
   engineBeside,
   openTestEngine,
+  signApproval,
   type TestEngine,
 } from '../support/engine.js';
 import { isLong, sampleOf } from '../support/long.js';
@@ -85,5 +87,32 @@ it.each(sampleOf([1, 2, 3, 4, 5, 6, 7, 8], 2))(
   async (seed) => {
     test = await openTestEngine({ dailyBurn: '5', dailyAirdrop: '5' });
     await actOverMidnight(test, new Random(seed), 5n);
+  },
+);
+
+it.each([
+  ['the ledger of a file', null, 40 * 24],
+  ['a cluster', 1, 20],
+])(
+  'blocks of %s are ahead of a clock that is set back: what they hold counts on their day',
+  async (_, pollMs, hours) => {
+    const clock = new HandClock();
+    test = await openTestEngine({ dailyBurn: '5', dailyAirdrop: '5' }, { clock });
+    const { project } = test;
+    const chain = chainOver(test.chain, { pollMs });
+    const behind = engineBeside(test, { chain, clock: new HandClock(clock.timeMs - hours * HOUR_MS) });
+    const today = engineBeside(test, { chain });
+    await behind.burn(aBurnRequest(2), project.call());
+    const pipelines = [
+      aPipeline([{ action: 'AIRDROP', toAddress: project.owner.address, amount: 4 }, burnAction(1)]),
+    ];
+    const { value } = await behind.initBatch({ pipelines }, project.call());
+    const body = { batchId: value.batch.id, signedTx: signApproval(project.owner, value) };
+    await behind.executeBatch(body, project.call());
+    expect((await today.status()).usedToday).toMatchObject({ burn: '3', airdrop: '4' });
+    for (const engine of [behind, today])
+      await expect(engine.burn(aBurnRequest(3), project.call())).rejects.toMatchObject({
+        code: 'ERR_DAILY_LIMIT_EXCEEDED',
+      });
   },
 );

@@ -568,7 +568,7 @@ export class Advance {
     if (fate.kind === 'landed') {
       known.state = 'landed';
       const [record] = fate.records;
-      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.#deps.store) });
+      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.#deps) });
     } else {
       const [errorMessage, failedTransaction] = [fate.reason, fate.at];
       known.state = 'failed';

@@ -81,7 +81,7 @@ async function foreignOf(
     const vaultRentLamports = record?.tokenChanges === undefined ? null : (rents[at] ?? 0n);
     return {
       ...{ position, signature: record?.signature ?? null, vaultRentLamports },
-      landedMs: landedMs(record, deps.store),
+      landedMs: landedMs(record, deps),
     };
   });
 }

@@ -217,7 +217,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed |
   const settled = {
     sequence: burn.sequence,
     // 0 where no node tells the time of the block.
-    dateSettled: isoTime(landedMs(record, deps.store)),
+    dateSettled: isoTime(landedMs(record, deps)),
     feeLamports: record?.feeLamports ?? null,
   };
   if (end.kind === 'landed')

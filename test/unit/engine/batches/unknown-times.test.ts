@@ -43,6 +43,7 @@ it('a block that a node dates far ahead counts today, and so does what comes aft
   );
   const year = 365 * 86_400_000;
   const chain = chainOver(test.chain, {
+    pollMs: 1,
     trace: async (sought) =>
       (await test.chain.trace(sought)).map((trace) =>
         trace.kind === 'landed'
