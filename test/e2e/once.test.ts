@@ -121,6 +121,9 @@ describe('a file that is done once more', () => {
 
   it('is looked up as any other, after its answer was lost, and it was forgotten here or there', async () => {
     operator = await anOperator('remote', template);
+    expect((await losing(() => burns())).exit).toBe(7);
+    // What is refused leaves nothing behind that is counted.
+    expect((await burns('--again')).exit).toBe(2);
     expect((await burns()).exit).toBe(0);
     expect((await burns('--again')).exit).toBe(3);
     expect(await burned(operator)).toBe('100');

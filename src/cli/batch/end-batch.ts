@@ -46,7 +46,11 @@ export async function cancelBatch(
     return ended;
   });
   session.output.result(batch, (style) => [
-    style.good(`Batch ${batch.id} is cancelled. Nothing more of it can be executed.`),
+    style.good(
+      batch.status === 'EXECUTED'
+        ? `Batch ${batch.id} was executed on chain to its end. There was nothing left to cancel.`
+        : `Batch ${batch.id} is cancelled. Nothing more of it can be executed.`,
+    ),
     ...viewBatch(batch, style),
   ]);
 }

@@ -256,12 +256,15 @@ export function failedBatch(
   const reason = result?.failedTxMsg === undefined ? '' : `; ${result.failedTxMsg.replace(/\.$/, '')}`;
   const executed =
     result === undefined ? '' : `: ${result.totalSuccessful} of ${result.total} transactions were executed`;
-  const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
+  const run = (how: string) => `\`${commandLine(settings, 'batch', 'run', 'FILE', how)}\``;
+  const rest = run('--rest');
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
   return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED${executed}${reason}.`, {
     hint:
       dateCancelled === undefined
         ? `Executed transactions stay executed. A member of the multisig can still execute the others. To cancel this batch and run the rest in a new one: ${rest}. To cancel only: ${cancel}.`
-        : `Executed transactions stay executed; no more will follow. To run the rest in a new batch: ${rest}`,
+        : result === undefined || result.totalSuccessful === 0
+          ? `It was cancelled, and nothing of it was executed. To run the file in a new batch: ${run('--again')}`
+          : `Executed transactions stay executed; no more will follow. To run the rest in a new batch: ${rest}`,
   });
 }

@@ -121,7 +121,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.#latest.clear();
     this.#signatures.clear();
     if (entry.state === 'done' && latestOutcomes(entry).some(({ status }) => status === 'error')) {
-      await requireNoted(this.#session, this.#elements, this.ask);
+      await requireNoted(this.#session, entry, this.#elements, this.ask);
       this.#session.output.tell('What did not land by it has landed by another request.');
       return null;
     }
@@ -147,7 +147,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
-      await requireNoted(this.#session, this.#elements, this.ask);
+      await requireNoted(this.#session, entry, this.#elements, this.ask);
       return { result };
     }
     const latest = [...this.#latest];

@@ -46,9 +46,12 @@ export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => 
   perform: async (entry) => {
     const stored = entry.answer(ANSWER) as BurnResult | undefined;
     if (stored !== undefined) {
-      const element = burnElements([body.request]);
+      const elements = burnElements([body.request]);
       const ask = burnsDoneThere(session, [body.request]);
-      await requireThere(session, element, element, () => lostThere(ask, element));
+      const { before } = entry;
+      await requireThere(session, elements, elements, () =>
+        lostThere(ask, { elements, landed: elements, before }),
+      );
       return { result: stored };
     }
     const result = await send(session, entry, body.request);

@@ -3,6 +3,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { isUuid } from '../../values/uuid.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { RunNote } from '../batch/run-work.js';
 import type { BurnBatchBody } from '../burn/burn-batch-work.js';
@@ -17,6 +18,7 @@ import { carryOut, type Work } from '../operation/run-operation.js';
 import { locate } from '../operation/service-record.js';
 import { KEYPAIR_OPTION } from '../options.js';
 import type { Style } from '../output/color.js';
+import { type OutputFile, outputFile } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, type Layout } from '../output/table.js';
 import { callWith, isNotOffered, soon } from '../send.js';
@@ -72,7 +74,10 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>) {
     .filter(({ id }) => !begun.has(id))
     .map(({ id, totals, dateCreated }) => ({
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{ dateBegun: dateCreated, resume: commandLine(session.settings, 'batch', 'execute', id) },
+      ...{
+        dateBegun: dateCreated,
+        resume: `${commandLine(session.settings, 'batch', 'execute', id)} --keypair FILE`,
+      },
     }));
 }
 
@@ -107,7 +112,7 @@ function viewPending(
         ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
         ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
         ...fieldsOf(row, symbol),
-        ['totals' in row ? 'to execute' : 'to resume', row.resume, 'whole'],
+        ['totals' in row ? 'to approve' : 'to resume', row.resume, 'whole'],
       ],
       style,
     ),
@@ -214,15 +219,18 @@ async function workOf(
     }
     case 'burn-batch': {
       const { BurnBatchWork } = await import('../burn/burn-batch-work.js');
-      return new BurnBatchWork(session, body as BurnBatchBody, {
-        ...AS_BEGUN,
-        strict: false,
-      }) as Work<unknown>;
+      const burns = body as BurnBatchBody;
+      const noted = { ...burns, failedOut: stillFree(session, burns.failedOut) };
+      return new BurnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, body as InitBatchRequest, source);
   }
 }
+
+/** What stands at the place of a file may be another since. @throws `ERR_INPUT_INVALID` for what no command may replace */
+const stillFree = (session: Session, file: OutputFile | null): OutputFile | null =>
+  file && outputFile(session, '--failed-out', file.path, file);
 
 const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
@@ -242,7 +250,8 @@ async function batchWork(
   }
   const { RunWork } = await import('../batch/run-work.js');
   const { keypair: noted, failedOut } = run;
-  return new RunWork(session, request, AS_BEGUN, { keypair: source(noted), failedOut }) as Work<unknown>;
+  const options = { keypair: source(noted), failedOut: stillFree(session, failedOut) };
+  return new RunWork(session, request, AS_BEGUN, options) as Work<unknown>;
 }
 
 /** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
@@ -273,7 +282,9 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
     'ERR_INPUT_INVALID',
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
-      hint: `List pending operations: \`${commandLine(settings, 'pending')}\``,
+      hint: isUuid(id)
+        ? `A batch that waits is not forgotten but cancelled: \`${commandLine(settings, 'batch', 'cancel', id)}\``
+        : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );
 

@@ -354,7 +354,8 @@ export const commands = {
       ...viewKeptKey(value.apiKey, settings, style),
       '',
       'Next:',
-      `  ${commandLine(settings, 'burn', '--type', value.proofTypes[0] ?? 'TYPE', '--proof', '{"orderId":"A-1001"}', '--amount', '1')}`,
+      `  ${commandLine(settings, 'local', 'export-owner', 'owner.json')}`,
+      `  ${commandLine(settings, 'batch', 'run', 'pipelines.json', '--keypair', 'owner.json')}`,
     ],
     uses: ['service'],
     output: [

@@ -104,23 +104,14 @@ export class ElementsTable {
 
   /** By content, how many that say the same as these have landed from an operation on, whichever of several equal ones they were. */
   countLanded(elements: readonly Element[], from: number): Map<Sha256, number> {
-    return this.#count('count(DISTINCT digest)', 'operation >= ?', elements, from);
-  }
-
-  /** By content, how often what says the same as these has landed before an operation. */
-  countBefore(elements: readonly Element[], from: number): Map<Sha256, number> {
-    return this.#count('count(*)', 'operation < ?', elements, from);
-  }
-
-  #count(what: string, where: string, elements: readonly Element[], operation: number): Map<Sha256, number> {
     const count = this.#file.prepare(
-      `SELECT ${what} FROM elements
-       WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND ${where}`,
+      `SELECT count(DISTINCT digest) FROM elements
+       WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`,
     );
     return new Map(
       elements.map(({ content, subject }) => [
         content,
-        Number(count.get([digestBytes(subject), digestBytes(content), operation])?.[0] ?? 0),
+        Number(count.get([digestBytes(subject), digestBytes(content), from])?.[0] ?? 0),
       ]),
     );
   }

@@ -81,8 +81,8 @@ export interface OperationRequest {
   readonly allowChanged: boolean;
   /** Its service knows it by its key: it is gone on with, whatever of it has landed. */
   readonly isKnown?: boolean;
-  /** All that had landed at its service before is noted, so that what lands from here on can be told apart. */
-  readonly isCounted?: boolean;
+  /** Of what is done once more: how often its service had landed each element before; absent where it does not say. */
+  readonly before?: readonly number[];
 }
 
 /** What an operation notes on its way; small. */

@@ -126,6 +126,12 @@ export class SqliteEntry implements OperationSummary {
     return this.#row.notes['again'] !== true;
   }
 
+  /** How often its service had landed each element of the file before; empty of what is done the first time. */
+  get before(): readonly number[] {
+    const counts = this.#row.notes['again'];
+    return Array.isArray(counts) ? counts : [];
+  }
+
   /** The first operation whose landings count for it: what is done once more has not landed by what was done before. */
   get since(): number {
     return this.isAgain ? this.#row.serial : 0;

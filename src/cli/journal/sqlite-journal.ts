@@ -131,11 +131,6 @@ export class SqliteJournal {
     return this.#file.read(() => this.#table.elements.countLanded(elements, since));
   }
 
-  /** By content, how often what says the same as these has landed by operations before this one. */
-  countBefore(elements: readonly Element[], since: number): Map<Sha256, number> {
-    return this.#file.read(() => this.#table.elements.countBefore(elements, since));
-  }
-
   /** Which of these have landed, by whichever operation from this one on. */
   landed(elements: readonly Element[], since = 0): readonly Sha256[] {
     const lacking = new Set(this.#file.read(() => this.#table.elements.lacking(elements, since)));
@@ -262,7 +257,7 @@ export class SqliteJournal {
   #insert(request: OperationRequest, run: number): Begun {
     const stop = this.#inTheWay(request);
     if (stop !== undefined) return stop;
-    const { kind, content, origin, command, elements, taken, again, allowChanged, isCounted } = request;
+    const { kind, content, origin, command, elements, taken, again, allowChanged, before } = request;
     const key =
       origin.from === 'user'
         ? origin.key
@@ -272,7 +267,7 @@ export class SqliteJournal {
           : this.#options.ids.uuid();
     const notes = {
       ...request.notes(taken),
-      ...(again && { again: isCounted === true ? 'counted' : again }),
+      ...(again && { again: before ?? true }),
       ...(allowChanged && { allowChanged }),
     };
     const row = this.#table.insert({

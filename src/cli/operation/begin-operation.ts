@@ -4,7 +4,6 @@ import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
   type Begun,
-  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -79,8 +78,8 @@ export async function beginOperation(
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const there = await askWhatIsDone(session, journal, request, work);
   const isKnownThere = there === 'known';
-  const isCounted = request.again && there === true;
-  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere, isCounted }, work);
+  const before = Array.isArray(there) ? { before: there } : {};
+  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere, ...before }, work);
   return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
 }
 
@@ -203,11 +202,11 @@ async function requireLost(
   session: Session,
   journal: Journal,
   entry: OperationSummary,
-  { elements }: Pick<OperationRequest, 'elements'>,
+  request: OperationRequest,
   { ask }: Pick<Preparation, 'ask'>,
 ): Promise<void> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  if (!(await isLost(session, journal, batchId, elements, ask))) throw unfinished(session, entry);
+  if (!(await isLost(session, journal, batchId, request, ask))) throw unfinished(session, entry);
   const begun = journal.take(entry.id);
   if (begun?.status !== 'taken') throw unfinished(session, entry);
   begun.entry.settle({ state: 'cancelled', landed: [] });
@@ -220,13 +219,18 @@ async function isLost(
   session: Session,
   journal: Journal,
   batchId: string | undefined,
-  elements: readonly Element[],
+  { kind, content, origin, elements }: OperationRequest,
   ask: AskDoneThere | undefined,
 ): Promise<boolean> {
-  const landed = new Set(journal.landed(elements));
+  const { since = 0, before = [] } = journal.known(kind, content, origin) ?? {};
+  const landed = new Set(journal.landed(elements, since));
   const noted = elements.filter(({ digest }) => landed.has(digest));
   // Where some of it is still there, it is not done in full.
-  if (noted.length > 0) return ask !== undefined && (await lostThere(ask, noted))?.length === noted.length;
+  if (noted.length > 0)
+    return (
+      ask !== undefined &&
+      (await lostThere(ask, { elements, landed: noted, before }))?.length === noted.length
+    );
   if (batchId === undefined) return false;
   return (await findBatch(session, batchId)) === null;
 }
@@ -324,7 +328,7 @@ export async function takenByDryRun(
   const ready = await makeReady(dry, begun, work);
   if (ready === null) return [];
   if (isOver(entry.state)) {
-    if (work.ask !== undefined) await requireNoted(dry, request.elements, work.ask);
+    if (work.ask !== undefined) await requireNoted(dry, entry, request.elements, work.ask);
     return [];
   }
   const [last] = batchStages(entry.notes).slice(-1);

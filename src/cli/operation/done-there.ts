@@ -35,6 +35,8 @@ interface Compared {
   readonly state?: OperationState;
   /** The first operation whose landings count. */
   readonly since?: number;
+  /** How often each of these had landed before that. */
+  readonly before?: readonly number[];
 }
 
 /**
@@ -45,11 +47,10 @@ interface Compared {
 async function compare(
   session: Session,
   journal: Journal,
-  { kind, elements, own = [], id, state, since = 0 }: Compared,
+  { kind, elements, own = [], id, state, since = 0, before: earlier = [] }: Compared,
   answer: DoneThere,
 ): Promise<void> {
-  const earlier = new Set(firstOf(answer.landed, journal.countBefore(answer.landed, since)));
-  const landed = answer.landed.filter((element) => !earlier.has(element));
+  const landed = landedSince(elements, earlier, answer);
   const noted = new Set([...journal.landed(elements, since), ...own]);
   const lost = lostOf(elements, noted, { landed, open: answer.open });
   const open = state === 'open' ? id : undefined;
@@ -77,6 +78,19 @@ async function compare(
     `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
     SAYS_ALL,
   );
+}
+
+/** What of it has landed there, beside what had landed before it was begun. @param before - of each element; empty: from the first on */
+function landedSince(
+  elements: readonly Element[],
+  before: readonly number[],
+  { landed }: Pick<DoneThere, 'landed'>,
+): readonly Element[] {
+  if (before.length === 0) return landed;
+  const counts = new Map(elements.map(({ content }, at) => [content, before[at] ?? 0]));
+  const own = landed.filter(({ content }) => counts.has(content));
+  const earlier = new Set(firstOf(own, counts));
+  return own.filter((element) => !earlier.has(element));
 }
 
 /** What has landed there since, of which the journal does not know. */
@@ -157,8 +171,8 @@ function unknownOf(
 
 /**
  * Before a file is begun of which the journal knows nothing, or only that its batch was cancelled.
- * @returns `known`: the service knows its first request; else whether all of it was looked up, and of what is done once more whether
- * all is noted that had landed before.
+ * @returns `known`: the service knows its first request; of what is done once more how often each element has landed; else whether
+ * all of it was looked up.
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -166,7 +180,7 @@ export async function askWhatIsDone(
   journal: Journal,
   { kind, content, origin, elements, again }: OperationRequest,
   { ask }: { readonly ask: AskDoneThere | undefined },
-): Promise<'known' | boolean> {
+): Promise<'known' | boolean | readonly number[]> {
   const known = journal.known(kind, content, origin);
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
   if (ask === undefined || goesOn) return false;
@@ -175,26 +189,13 @@ export async function askWhatIsDone(
     tellByNotes(session);
     return false;
   }
-  if (again) return noteAll(journal, kind, answer);
+  if (again) {
+    const counts = countBy(answer.landed);
+    return elements.map(({ content }) => counts.get(content) ?? 0);
+  }
   if (answer.known.size > 0 && known === undefined) return 'known';
   await compare(session, journal, { kind, elements }, answer);
   return true;
-}
-
-/** Notes each time that something has landed there. @returns false where more may do so that was asked for before. */
-function noteAll(journal: Journal, kind: OperationKind, { landed, open, date }: DoneThere): boolean {
-  if (open.length > 0) return false;
-  for (;;) {
-    const noted = journal.countBefore(landed, Number.MAX_SAFE_INTEGER);
-    const more = new Map(
-      [...countBy(landed)].map(([content, count]) => [content, count - (noted.get(content) ?? 0)]),
-    );
-    const contents = new Map(landed.map((element) => [element.content, element]));
-    const news = firstOf([...contents.values()], more);
-    if (news.length === 0) return true;
-    if (date === null) return false;
-    journal.noteLanded(kind, news, date);
-  }
 }
 
 /** What of an operation has no answer yet. */
@@ -231,14 +232,14 @@ async function foresee(
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
-  const { kind, id, state, since } = operation;
+  const { kind, id, state, since, before } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
   if (answer.batch?.dateCancelled !== undefined) {
-    await compare(session, journal, { kind, id, state, since, elements, own }, answer);
+    await compare(session, journal, { kind, id, state, since, before, elements, own }, answer);
     const landed = new Set(journal.landed(elements, since));
     if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
     const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
@@ -248,7 +249,12 @@ async function foresee(
     indexes.flatMap((index) => elements.slice(index, index + 1)),
   );
   const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, journal, { kind, id, state, since, elements, own: [...own, ...ownLanded] }, answer);
+  await compare(
+    session,
+    journal,
+    { kind, id, state, since, before, elements, own: [...own, ...ownLanded] },
+    answer,
+  );
   const settled = new Set(firstOf(next, countBy(answer.own)));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled, since));
@@ -314,13 +320,13 @@ function wayOut(
  */
 export async function noteDone(
   session: Session,
-  { kind, id, state, since, isToldApart }: Entry,
+  { kind, id, state, since, before, isToldApart }: Entry,
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
   const answer = isToldApart ? await ask(keys) : null;
   if (answer === null) return tellByNotes(session);
   const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind, id, state, since }, answer);
+  await compare(session, journal, { ...compared, kind, id, state, since, before }, answer);
 }
 
 const BY_NOTES =
@@ -360,22 +366,33 @@ export async function requireThere(
 /** The same of all of a file that has landed by the notes of this machine, by whichever operation. */
 export async function requireNoted(
   session: Session,
+  { since, before }: Pick<Entry, 'since' | 'before'>,
   elements: readonly Element[],
   ask: AskDoneThere,
 ): Promise<void> {
   const journal = await (await session.service()).journal();
-  const noted = new Set(journal.landed(elements));
+  const noted = new Set(journal.landed(elements, since));
   const landed = elements.filter(({ digest }) => noted.has(digest));
-  await requireThere(session, elements, landed, () => lostThere(ask, landed));
+  await requireThere(session, elements, landed, () => lostThere(ask, { elements, landed, before }));
 }
 
-/** Those that are not among what a service has done, or may do yet; `null`: it cannot be asked. */
+/** Those of what has landed here that are not among what a service has done since, or may do yet; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
-  elements: readonly Element[],
+  {
+    elements,
+    landed,
+    before,
+  }: {
+    readonly elements: readonly Element[];
+    readonly landed: readonly Element[];
+    readonly before: readonly number[];
+  },
 ): Promise<readonly Element[] | null> {
   const answer = await ask([]);
-  return answer && lostOf(elements, new Set(elements.map(({ digest }) => digest)), answer);
+  if (answer === null) return null;
+  const there = { landed: landedSince(elements, before, answer), open: answer.open };
+  return lostOf(landed, new Set(landed.map(({ digest }) => digest)), there);
 }
 
 /**

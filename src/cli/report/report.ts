@@ -71,7 +71,7 @@ const reportTotals = ({
   ['airdropped', tokensText(total.airdropped, symbol)],
   ['', chargesTransferFee ? 'Recipients received less: the token charges a fee on each transfer.' : null],
   ['supply now', tokensText(supply, symbol)],
-  ['burns', countOf(total.burns, total.failedBurns)],
+  ['single burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
   ['succeeded', successOf(total)],
   ['fees', solText(total.feeLamports)],

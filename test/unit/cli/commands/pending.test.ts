@@ -78,7 +78,7 @@ describe('batches that wait for approval', () => {
     expect(burn).toMatchObject({ operation: 'burn', outcome: 'unknown' });
     expect(batch).toEqual({
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{ dateBegun: aBatch().dateCreated, resume: `flywheel batch execute ${id}` },
+      ...{ dateBegun: aBatch().dateCreated, resume: `flywheel batch execute ${id} --keypair FILE` },
     });
     expect(cli.service.calls.at(-1)?.input).toEqual({ status: 'FINALIZED', limit: 200 });
   });
