@@ -84,8 +84,8 @@ describe('a connection that is cut', () => {
 
   it('makes neither a second batch nor a second execution', async () => {
     const before = await supplyOf(under, project);
-    const service = client();
     for (const cut of ['during', 'after'] as const) {
+      const service = client();
       const request = { pipelines: [aPipeline(), aPipeline()] };
       proxy.cuts = [cut];
       const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
