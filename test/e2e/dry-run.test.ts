@@ -51,6 +51,9 @@ describe('--dry-run', () => {
     });
     const refused = await run('batch', 'run', write('much.json', [pipeline(60)]), '--dry-run');
     expect([refused.exit, error(refused.stderr).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    write('there.json', []);
+    const taken = await run('batch', 'run', good, '--failed-out', 'there.json', '--dry-run');
+    expect([taken.exit, error(taken.stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
     const capped = await run('batch', 'init', write('capped.json', [pipeline(101)]), '--dry-run');
     expect(error(capped.stderr).message).toMatch(/daily burn cap of 100 FLY.*has 50 FLY/);
     expect(await json('batch', 'list')).toEqual([]);
@@ -114,5 +117,25 @@ describeLong('profile add', () => {
     expect(
       profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
     ).toEqual(names.map((name) => [name, true]));
+  });
+});
+
+describe('a burn that is done once', () => {
+  it('is printed, whether there is room for it or not, and its dry run says so', async () => {
+    const once = [
+      'burn',
+      '--once',
+      '--type',
+      'WATCH_AD',
+      '--proof',
+      '{"once":1}',
+      '--amount',
+      '25',
+      '--json',
+    ];
+    await json(...once);
+    expect((await json(...once, '--dry-run')).foreseen).toBeNull();
+    expect((await json(...once)).result).toBe('SUCCESS');
+    expect((await json('local', 'status')).burned).toBe('25');
   });
 });

@@ -39,7 +39,8 @@ import { PipelinesWork, verdictOf, writeRest } from './pipelines-work.js';
 
 /** What carrying on needs beside the pipelines. */
 interface RunOptions {
-  readonly keypair: KeypairSource;
+  /** `null`: none is set, and nothing is going to be signed. */
+  readonly keypair: KeypairSource | null;
   /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
 }
@@ -133,7 +134,9 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   #signer(): Promise<KeypairSigner> {
-    this.#loaded ??= loadKeypair(this.session.context, this.#options.keypair);
+    const { keypair } = this.#options;
+    invariant(keypair !== null, 'What signs has a keypair.');
+    this.#loaded ??= loadKeypair(this.session.context, keypair);
     return this.#loaded;
   }
 
@@ -144,7 +147,8 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
    */
   async #requireApprovable(stage: CurrentStage): Promise<void> {
     const { session } = this;
-    const owner = await keypairOwner(session.context, this.#options.keypair);
+    const { keypair } = this.#options;
+    const owner = keypair === null ? null : await keypairOwner(session.context, keypair);
     const canBePinned = canAsk(session) && !session.settings.yes;
     const opened = await session.service();
     const chain = requireChain(opened);

@@ -23,11 +23,20 @@ export interface BurnPlan {
   readonly foreseen: Omit<BurnsForesight, 'failures'> | null;
 }
 
-/** Prints what the burn would come to. @throws what the burn would be refused with. */
-export async function showBurnPlan(session: Session, request: BurnRequest): Promise<undefined> {
+/**
+ * Prints what the burn would come to. @param isDone - nothing would be sent for it
+ * @throws what the burn would be refused with.
+ */
+export async function showBurnPlan(
+  session: Session,
+  request: BurnRequest,
+  isDone: boolean,
+): Promise<undefined> {
   const outlook = await outlookOf(session);
   const looked =
-    outlook.foresight === null ? null : await outlook.foresight.burns([request], outlook.credential);
+    outlook.foresight === null || isDone
+      ? null
+      : await outlook.foresight.burns([request], outlook.credential);
   const [failure] = looked?.failures ?? [];
   if (failure !== undefined) {
     const code: ErrorCode = isErrorCode(failure.type) ? failure.type : 'ERR_BURN_TOKENOMICS_FAILED';

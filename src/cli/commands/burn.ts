@@ -115,8 +115,8 @@ async function burn(session: Session, _args: [], options: BurnOptions): Promise<
     ...{ elements, taken: null, again: options.again === true, allowChanged: false },
   } as const;
   if (dryRun) {
-    await takenByDryRun(session, asked, (of) => burnWork(of, body));
-    return showBurnPlan(session, request);
+    const taken = await takenByDryRun(session, asked, (of) => burnWork(of, body));
+    return showBurnPlan(session, request, taken?.length === 0);
   }
   await runOperation(session, asked, burnWork(session, body));
 }

@@ -1,10 +1,9 @@
 /** `flywheel batch init` and `run`: a file of pipelines becomes a batch that waits for the owner's approval, or is executed. */
 import type { Command } from '@commander-js/extra-typings';
-import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
 import {
   checkedPipelines,
   InitWork,
-  PipelinesWork,
   runBatchOperation,
   showPipelinesPlan,
 } from '../../batch/pipelines-work.js';
@@ -81,10 +80,21 @@ async function runFile(
   const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
   const request = await checkedPipelines(session, input, dryRun);
-  if (dryRun) return showPipelinesPlan(session, request, how, (of) => new PipelinesWork(of, request, how));
-  const keypair = absoluteSource(context, keypairLocation(context, settings, options.keypair));
-  const work = new RunWork(session, request, how, { keypair, failedOut });
+  const keypair = keypairOf(session, options.keypair, dryRun);
+  const workOf = (of: Session) => new RunWork(of, request, how, { keypair, failedOut });
+  if (dryRun) return showPipelinesPlan(session, request, how, workOf);
+  const work = workOf(session);
   await runBatchOperation(session, request, how, work, work.notes);
+}
+
+/** A dry run signs nothing, and takes one only to look whose it is. */
+function keypairOf({ context, settings }: Session, typed: string | undefined, dryRun: boolean) {
+  try {
+    return absoluteSource(context, keypairLocation(context, settings, typed));
+  } catch (error) {
+    if (!dryRun || typed !== undefined || !isFlywheelError(error, 'ERR_KEYPAIR_INVALID')) throw error;
+    return null;
+  }
 }
 
 /** What `--dry-run` prints. */
