@@ -122,6 +122,8 @@ describe('a batch that failed', () => {
     const execute = ['batch', 'execute', id, ...signed, '--expect', digest, '--json'];
     const executed = await operator.run(...execute, '--failed-out', join(place, 'left.json'));
     expect([executed.exit, problemOf(executed).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+    const other = await operator.run('batch', 'execute', id, ...signed, '--expect', 'three.json');
+    expect([other.exit, problemOf(other).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
     const left = TEN.slice(4).map((one) => ({
       ...one,
       payload: JSON.stringify({ index: one.payload.index, name: 'ten' }),

@@ -151,6 +151,12 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
     session.output.tell(
       `Batch ${batchId} is ${before.status} since ${before.dateUpdated}. Nothing was sent.`,
     );
+    const listed = terms.digest && (await listedDigest(session, await session.service(), before));
+    if (listed !== null && listed !== terms.digest)
+      throw refuse(
+        `Batch ${batchId} is over and holds other pipelines than were expected. This command approved nothing.`,
+        `See what it did: \`flywheel batch inspect ${batchId}\``,
+      );
     // Without a keypair it may have been asked for what was approved elsewhere.
     return conclude(session, before, before.executeResult, terms, terms.sign === null);
   }

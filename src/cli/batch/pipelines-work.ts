@@ -185,7 +185,7 @@ export class PipelinesWork implements Preparation {
     return this.session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
   }
 
-  /** Makes sure that nothing of a batch can land any more; a dry run takes that for granted. */
+  /** Makes sure that nothing of a batch can land any more. */
   end(_batch: Batch): Promise<void> {
     return Promise.resolve();
   }
@@ -200,7 +200,8 @@ export class PipelinesWork implements Preparation {
     const { batchId } = stage.note;
     const all = this.#elements;
     const before = batchId === undefined ? undefined : await lookAtBatch(session, batchId);
-    if (before !== undefined && !isEnded(before)) await this.end(before);
+    // A dry run takes for granted that it can be ended.
+    if (before !== undefined && !isEnded(before) && session.isDryRun !== true) await this.end(before);
     const ended = before && (await lookAtBatch(session, before.id));
     // What was set up by a request whose answer is not known is looked up with all the others.
     const notLanded = ended
