@@ -35,6 +35,8 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Bytes of base64 text. @throws `ERR_INPUT_INVALID` */
 export function decodeBase64(name: string, text: string): Uint8Array {
+  if (/^\s*\[/.test(text))
+    throw inputError(name, 'expected an approval, such as the file from `batch init --out`, not a list');
   if (text === '' || text.length % 4 !== 0 || !BASE64.test(text)) throw inputError(name, 'expected base64');
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }

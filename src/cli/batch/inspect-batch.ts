@@ -96,7 +96,11 @@ async function inspectOpen(
     view: (style) => [
       ...viewLook(look, unit, style),
       problem === null
-        ? style.good(look.isApproved ? 'The owner has approved it.' : 'All checks passed.')
+        ? style.good(
+            look.isApproved
+              ? 'The owner has approved it.'
+              : 'The checks passed; no file was compared (approve --expect).',
+          )
         : style.bad(`Do not approve: ${safeLine(problem)}`),
     ],
   };

@@ -58,6 +58,8 @@ async function parse(options: BurnOptions, { context }: Session): Promise<Omit<B
   if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
     throw inputError('--type', `expected 1 to ${MAX_PROOF_TYPE_LENGTH} characters`);
   const text = await readOptionText(context, '--proof', options.proof);
+  if (/^[\w./~-]+$/.test(text.text))
+    throw inputError('--proof', 'expected a JSON object; to read it from a file, write @FILE');
   return { type, proof: readProof(text), persistOnchain: options.persistOnchain === true };
 }
 
