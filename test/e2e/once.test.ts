@@ -578,6 +578,20 @@ describe('a file that a command writes', () => {
     expect(directory).not.toBe(dataDir);
   });
 
+  it('is no key either where an operation is resumed that has noted it', async () => {
+    const file = remote.write('noted.json', mixedBurnsOf('noted'));
+    gateOf(remote).fate = ({ path }) => (path.endsWith('/burn-batch') ? 'lose' : 'pass');
+    const lost = await remote.run('burn-batch', file, '--failed-out', 'noted-left.json', '--force', '--yes');
+    passAll(remote);
+    expect(lost.exit).toBe(7);
+    const key = readFileSync(remote.owner, 'utf8');
+    writeFileSync(at(remote, 'noted-left.json'), key, { mode: 0o600 });
+    expect((await remote.paste(resumeLineOf(lost))).exit).toBe(2);
+    expect(readFileSync(at(remote, 'noted-left.json'), 'utf8')).toBe(key);
+    rmSync(at(remote, 'noted-left.json'));
+    expect((await remote.paste(resumeLineOf(lost))).exit).toBe(3);
+  });
+
   it('is left as it is where nothing is to be written, and is said to be of an earlier run', async () => {
     const operator = await fresh();
     const commands = {
