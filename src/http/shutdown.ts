@@ -5,7 +5,7 @@
 import { once, setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Requests } from './requests.js';
 
@@ -43,6 +43,8 @@ async function stopListening({ server }: ShutdownDeps): Promise<void> {
   for (let before = -1, turn = 0; accepted !== before && turn < 100; turn += 1) {
     before = accepted;
     await delay(QUIET_MS);
+    // A timer that is late comes before the connections that came meanwhile.
+    await nextTurn();
   }
   // The method of http.Server would also cut connections that seem idle while a request is on its way.
   TcpServer.prototype.close.call(server);
