@@ -25,8 +25,9 @@ export const blockhash = key('blockhash').toBase58();
 export const INDEX = 7n;
 const createKey = key('create key');
 const [multisigPda, multisigBump] = sqds.getMultisigPda({ createKey });
-export const multisig = multisigPda;
-export const [vault, vaultBump] = sqds.getVaultPda({ multisigPda, index: 0 });
+const multisig = multisigPda;
+const [vaultAt, vaultBump] = sqds.getVaultPda({ multisigPda, index: 0 });
+export const vault = vaultAt;
 const ofBatch = { multisigPda, transactionIndex: INDEX };
 const [batchAt, batchBump] = sqds.getTransactionPda({ multisigPda, index: INDEX });
 const [proposalAt, proposalBump] = sqds.getProposalPda(ofBatch);
@@ -267,7 +268,7 @@ function extended(base: Buffer, kind: number, extensions: readonly Extension[]):
   ]);
 }
 
-export function mintAccount(parts: MintParts): Account {
+function mintAccount(parts: MintParts): Account {
   const data = Buffer.alloc(spl.MintLayout.span);
   const [minting, freezing] = [optional(parts.mintAuthority), optional(parts.freezeAuthority)];
   spl.MintLayout.encode(

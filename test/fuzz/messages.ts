@@ -138,7 +138,7 @@ function anyCall(world: World, context: MessageContext): Instruction {
 }
 
 /** Lays the calls out as a message with the vault first. */
-export function layOut(
+function layOut(
   vault: Address,
   calls: readonly Instruction[],
   lookups: readonly Lookup[] = [],

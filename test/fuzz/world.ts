@@ -29,7 +29,7 @@ import type { Random } from './random.js';
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const WALLETS = 7;
-export const TOKENS_HELD = 1_000_000n;
+const TOKENS_HELD = 1_000_000n;
 
 function walletFrom(seed: Uint8Array): KeypairSigner {
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });

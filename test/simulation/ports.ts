@@ -80,7 +80,7 @@ function simStore(process: SimProcess, store: Store): Store {
 }
 
 /** The reading part of a chain. */
-export function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reader): Reader {
+function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reader): Reader {
   const read = <Value>(label: string, act: () => Promise<Value>): Promise<Value> =>
     process.port({ label, faults: READ, refusal: unreachable, act });
   const parts: Omit<ChainReader, 'history'> = {

@@ -13,7 +13,7 @@ import { keypairOf } from './requests.js';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
-export const TOKEN_PROGRAMS = {
+const TOKEN_PROGRAMS = {
   token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
   'token-2022': 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
 } as const;
@@ -117,7 +117,7 @@ export async function memosRun(under: OnChain, txHash: string): Promise<readonly
 export const treasuryOf = ({ service }: OnChain): Keypair => keypairOf(service.secretOf(service.treasury));
 
 /** Lands one transaction that `payer` signs and pays for, past the service. */
-export async function land(
+async function land(
   { service }: OnChain,
   payer: Keypair,
   instructions: readonly TransactionInstruction[],

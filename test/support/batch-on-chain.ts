@@ -35,7 +35,7 @@ import { sha256 } from '../../src/values/digest.js';
 import { namedAddress } from './oracle.js';
 
 const createKey = namedAddress('create key');
-export const multisigAt = multisigAddress(createKey);
+const multisigAt = multisigAddress(createKey);
 export const multisig = multisigAt.address;
 export const vaultAt = vaultAddress(multisig, 0);
 /** The owner's keypair: the same in every run, and of no worth. */

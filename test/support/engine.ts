@@ -21,7 +21,6 @@ import {
   type EngineFiles,
   type LedgerEngine,
   openLedgerEngine,
-  SHARED_LIMITS,
 } from '../../src/compose/open-engine.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
@@ -39,8 +38,6 @@ import { LedgerTables } from '../simulation/audit/tables.js';
 import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
-
-export { SHARED_LIMITS };
 
 export interface TestProject {
   readonly registration: Registration;

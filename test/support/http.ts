@@ -2,7 +2,7 @@
 
 import type { RemoteServiceDeps } from '../../src/client/attempt.js';
 import { createRemoteService } from '../../src/client/remote-service.js';
-import { OPERATION_LIST, OPERATIONS } from '../../src/contract/operations.js';
+import { OPERATIONS } from '../../src/contract/operations.js';
 import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
@@ -14,8 +14,6 @@ import type { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
 
-export { OPERATION_LIST };
-
 export interface RunningServer extends HttpServer {
   readonly url: string;
   readonly port: number;
@@ -23,7 +21,7 @@ export interface RunningServer extends HttpServer {
 }
 
 /** Limits that no test reaches by accident. */
-export const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
+const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
   Object.values(OPERATIONS).map(({ id }) => [id, { points: 1_000_000, windowSeconds: 1 }]),
 );
 

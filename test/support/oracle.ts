@@ -17,23 +17,6 @@ export const namedAddress = (name: string): Address =>
 
 export const publicKey = (value: Address): PublicKey => new PublicKey(value);
 
-/** An instruction of web3.js in the shape of the house, so that both compare deeply. */
-export const fromWeb3 = ({ programId, keys, data }: TransactionInstruction): Instruction => ({
-  program: programId.toBase58() as Address,
-  accounts: keys.map(({ pubkey, isSigner, isWritable }) => ({
-    address: pubkey.toBase58() as Address,
-    signer: isSigner,
-    writable: isWritable,
-  })),
-  data: Uint8Array.from(data),
-});
-
-/** The same with plain bytes, whatever class they came in. */
-export const plain = (instruction: Instruction): Instruction => ({
-  ...instruction,
-  data: Uint8Array.from(instruction.data),
-});
-
 /** An instruction of the house in the shape of web3.js. */
 export const toWeb3 = ({ program, accounts, data }: Instruction): TransactionInstruction =>
   new TransactionInstruction({

@@ -1,16 +1,9 @@
-/** Tokens and SOL that move past the service: from the treasury, from strangers, out of wallets that must run dry. */
-import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/small-programs.js';
-import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import {
-  createAssociatedTokenAccountIdempotent,
-  transferChecked,
-} from '../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
-import { lamportsOf, type TestEngine, type TestProject } from './engine.js';
+import { lamportsOf, type TestEngine } from './engine.js';
 import { signTransaction } from './sign.js';
 
 const FEE_LAMPORTS = 5_000n;
@@ -44,24 +37,6 @@ export const sendLamports = (
   to: string,
   lamports: bigint,
 ): Promise<void> => land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
-
-/** Sends base units of the project's token; the recipient's account is opened when missing. */
-export async function sendTokens(
-  test: TestEngine,
-  { registration }: TestProject,
-  sent: { readonly from: KeypairSigner; readonly to: string; readonly amount: bigint },
-): Promise<void> {
-  const { from, to, amount } = sent;
-  const tokenProgram = tokenProgramAddress(registration.tokenProgram);
-  const mint = registration.mintAddress as Address;
-  const at = (wallet: string): Address => associatedTokenAddress(wallet as Address, mint, tokenProgram);
-  const { decimals } = registration;
-  const owner = from.address;
-  await land(test, from, [
-    createAssociatedTokenAccountIdempotent({ payer: owner, owner: to as Address, mint, tokenProgram }),
-    transferChecked({ from: at(owner), mint, to: at(to), owner, amount, decimals, tokenProgram }),
-  ]);
-}
 
 /** Takes all but `leave` lamports out of a wallet whose key the service holds. */
 export async function drain(test: TestEngine, wallet: string, leave: bigint): Promise<void> {

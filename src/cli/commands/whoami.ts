@@ -8,7 +8,7 @@ import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { solanaCliSetting } from '../config/paths.js';
-import { SETTINGS_TABLE } from '../config/settings-table.js';
+import { SETTING_ROWS } from '../config/settings-table.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
 import { limitFields } from '../views/facts.js';
@@ -40,7 +40,7 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   };
   const isSetting = (value: unknown): value is Setting<unknown> =>
     typeof value === 'object' && value !== null && 'source' in value;
-  const rows = Object.keys(SETTINGS_TABLE).flatMap((name): readonly (readonly [string, Row])[] => {
+  const rows = Object.keys(SETTING_ROWS).flatMap((name): readonly (readonly [string, Row])[] => {
     const setting = named[name];
     return isSetting(setting) ? [[name, { value: shown(setting.value), source: setting.source }]] : [];
   });

@@ -85,7 +85,7 @@ export interface SettingRow {
 }
 
 /** Every setting by its name, in the order in which help lists them (contract, section 2.2). */
-export const SETTINGS_TABLE = {
+const SETTINGS_TABLE = {
   json: { use: 'output', flags: '--json', help: 'print JSON, on standard error too' },
   output: {
     ...{ use: 'output', flags: '--output <mode>', choices: OUTPUT_MODES },

@@ -28,7 +28,7 @@ function statOf(pid: number): readonly string[] | undefined {
 }
 
 /** The same of a process and all its children, as PostgreSQL is. */
-export function familyMs(pid: number): number {
+function familyMs(pid: number): number {
   const children = readdirSync('/proc')
     .map(Number)
     .filter((one) => one > 0 && statOf(one)?.[1] === String(pid));

@@ -35,11 +35,6 @@ export const VAULT_TRANSACTION: Kind<Args<'VaultTransaction'>> = {
   mark: accounts.vaultTransactionDiscriminator,
   of: accounts.VaultTransaction,
 };
-export const PROGRAM_CONFIG: Kind<Args<'ProgramConfig'>> = {
-  mark: accounts.programConfigDiscriminator,
-  of: accounts.ProgramConfig,
-};
-
 export const isOfKind = ({ mark }: Pick<Kind<never>, 'mark'>, data: Uint8Array): boolean =>
   Buffer.from(data).subarray(0, mark.length).equals(Buffer.from(mark));
 

@@ -29,7 +29,7 @@ export const AMOUNT_AT = 64;
 const OWNER_AT = 32;
 const TOKEN_ACCOUNT_BYTES = 165;
 
-export const base58Bytes = (text: string): Buffer => Buffer.from(bs58.decode(text));
+const base58Bytes = (text: string): Buffer => Buffer.from(bs58.decode(text));
 
 /** The instruction that burns an amount. */
 export const burnPattern = (amount: bigint): Buffer => {

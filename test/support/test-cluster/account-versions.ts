@@ -8,7 +8,7 @@ interface Version {
 }
 
 /** Older versions than this many slots are forgotten, but for the newest of them. */
-export const KEPT_SLOTS = 512;
+const KEPT_SLOTS = 512;
 
 /** Accounts by slot. A node of a test cluster has them all in memory. */
 export class AccountVersions {

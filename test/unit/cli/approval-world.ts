@@ -48,8 +48,7 @@ export type TokenKind = keyof typeof TOKEN_PROGRAMS;
 const DECIMALS = 6;
 export const mint = namedAddress('mint');
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
-export const blockhash = namedAddress('blockhash');
-export const stranger = namedAddress('stranger');
+const blockhash = namedAddress('blockhash');
 
 export const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
