@@ -11,7 +11,7 @@ import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { answerContext, decodeProblem, decodeValue, type Reading } from './answer.js';
 import type { Finding, Warning } from './check-answer.js';
-import { hintForService, tlsBehindHttp } from './connection-failure.js';
+import { hintForService } from './connection-failure.js';
 import type { ProxySettings } from './dial.js';
 import type { HttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
@@ -100,8 +100,6 @@ export interface Failed {
    */
   readonly meaning: 'unsent' | 'maybe-done' | 'under-way' | 'refused' | 'open';
   readonly waitMs?: number;
-  /** The other side closed without a word. */
-  readonly wordless?: boolean;
   /** It was sent, and the time for its answer ran out. */
   readonly late?: boolean;
 }
@@ -118,15 +116,8 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
     }),
     retryable: failure.retryable,
     meaning: failure.maybeSent ? 'maybe-done' : 'unsent',
-    wordless: failure.wordless,
     late: failure.late === true,
   };
-}
-
-/** An http address behind which TLS is spoken: nothing that was sent there was read. */
-export function failedAtTls({ request: { url } }: PreparedCall): Failed {
-  const unread = { kind: 'failure', maybeSent: false, wordless: false, cause: undefined } as const;
-  return failedWithoutAnswer({ ...unread, ...tlsBehindHttp(url.host) }, url);
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
@@ -149,9 +140,6 @@ function redirected(answer: HttpAnswer): Failed {
   };
 }
 
-/** Words of servers that were spoken to in plain http where they speak TLS; they have read nothing but that. */
-const TLS_WANTED = /plain http request was sent to https port|sent an http request to an https server/i;
-
 /** An answer that no service of this contract gives is not believed; what one says of itself is. */
 function meaningOf(error: FlywheelError, status: number, trusted: boolean): Failed['meaning'] {
   if (!trusted) return status >= 500 ? 'maybe-done' : 'open';
@@ -161,8 +149,6 @@ function meaningOf(error: FlywheelError, status: number, trusted: boolean): Fail
 
 function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
   if (isRedirect(answer.status)) return redirected(answer);
-  const isHttp = call.request.url.protocol === 'http:';
-  if (isHttp && answer.status === 400 && TLS_WANTED.test(answer.text)) return failedAtTls(call);
   const { error, trusted } = decodeProblem(answer, call.reading);
   const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
   const isOfService = trusted && error.options.foreignCode === undefined && isEchoed(call, answer);
@@ -179,7 +165,7 @@ function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number)
 }
 
 /** What the next exchange of a call may take. */
-export const termsOf = (sender: Sender, call: PreparedCall, budget: CallBudget): Terms => ({
+const termsOf = (sender: Sender, call: PreparedCall, budget: CallBudget): Terms => ({
   timeoutMs: Math.min(sender.requestTimeoutMs, budget.leftMs),
   maxBytes: call.reading.bounds.maxBytes,
   signal: call.signal,

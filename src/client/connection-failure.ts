@@ -124,33 +124,6 @@ export function refusedByProxy(status: number, proxyHost: string, host: string):
   };
 }
 
-/** An http address behind which TLS is spoken: what was sent to it cannot be read there. */
-export const tlsBehindHttp = (host: string): ConnectionProblem => ({
-  reason: `${host} speaks TLS, not plain http`,
-  hint: 'Use an https address.',
-  retryable: false,
-});
-
-/** Why a connection ended on which the request was already under way. */
-interface BrokenConnection {
-  readonly reason: string;
-  readonly hint?: string;
-  readonly retryable: boolean;
-  /** May the service have read the request? */
-  readonly maybeSent: boolean;
-  /** Nothing is known but that the other side closed. */
-  readonly wordless: boolean;
-}
-
-/** First bytes of a TLS record: an alert or a handshake, of any version of the third major. */
-const TLS_RECORD_TYPES: ReadonlySet<number> = new Set([0x15, 0x16]);
-const TLS_MAJOR_VERSION = 3;
-
-const beginsWithTls = (data: unknown): boolean =>
-  typeof data === 'string' &&
-  TLS_RECORD_TYPES.has(data.charCodeAt(0)) &&
-  data.charCodeAt(1) === TLS_MAJOR_VERSION;
-
 const BREAKS: readonly { readonly code: RegExp; readonly reason: (host: string) => string }[] = [
   { code: /^HPE_|^HTTPParserError$/, reason: (host) => `${host} did not answer with HTTP` },
   { code: /^UND_ERR_HEADERS_OVERFLOW$/, reason: (host) => `the header lines of ${host} are too long` },
@@ -158,15 +131,8 @@ const BREAKS: readonly { readonly code: RegExp; readonly reason: (host: string) 
 ];
 
 /** What the end of a connection in the middle of a request means. */
-export function brokenConnection(thrown: unknown, host: string): BrokenConnection {
+export function brokenConnection(thrown: unknown, host: string): ConnectionProblem {
   const code = codeOf(thrown);
-  if (beginsWithTls(field(thrown, 'data')))
-    return { ...tlsBehindHttp(host), maybeSent: false, wordless: false };
   const known = BREAKS.find((each) => each.code.test(code));
-  const reason = known?.reason(host) ?? `the connection to ${host} broke`;
-  return { reason: `${reason} (${code})`, retryable: true, maybeSent: true, wordless: known === undefined };
+  return { reason: `${known?.reason(host) ?? `the connection to ${host} broke`} (${code})`, retryable: true };
 }
-
-/** Does the reason why there is no connection show that TLS is spoken there? */
-export const provesTls = (cause: unknown): boolean =>
-  /CERT|SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|ALERT/.test(codeOf(cause));

@@ -12,10 +12,8 @@ import {
   type BatchSeen,
   type Expected,
   type Failed,
-  failedAtTls,
   type PreparedCall,
   type Sender,
-  termsOf,
   tryOnce,
 } from './attempt.js';
 import { maskError } from './mask.js';
@@ -119,19 +117,6 @@ const interruption = (call: PreparedCall, cause: unknown): FlywheelError =>
     ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
   });
 
-/** The error of the last try; an address that never said a word may be one of TLS, and then nothing was ever read there. */
-async function lastError(
-  sender: Sender,
-  call: PreparedCall,
-  budget: CallBudget,
-  tried: Tried,
-  { error, wordless }: Failed,
-): Promise<FlywheelError> {
-  if (wordless !== true || !(await sender.transport.hidesTls(termsOf(sender, call, budget)))) return error;
-  tried.unsent = true;
-  return failedAtTls(call).error;
-}
-
 /** Between two looks at the batch. */
 const LOOK_MS = 2_000;
 /** From a request until it is sent once more, whatever the batch says: its work may have stopped without an end. */
@@ -217,8 +202,7 @@ async function tryUntilAnswered<Value>(
       continue;
     }
     const again = result.retryable && tryNumber < MAX_TRIES;
-    if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber })))
-      throw await lastError(sender, call, budget, tried, result);
+    if (!again || !(await waitForRetry(sender, call, budget, { ...result, tryNumber }))) throw result.error;
   }
 }
 

@@ -1,11 +1,10 @@
 /** HTTP exchanges with one base address over undici, on connections of `dial`; what an answer means is decided elsewhere. */
 /// <reference path="./undici-client.d.ts" />
 import { X509Certificate } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { Client, Dispatcher } from 'undici';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { brokenConnection, provesTls, tlsBehindHttp } from './connection-failure.js';
+import { brokenConnection } from './connection-failure.js';
 import { DialError, dial, type ProxySettings, proxyFor, type Route } from './dial.js';
 
 /** What is sent. */
@@ -34,8 +33,6 @@ export interface HttpFailure {
   readonly reason: string;
   readonly hint?: string;
   readonly cause: unknown;
-  /** The other side closed without a word. */
-  readonly wordless: boolean;
   /** It was sent, and the time for its answer ran out. */
   readonly late?: boolean;
 }
@@ -59,19 +56,12 @@ interface TransportOptions {
 export interface Transport {
   /** @throws `ERR_INTERRUPTED` as soon as the signal is aborted, whatever is waited for. */
   exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure>;
-  /**
-   * Is TLS spoken at an http address that answered nothing? What was sent there nobody can have read then. It takes a
-   * connection to find out, so ask only where it matters.
-   */
-  hidesTls(terms: Terms): Promise<boolean>;
   /** Ends every connection, every dial and every call that has begun, at once; none begins after it. */
   close(): Promise<void>;
 }
 
 /** Longest time for a connection to be set up, where the request itself may take longer. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Longest time to find out whether TLS is spoken where plain http was not understood. */
-const PROBE_TIMEOUT_MS = 500;
 /** Answers before the answer (1xx) that are waited for; a service has no use for more than one. */
 const MAX_INTERIM_ANSWERS = 8;
 
@@ -156,18 +146,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (error instanceof DialError) {
-      this.#end({ kind: 'failure', maybeSent: false, wordless: false, cause: error, ...error.problem });
-      return;
-    }
-    const { maybeSent, wordless, ...broken } = brokenConnection(error, this.#host);
-    this.#end({
-      kind: 'failure',
-      ...broken,
-      cause: error,
-      maybeSent: this.#sent && maybeSent,
-      wordless: wordless && this.#head === undefined,
-    });
+    const isUndialled = error instanceof DialError;
+    const problem = isUndialled ? error.problem : brokenConnection(error, this.#host);
+    this.#end({ kind: 'failure', ...problem, cause: error, maybeSent: this.#sent && !isUndialled });
   }
 
   #answer({ unread }: { readonly unread?: string }): void {
@@ -178,7 +159,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(reason: string, late = false): void {
     const cause = over();
-    const failure = { maybeSent: this.#sent, retryable: true, wordless: false, reason, cause };
+    const failure = { maybeSent: this.#sent, retryable: true, reason, cause };
     this.#end({ kind: 'failure', ...failure, ...(late ? { late } : {}) });
   }
 
@@ -228,7 +209,6 @@ const CLOSED: HttpFailure = {
   reason: 'the client is closed',
   retryable: false,
   maybeSent: false,
-  wordless: false,
   cause: undefined,
 };
 
@@ -247,19 +227,13 @@ export function createTransport(
   const clients = new Set<Client>();
   /** Of them, those that carry nothing: each carries one exchange at a time, so that one which ends early takes it along. */
   const idle: Client[] = [];
-  /** What is spoken at the address, once that is known. */
-  let spoken: 'http' | 'tls' | undefined = base.protocol === 'https:' ? 'http' : undefined;
 
-  /** Dials until it is ready, late, or not wanted any more. @throws DialError */
-  const dialled = (to: Route, timeoutMs: number, signal?: AbortSignal): Promise<Socket> => {
-    const ends = [closing.signal, AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
-    return dial(to, AbortSignal.any(ends));
-  };
   /** A client has one connection, dialled when it is needed and kept as long as both sides keep it. */
   const newClient = (UndiciClient: typeof Client): Client =>
     new UndiciClient(base.origin, {
       connect: (_to, callback) => {
-        dialled(route, Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs)).then(
+        const late = AbortSignal.timeout(Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs));
+        dial(route, AbortSignal.any([closing.signal, late])).then(
           (socket) => callback(null, socket),
           (error: Error) => callback(error, null),
         );
@@ -268,31 +242,19 @@ export function createTransport(
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-  const speaksTls = async ({ timeoutMs, signal }: Terms): Promise<boolean> => {
-    const https: Route = { base: new URL(`https://${base.host}`), secureContext: route.secureContext };
-    try {
-      (await dialled(https, Math.min(timeoutMs, PROBE_TIMEOUT_MS), signal)).destroy();
-      return true;
-    } catch (error) {
-      return error instanceof DialError && provesTls(error.cause);
-    }
-  };
   return {
     async exchange({ method, url, headers, body = null }, terms) {
       // Not all of undici: that loads node's own copy of it as well, for a quarter of the time of a short command.
       const { default: UndiciClient } = await import('undici/lib/dispatcher/client.js');
       if (terms.signal?.aborted === true) throw interrupted();
       if (closing.signal.aborted) return CLOSED;
-      if (spoken === 'tls') return { ...CLOSED, ...tlsBehindHttp(base.host) };
       const client = idle.pop() ?? newClient(UndiciClient);
       clients.add(client);
       const exchange = new Exchange(url.host, terms);
       const path = url.pathname + url.search;
       client.dispatch({ method, path, headers: { ...headers }, body }, exchange);
       try {
-        const outcome = await exchange.outcome;
-        if (outcome.kind === 'answer') spoken = 'http';
-        return outcome;
+        return await exchange.outcome;
       } finally {
         if (exchange.complete) idle.push(client);
         else {
@@ -301,10 +263,6 @@ export function createTransport(
           void client.destroy();
         }
       }
-    },
-    async hidesTls(terms) {
-      if (spoken === undefined && !closing.signal.aborted) spoken = (await speaksTls(terms)) ? 'tls' : 'http';
-      return spoken === 'tls';
     },
     async close() {
       closing.abort();

@@ -31,7 +31,6 @@ const noAnswer = (reason: string, maybeSent: boolean): HttpFailure => ({
   retryable: true,
   reason,
   cause: undefined,
-  wordless: false,
 });
 
 const broken = noAnswer('the connection broke', true);
@@ -97,7 +96,6 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     return fault === 'lose' || later === 'lose' ? broken : (answer ?? broken);
   };
   return {
-    hidesTls: async () => false,
     close: async () => undefined,
     exchange: async (request: HttpRequest, { timeoutMs, signal }: Terms) => {
       if (signal?.aborted === true) throw interrupted();

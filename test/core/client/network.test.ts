@@ -65,7 +65,6 @@ async function failure(promise: Promise<unknown>, withinMs = LIMIT_MS): Promise<
 }
 
 const head = (more = ''): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}`;
-const OK_HEAD = head('content-length: 4\r\n\r\n');
 
 /** What each does to a request, and what a read says of it. */
 const STALLS: readonly (readonly [string, Behaviour, RegExp])[] = [
@@ -176,8 +175,8 @@ describe.each([
       7,
       call.idempotencyKey,
     ]);
-    // Three tries each; where not a word came, each also asks once whether TLS is spoken.
-    expect(server.connections).toBeLessThanOrEqual(8);
+    // Three tries each.
+    expect(server.connections).toBeLessThanOrEqual(6);
   });
 });
 
@@ -373,55 +372,6 @@ describe('TLS that does not hold', () => {
     expect(error.message).toMatch(/does not speak TLS .*Nothing was sent\.$/);
     expect(error.hint).toContain('http address');
     expect(server.connections).toBe(1);
-  });
-
-  it.each([
-    ['a server that closes', undefined],
-    [
-      'a server that sends an alert',
-      answers(Buffer.from([0x15, 3, 1, 0, 2, 2, 70]), (socket) => socket.end()),
-    ],
-    [
-      'a server that says so in HTML',
-      answers(
-        'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n<html>The plain HTTP request was sent to HTTPS port',
-        (socket) => socket.end(),
-      ),
-    ],
-    [
-      'a server that says so in a line',
-      answers('HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n', (socket) =>
-        socket.end(),
-      ),
-    ],
-  ] as [string, Behaviour | undefined][])('tells https behind an http address: %s', async (_name, behave) => {
-    const server = behave === undefined ? await startTlsServer() : await startHostile(behave);
-    closers.push(server.close);
-    const url = `http://127.0.0.1:${server.port}`;
-    const service = client(url, { requestTimeoutMs: 5_000 });
-    const error = await failure(service.burn(burn, call));
-    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
-    expect(error.message).toMatch(/speaks TLS, not plain http/);
-    expect(error.hint).toContain('https address');
-    // Known by now, so that nothing goes there in the clear any more; nor is it missed when there is to be no second try.
-    expect((await failure(service.currentBatch(call))).message).toBe(error.message);
-    const impatient = await failure(client(url, { requestTimeoutMs: 5_000, maxWaitMs: 0 }).burn(burn, call));
-    expect([impatient.exitCode, impatient.message]).toEqual([6, error.message]);
-  });
-
-  it('does not take a service that just breaks off for one of TLS once it has spoken http', async () => {
-    let count = 0;
-    const server = await hostile((socket, asked) =>
-      asked(() => {
-        count += 1;
-        if (count === 1) socket.end(`${OK_HEAD}null`);
-        else socket.destroy();
-      }),
-    );
-    const service = client(`http://127.0.0.1:${server.port}`);
-    expect((await service.currentBatch(call)).value).toBeNull();
-    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
-    expect(server.connections).toBeLessThanOrEqual(4);
   });
 });
 
