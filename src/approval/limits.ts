@@ -1,11 +1,11 @@
 /**
- * What an owner lets be approved at most, whatever the content: most tokens, most of the supply, to whom. The numbers stay
- * decimal text in whole tokens and are compared exactly, so that they hold for a mint of any decimals.
+ * What an owner lets be approved at most, whatever the content. The numbers stay decimal text in whole tokens and are compared
+ * exactly, so that they hold for a mint of any decimals.
  */
 
 import type { PipelineContent } from '../actions/pipelines.js';
 import { actionRecipients, totalOf } from '../actions/registry.js';
-import { type Address, isAddress } from '../values/address.js';
+import type { Address } from '../values/address.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { refuse } from './refuse.js';
 
@@ -15,18 +15,11 @@ export interface Limits {
   readonly batchTokens?: string;
   /** Most tokens of all batches that are approved on one UTC day. */
   readonly dayTokens?: string;
-  /** Most of one batch in percent of the supply. */
-  readonly supplyPercent?: string;
-  /** The only addresses that an airdrop may go to. */
-  readonly recipients?: readonly Address[];
   /** A batch of more tokens is agreed to with the first characters of its digest. */
   readonly digestAbove?: string;
 }
 
-/** Names of the limits that are one number. */
-export const NUMBER_LIMITS = ['batchTokens', 'dayTokens', 'supplyPercent', 'digestAbove'] as const;
-
-const LIMIT_NAMES: readonly string[] = [...NUMBER_LIMITS, 'recipients'];
+export const LIMIT_NAMES = ['batchTokens', 'dayTokens', 'digestAbove'] as const satisfies (keyof Limits)[];
 
 /** Whole tokens of a u64 have up to 20 digits; no mint has more decimals than a byte can say. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,255})?$/;
@@ -40,16 +33,11 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Why a value from a file is not a set of limits, or `undefined`; a limit that is not understood would not be kept to. */
 export function limitsProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be an object';
-  const unknown = Object.keys(value).find((name) => !LIMIT_NAMES.includes(name));
+  const unknown = Object.keys(value).find((name) => !(LIMIT_NAMES as readonly string[]).includes(name));
   if (unknown !== undefined)
     return `holds ${JSON.stringify(unknown)}, which this version of flywheel does not know`;
-  const wrong = NUMBER_LIMITS.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));
-  if (wrong !== undefined) return `holds ${wrong}, which must be a decimal number as text`;
-  const { recipients } = value;
-  const isList =
-    recipients === undefined ||
-    (Array.isArray(recipients) && recipients.every((one) => typeof one === 'string' && isAddress(one)));
-  return isList ? undefined : 'holds recipients, which must be a list of addresses';
+  const wrong = LIMIT_NAMES.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));
+  return wrong && `holds ${wrong}, which must be a decimal number as text`;
 }
 
 /** A decimal number as a whole one and how often it was multiplied by ten. */
@@ -64,17 +52,10 @@ function isAbove(amount: bigint, decimals: number, limit: string): boolean {
   return amount * 10n ** BigInt(scale) > digits * 10n ** BigInt(decimals);
 }
 
-function isAbovePercent(amount: bigint, supply: bigint, percent: string): boolean {
-  const { digits, scale } = scaled(percent);
-  return amount * 100n * 10n ** BigInt(scale) > digits * supply;
-}
-
 /** What a limit is about. */
 export interface Asked {
   readonly outflow: Outflow;
   readonly decimals: number;
-  /** Base units. */
-  readonly supply: bigint;
 }
 
 /**
@@ -83,33 +64,14 @@ export interface Asked {
  * @throws `ERR_APPROVAL_REFUSED` naming the limit and what is asked.
  */
 export function requireWithinLimits(
-  limits: Limits,
-  { outflow, decimals, supply }: Asked,
+  { batchTokens }: Limits,
+  { outflow, decimals }: Asked,
   whose: string,
 ): void {
-  const { batchTokens, supplyPercent, recipients } = limits;
   const total = totalOutflow(outflow);
+  if (batchTokens === undefined || !isAbove(total, decimals, batchTokens)) return;
   const asked = formatTokenAmount(total, decimals);
-  if (batchTokens !== undefined && isAbove(total, decimals, batchTokens))
-    refuse(`The batch has ${asked} tokens, over the limit of ${batchTokens} per batch in ${whose}`);
-  if (supplyPercent !== undefined && isAbovePercent(total, supply, supplyPercent)) {
-    const all = formatTokenAmount(supply, decimals);
-    refuse(
-      `The batch has ${asked} of ${all} tokens, over the limit of ${supplyPercent}% of the supply per batch in ${whose}`,
-    );
-  }
-  if (recipients !== undefined) requireAllowed(recipients, outflow, whose);
-}
-
-function requireAllowed(allowed: readonly Address[], outflow: Outflow, whose: string): void {
-  const known = new Set(allowed);
-  const others = [...outflow.recipients.keys()].filter((recipient) => !known.has(recipient));
-  const [first] = others;
-  if (first === undefined) return;
-  const more =
-    others.length === 1 ? '' : ` (and ${others.length - 1} more ${others.length === 2 ? 'is' : 'are'} not)`;
-  const recipients = known.size === 1 ? '1 recipient' : `${known.size} recipients`;
-  refuse(`The batch airdrops to ${first}, who is not among the ${recipients} of ${whose}${more}`);
+  refuse(`The batch has ${asked} tokens, over the limit of ${batchTokens} per batch in ${whose}`);
 }
 
 /**
@@ -119,7 +81,7 @@ function requireAllowed(allowed: readonly Address[], outflow: Outflow, whose: st
  */
 export function requireWithinDay(
   { dayTokens }: Limits,
-  { outflow, decimals }: Omit<Asked, 'supply'>,
+  { outflow, decimals }: Asked,
   { day, used }: { readonly day: string; readonly used: bigint },
   whose: string,
 ): void {
@@ -131,7 +93,7 @@ export function requireWithinDay(
 }
 
 /** Has a batch to be agreed to with its digest? */
-export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Omit<Asked, 'supply'>): boolean =>
+export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Asked): boolean =>
   digestAbove !== undefined && isAbove(totalOutflow(outflow), decimals, digestAbove);
 
 /** Base units. */
@@ -176,11 +138,10 @@ export interface LookAlike {
   readonly like: KnownAddress;
 }
 
-/** Each recipient that looks like a known address, with the first such; what is `exempt` was allowed by name. */
+/** Each recipient that looks like a known address, with the first such. */
 export function lookAlikes(
   recipients: Iterable<Address>,
   known: Iterable<KnownAddress>,
-  exempt: ReadonlySet<Address>,
 ): readonly LookAlike[] {
   const byEnds = new Map<string, KnownAddress[]>();
   for (const one of known) {
@@ -191,6 +152,6 @@ export function lookAlikes(
   }
   return [...recipients].flatMap((recipient) => {
     const like = byEnds.get(endsOf(recipient))?.find(({ address }) => address !== recipient);
-    return like === undefined || exempt.has(recipient) ? [] : [{ recipient, like }];
+    return like === undefined ? [] : [{ recipient, like }];
   });
 }

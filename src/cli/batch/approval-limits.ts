@@ -95,7 +95,7 @@ export async function holdApproval(
   const { pipelines, digest, batchIndex } = description;
   invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
   const outflow = outflowOf(pipelines);
-  const asked: Asked = { outflow, decimals: token.flywheel.decimals, supply: token.mint.supply };
+  const asked: Asked = { outflow, decimals: token.flywheel.decimals };
   for (const limits of settings.limits) requireWithinLimits(limits.value, asked, whose(limits, settings));
   const record = await openRecord(session);
   try {
@@ -113,7 +113,7 @@ export async function holdApproval(
     });
     return {
       strangers: reservation.known.count === 0 ? null : new Set(reservation.known.unseen),
-      ...remarksOn(reservation.known, asked, pins, token.flywheel, settings),
+      ...remarksOn(reservation.known, asked, pins, token.flywheel),
       typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
         ? digest.slice(0, TYPED_DIGEST_LENGTH)
         : null,
@@ -143,32 +143,24 @@ function remarksOn(
   { outflow, decimals }: Asked,
   pins: Pins,
   { vault, vaultTokenAccount }: Review['token']['flywheel'],
-  { limits }: Settings,
 ): Pick<HeldApproval, 'alarms' | 'news'> {
   const recipients = [...outflow.recipients.keys()];
-  const allowed = limits.flatMap(({ value }) => value.recipients ?? []);
   const as = (text: string, addresses: Iterable<KnownAddress['address']>): readonly KnownAddress[] =>
     [...addresses].map((address) => ({ address, as: text }));
   const { multisig, owner, operator, mint } = pins;
   const known = [
-    ...as('allowed as a recipient', allowed),
     ...as('an address of the project', [multisig, owner, operator, mint, vault, vaultTokenAccount]),
     ...as('a recipient of earlier batches', alike),
     ...as('another recipient of this batch', recipients),
   ];
-  const isAllowed = new Set(allowed);
-  const strangers = unseen.filter((one) => !isAllowed.has(one));
   const total = totalOutflow(outflow);
   return {
-    alarms: [
-      ...(twin === null ? [] : [twinText(twin)]),
-      ...lookAlikes(recipients, known, isAllowed).map(lookAlikeText),
-    ],
+    alarms: [...(twin === null ? [] : [twinText(twin)]), ...lookAlikes(recipients, known).map(lookAlikeText)],
     news:
       count === 0
         ? ['First approval of this project on this machine: all recipients are new.']
         : [
-            ...(strangers.length === 0 ? [] : [`New recipients: ${namedText(strangers)}.`]),
+            ...(unseen.length === 0 ? [] : [`New recipients: ${namedText(unseen)}.`]),
             ...(largest === null || total <= largest
               ? []
               : [

@@ -164,7 +164,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const { decimals } = token.flywheel;
     const content = this.#source(stage).map((pipeline) => pipelineContent(pipeline, decimals));
     await requirePlanWithinLimits(session, pins, {
-      ...{ outflow: outflowOf(content), decimals, supply: token.mint.supply },
+      ...{ outflow: outflowOf(content), decimals },
     });
   }
 

@@ -1,12 +1,12 @@
 /** `flywheel profile`: what is kept of a service or a project under a name: how it is reached, what it is trusted for, and its key. */
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { isLimitNumber, type Limits, NUMBER_LIMITS } from '../../approval/limits.js';
+import { isLimitNumber, LIMIT_NAMES, type Limits } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { type Address, isAddress } from '../../values/address.js';
+import { isAddress } from '../../values/address.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -14,7 +14,7 @@ import { PROFILES_FILE } from '../config/paths.js';
 import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
-import { inputError, readOptionText } from '../input/read-input.js';
+import { inputError } from '../input/read-input.js';
 import { integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
@@ -104,20 +104,10 @@ const NONE = 'none';
 /** What the options change; `null` takes a limit away. */
 type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
 
-async function readRecipients({ context }: Session, option: string): Promise<readonly Address[]> {
-  const { name, text } = await readOptionText(context, '--recipients', option);
-  const words = text.split(/[\s,]+/).filter((word) => word !== '');
-  const wrong = words.find((word) => !isAddress(word));
-  if (wrong !== undefined)
-    throw inputError(name, `${JSON.stringify(wrong.slice(0, 60))} is not a base58 address of 32 bytes`);
-  return [...new Set(words.filter(isAddress))];
-}
-
 /** @throws `ERR_INPUT_INVALID` naming the option. */
-async function readLimitChanges(session: Session, options: AddOptions): Promise<LimitChanges> {
-  const { recipients } = options;
-  const changes: [keyof Limits, string | readonly Address[] | null][] = [];
-  for (const name of NUMBER_LIMITS) {
+function readLimitChanges(options: AddOptions): LimitChanges {
+  const changes: [keyof Limits, string | null][] = [];
+  for (const name of LIMIT_NAMES) {
     const text = options[name];
     if (text === undefined) continue;
     if (text !== NONE && !isLimitNumber(text))
@@ -127,8 +117,6 @@ async function readLimitChanges(session: Session, options: AddOptions): Promise<
       );
     changes.push([name, text === NONE ? null : text]);
   }
-  if (recipients !== undefined)
-    changes.push(['recipients', recipients === NONE ? null : await readRecipients(session, recipients)]);
   return Object.fromEntries(changes);
 }
 
@@ -139,8 +127,6 @@ const addOptions = (command: Command) =>
   command
     .option('--batch-tokens <n>', 'most tokens to approve per batch, burned and airdropped')
     .option('--day-tokens <n>', 'most tokens to approve per UTC day')
-    .option('--supply-percent <n>', 'most of the supply to approve per batch, in percent')
-    .option('--recipients <list>', 'only approve airdrops to these addresses: a,b,… or @file or -')
     .option('--digest-above <n>', 'ask for the digest when a batch has more tokens')
     .argument('<name>', 'name of the profile')
     .option('--update', 'change an existing profile; other values stay')
@@ -164,7 +150,7 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
     ...(pinned === undefined ? {} : { pinned }),
   };
   checkQuorum(session, name, changes);
-  const limits = await readLimitChanges(session, options);
+  const limits = readLimitChanges(options);
   const withChanges = ({ limits: before = {} }: Profile): Profile => {
     if (Object.keys(limits).length === 0) return changes;
     const all = Object.entries({ ...before, ...limits }).filter(([, value]) => value !== null);
@@ -297,7 +283,7 @@ export const commands = {
     examples: [
       'flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt',
       'flywheel profile add staging --update --batch-tokens 50000 --day-tokens 200000 --digest-above 10000',
-      'flywheel profile add staging --update --day-tokens none --recipients @recipients.txt',
+      'flywheel profile add staging --update --day-tokens none',
     ],
   }),
   list: defineCommand({

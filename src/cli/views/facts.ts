@@ -57,9 +57,6 @@ export function tokenFields(mint: string, facts: Facts): readonly Field[] {
 export const limitFields = (limits: Limits): readonly Field[] => [
   ['tokens a batch', limits.batchTokens],
   ['tokens a day', limits.dayTokens],
-  ['percent of the supply', limits.supplyPercent],
-  // An empty list is a limit as well.
-  ['recipients', limits.recipients?.length === 0 ? 'nobody' : limits.recipients?.join(', ')],
   ['ask digest above', limits.digestAbove],
 ];
 

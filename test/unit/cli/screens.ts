@@ -331,7 +331,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     writeFileSync(file, JSON.stringify({ ...pins, facts }));
     const opened = { pins, ...openedIn(honestWorld('token')) };
     await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
-    await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000', '--recipients', '');
+    await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000');
     return cli.run('profile', 'show');
   },
   'profile-list': async (terminal) => {

@@ -240,11 +240,11 @@ describe('limits in a file of pins', () => {
   };
 
   it('hold beside those of the profile', async () => {
-    const cli = withPins({ batchTokens: '2000', recipients: [alice] });
+    const cli = withPins({ batchTokens: '2000' });
     await cli.run('profile', 'add', 'main', '--api-url', API, '--batch-tokens', '1000');
     expect((await row(cli, '--pins', 'pins.json')).limits).toEqual([
       { value: { batchTokens: '1000' }, source: 'profile' },
-      { value: { batchTokens: '2000', recipients: [alice] }, source: 'flag' },
+      { value: { batchTokens: '2000' }, source: 'flag' },
     ]);
     expect((await row(withPins(undefined), '--pins', 'pins.json')).limits).toEqual([]);
   });
@@ -252,7 +252,7 @@ describe('limits in a file of pins', () => {
   it.each([
     [{ batchToken: '5' }, 'batchToken'],
     [{ batchTokens: 5 }, 'batchTokens'],
-    [{ recipients: ['alice'] }, 'recipients'],
+    [{ recipients: [alice] }, 'recipients'],
     [[], 'limits'],
   ])('that are not understood are refused: %j', async (limits, names) => {
     const answer = await refusal(withPins(limits), 'whoami', '--pins', 'pins.json');

@@ -14,7 +14,7 @@ describe('Secret', () => {
     const printed = [
       String(secret),
       `${secret}`,
-      `${'' + secret}`,
+      `${secret}!`,
       inspect(secret),
       inspect({ deep: { list: [secret] } }, { depth: 9, showHidden: true }),
       JSON.stringify({ secret }),
@@ -24,6 +24,6 @@ describe('Secret', () => {
       JSON.stringify(structuredClone({ ...secret })),
     ];
     for (const text of printed) expect(text).not.toContain('s3cr3t');
-    expect(printed.slice(0, 4)).toEqual(['***', '***', '***', '***']);
+    expect(printed.slice(0, 4)).toEqual(['***', '***', '***!', '***']);
   });
 });

@@ -131,9 +131,9 @@ describe('profile', () => {
   it('keeps limits, takes one away with none, and says where it is kept', async () => {
     const cli = await withProfile();
     const limit = (...words: string[]) => cli.run('profile', 'add', 'main', '--update', ...words);
-    await limit('--batch-tokens', '1000.5', '--day-tokens', '5', '--recipients', PINS.owner);
+    await limit('--batch-tokens', '1000.5', '--day-tokens', '5', '--digest-above', '20');
     await limit('--day-tokens', 'none');
-    const limits = { batchTokens: '1000.5', recipients: [PINS.owner] };
+    const limits = { batchTokens: '1000.5', digestAbove: '20' };
     expect(await json(cli, 'profile', 'show')).toMatchObject({ limits, file: pathOf(cli) });
     expect((await json(cli, 'profile', 'show')).limits).toEqual(limits);
     expect(complaint((await limit('--day-tokens', '1,000')).stderr).error).toBe('ERR_INPUT_INVALID');
