@@ -190,12 +190,12 @@ function addColumn(text: string, before: Columns | undefined): Columns {
   return new Map([...(before ?? []), [field, name]]);
 }
 
-const KEY_HELP =
-  'run the request at most once under this key (default: from the content; new for each `burn`)';
-
-export const IDEMPOTENCY_KEY_OPTION = new Option('--idempotency-key <key>', KEY_HELP);
-/** For requests whose key has to be a UUID. */
-export const IDEMPOTENCY_UUID_OPTION = new Option('--idempotency-key <uuid>', KEY_HELP);
+/** @param fallback - where the key comes from when none is given. @param value - `uuid` where the key has to be one */
+export const idempotencyKeyOption = (fallback: string, value: 'key' | 'uuid' = 'key') =>
+  new Option(
+    `--idempotency-key <${value}>`,
+    `run the request at most once under this key (default: ${fallback})`,
+  );
 
 /**
  * The key given, if one was.

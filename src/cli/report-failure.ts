@@ -7,6 +7,7 @@ import type { CliContext, Io, OutputStream } from './context.js';
 import { colorLevel, createStyle, messageForm, type Style } from './output/color.js';
 import { safeJson, safeLine } from './output/safe-text.js';
 import { indented, sentenceLines } from './output/table.js';
+import { countedFromOne } from './views/unit.js';
 
 /** Whatever was thrown as an error of ours. After a signal, an unexplained failure is the interruption itself. */
 export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
@@ -44,7 +45,7 @@ function problemLines({ file, count, listed }: ProblemList, stream: OutputStream
   const shown = listed.slice(0, MAX_PRINTED);
   const printed = shown.flatMap(({ line, path, message }) => {
     const place = line === undefined ? file : `${file}:${line}`;
-    const text = `${place}: ${path === undefined ? '' : `${path}: `}${message}`;
+    const text = `${place}: ${path === undefined ? '' : `${countedFromOne(path)}: `}${message}`;
     return stream.isTTY ? indented('  ', text, stream.columns) : [`  ${safeLine(text)}`];
   });
   const more = count - shown.length;
@@ -53,7 +54,7 @@ function problemLines({ file, count, listed }: ProblemList, stream: OutputStream
 
 /** The sentence above the list of problems, or the message where there is none. */
 function sentenceOf({ message, options: { problems } }: FlywheelError): string {
-  if (problems === undefined) return message;
+  if (problems === undefined) return countedFromOne(message);
   const { file, count } = problems;
   return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}. Nothing was sent.`;
 }

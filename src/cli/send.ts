@@ -11,7 +11,7 @@ import {
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
-import { solText } from './views/unit.js';
+import { STATUS_WORDS, solText } from './views/unit.js';
 
 /** What goes along with one request. */
 export function callWith(
@@ -46,7 +46,7 @@ export function callWith(
 /** What is waited for, on one line. */
 function waitingText(waiting: Waiting): string {
   if ('status' in waiting) {
-    const status = waiting.status === null ? '' : `; the batch is ${waiting.status}`;
+    const status = waiting.status === null ? '' : `; batch: ${STATUS_WORDS[waiting.status]}`;
     return `the service is working on it${status} …`;
   }
   const { transactions, signature, slot, isRun } = waiting;

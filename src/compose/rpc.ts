@@ -16,7 +16,7 @@ import { createTransport } from '../client/transport.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
-import { dataFiles, exists } from './local-config.js';
+import { apiKeyFile, dataFiles, exists, readSecret } from './local-config.js';
 import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
 import type { Setting, Settings } from './settings.js';
@@ -137,7 +137,12 @@ export function effectiveSettings(settings: Settings): Settings {
     return settings;
   const place = requirePlace(settings);
   // A database that is named for other programs is none of its.
-  const own: Settings = { ...settings, database: { value: null, source: 'default' } };
+  const key = settings.apiKey.value === null ? readSecret(apiKeyFile(dataDir, null)) : null;
+  const own: Settings = {
+    ...settings,
+    database: { value: null, source: 'default' },
+    ...(key !== null && { apiKey: { value: key, source: 'data directory' } }),
+  };
   if (place.kind !== 'cluster') return own;
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const { rpcUrls, rpcQuorum, maxPriorityFee, commitment } = place.config.cluster;

@@ -134,6 +134,8 @@ export interface CapState {
 /** The daily caps, and what is left of them on a UTC day. */
 export interface Caps {
   readonly day: string;
+  /** Of the token. */
+  readonly symbol: string;
   readonly burn: CapState;
   readonly airdrop: CapState;
 }

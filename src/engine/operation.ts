@@ -120,6 +120,17 @@ export function permitsProofType(principal: Principal, type: string): boolean {
   return known && (principal.key.proofTypes?.includes(type) ?? true);
 }
 
+/** Types that one message names. */
+const MAX_NAMED_TYPES = 20;
+
+/** The proof types that this key may use, for a message. */
+export function permittedTypesText(principal: Principal): string {
+  const types = (principal.flywheel?.proofTypes ?? []).filter((type) => permitsProofType(principal, type));
+  if (types.length === 0) return 'this key may use none';
+  const more = types.length - MAX_NAMED_TYPES;
+  return `this key may use ${types.slice(0, MAX_NAMED_TYPES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** A call that may be carried out: who calls, and what for. */
 interface Admitted<Input> {
   readonly deps: EngineDeps;

@@ -48,19 +48,25 @@ export const ERRORS = {
   ),
   ERR_CREATE_API_EVENT_FAILED: wire(400, 'the record of the burn attempt could not be written', {
     retry: 'with-key',
-    hint: 'Nothing was burned; run the command again.',
+    hint: 'Nothing was burned. Run the command again.',
   }),
   ERR_INVALID_PROOF: wire(
     400,
     'the proof type is unknown or not permitted for the key, or the proof is invalid',
   ),
-  ERR_BURN_TOKENOMICS_FAILED: wire(400, 'the burn failed on chain or could not be sent'),
+  ERR_BURN_TOKENOMICS_FAILED: wire(
+    400,
+    'a single burn failed: the burn wallet lacks tokens or SOL, or the chain refused the burn',
+  ),
   ERR_FLYWHEEL_NOT_FOUND: wire(400, "the API key's token has no registered project"),
   ERR_ACTION_NOT_SUPPORTED: wire(400, 'the action is known but not available'),
   ERR_PIPELINE_TOO_LARGE: wire(400, 'a pipeline does not fit one transaction', {
     hint: 'Split the pipeline into several, or shorten its memos.',
   }),
-  ERR_INSUFFICIENT_FUNDS: wire(400, 'the vault, the burn wallet or the operator lacks tokens or SOL'),
+  ERR_INSUFFICIENT_FUNDS: wire(
+    400,
+    'a batch, an approval or a registration cannot be paid for (a single burn: ERR_BURN_TOKENOMICS_FAILED)',
+  ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
     hint: 'Reduce the amount, or wait for the next UTC day.',
   }),
@@ -70,13 +76,13 @@ export const ERRORS = {
     { hint: 'Sign the approval of this batch with `flywheel batch approve`.' },
   ),
   ERR_APPROVAL_EXPIRED: wire(400, 'the signed approval has expired and did not land', {
-    hint: 'Run `flywheel batch approve` again for a fresh approval.',
+    hint: 'Sign a new approval: run `flywheel batch approve` again.',
   }),
   ERR_UNAUTHORIZED: wire(401, 'the API key is missing, unknown or revoked', {
     hint: 'Set FLYWHEEL_API_KEY, or store the key with `flywheel profile add --api-key-stdin`.',
   }),
   ERR_KEY_SCOPES_UNAUTHORIZED: wire(403, 'the API key lacks the scope', {
-    hint: 'Use a key with that scope: `flywheel keys create --scope …`.',
+    hint: 'Create a key with that scope: `flywheel keys create --scope …`.',
   }),
   ERR_BATCH_NOT_FOUND: wire(404, "the API key's project has no batch with this id"),
   ERR_NOT_FOUND: wire(404, 'there is nothing at this path'),
@@ -102,7 +108,7 @@ export const ERRORS = {
   ERR_RATE_LIMIT_EXCEEDED: wire(429, 'the API key is over the rate limit of this operation'),
   ERR_BATCH_CURRENT_FAILED: wire(500, 'the current batch could not be read'),
   ERR_BATCH_INIT_FAILED: wire(500, 'init failed with an internal error', {
-    hint: 'See the batch, and why its set-up stopped: `flywheel batch current`',
+    hint: 'Show the batch and why its set-up stopped: `flywheel batch current`',
   }),
   ERR_BATCH_EXECUTE_FAILED: wire(500, 'execute failed with an internal error'),
   ERR_INTERNAL: wire(500, 'internal error'),
@@ -111,7 +117,7 @@ export const ERRORS = {
     503,
     'the chain has burns of this project that the store does not know: an older copy of the store was restored. Reads still work',
     {
-      hint: 'Nothing was sent. The operator of the service has to review what is missing: `flywheel db accept-gap`.',
+      hint: 'Nothing was sent. The operator of the service must review the missing transactions: `flywheel db accept-gap`.',
     },
   ),
   ERR_SIGNER_FAILED: wire(
@@ -136,7 +142,9 @@ export const ERRORS = {
   ERR_LOCAL_ALREADY_EXISTS: local(
     EXIT.usage,
     'the data directory already has a project, or the database has one with the same name, mint or vault',
-    { hint: 'See it with `flywheel local status`, or delete it with `flywheel local reset --yes`.' },
+    {
+      hint: 'Show the project: `flywheel vault`. Use another directory with --data-dir. `flywheel local reset` deletes a local project and its keys.',
+    },
   ),
   ERR_KEYPAIR_INVALID: local(
     EXIT.usage,
@@ -155,10 +163,7 @@ export const ERRORS = {
     hint: 'Find out which node is right before you sign: run `flywheel doctor`, or use other nodes with --rpc-url.',
   }),
   ERR_NOT_VERIFIED: local(EXIT.unsafe, 'what is on chain differs from what was expected'),
-  ERR_OUTCOME_UNKNOWN: local(
-    EXIT.unknownOutcome,
-    'the request was sent, and no trustworthy answer came back',
-  ),
+  ERR_OUTCOME_UNKNOWN: local(EXIT.unknownOutcome, 'the request was sent, and no valid answer came back'),
   ERR_OUTPUT_FAILED: local(
     EXIT.internal,
     'the operation is done and its outcome is stored, but the output could not be written; the same command prints it again',

@@ -39,18 +39,18 @@ button:disabled { opacity: .5; cursor: default; }
 const BODY = `
 <main>
 <h1 id="title">Approve a batch</h1>
-<p class="quiet">This page is served by flywheel on this computer. It closes after you sign or decline.</p>
+<p class="quiet">flywheel serves this page on this computer. Approving signs and sends one transaction: the owner's vote for this batch. The owner's wallet pays its fee.</p>
 <div id="facts" hidden>
 <div id="warnings" role="alert"></div>
 <dl id="summary"></dl>
 <h2 id="what">Every pipeline and what it does</h2>
 <div id="content" role="region" aria-labelledby="what" tabindex="0"></div>
 <div id="wallets" role="group" aria-label="Wallets"></div>
-<p id="no-wallet" class="quiet">No wallet found. Unlock your wallet, or run the command again and open its link in the browser that has your wallet.</p>
+<p id="no-wallet" class="quiet">No wallet found. Unlock your wallet. If it is in another browser, run the command again and open the new link there.</p>
 <button id="decline" type="button">Decline</button>
 </div>
 <p id="status" role="status" aria-live="polite">Opening …</p>
-<noscript><p>This page needs JavaScript to ask your wallet to sign.</p></noscript>
+<noscript><p>Turn on JavaScript: without it this page cannot reach your wallet.</p></noscript>
 </main>`;
 
 /** The page; only what carries the nonce runs. */

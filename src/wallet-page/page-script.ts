@@ -100,7 +100,8 @@ export function runPage(page: PageWindow): void {
       cache: 'no-store',
     };
     const answer = await page.fetch(path, options);
-    if (!answer.ok) throw new PageProblem('The command has ended, or this is not the link that it printed.');
+    if (!answer.ok)
+      throw new PageProblem('This link is no longer valid. Run the command again and open its new link.');
     return (await answer.json()) as Answer;
   };
 
@@ -113,16 +114,20 @@ export function runPage(page: PageWindow): void {
 
   const problemOf = ({ chains, features }: Wallet, chain: string): string | undefined => {
     const signing = features['solana:signTransaction'];
-    if (features['standard:connect'] === undefined || signing === undefined) return 'cannot sign';
-    if (!signing.supportedTransactionVersions.includes(0)) return 'does not support version 0 transactions';
-    return chains.includes(chain) ? undefined : `does not know ${chain}`;
+    if (features['standard:connect'] === undefined || signing === undefined)
+      return 'cannot sign transactions. Use another wallet.';
+    if (!signing.supportedTransactionVersions.includes(0))
+      return 'does not support version 0 transactions. Update it, or use another wallet.';
+    return chains.includes(chain)
+      ? undefined
+      : `does not support ${chain}. Turn this network on in the wallet, or use another wallet.`;
   };
 
   const buttonOf = (wallet: Wallet, { chain }: PageFacts): PageElement => {
     const problem = problemOf(wallet, chain);
     const button = made(
       'button',
-      problem === undefined ? `Sign with ${wallet.name}` : `${wallet.name} ${problem}`,
+      problem === undefined ? `Approve with ${wallet.name}` : `${wallet.name} ${problem}`,
     );
     button.disabled = isBusy || isOver || problem !== undefined;
     button.addEventListener('click', () => void sign(wallet));
@@ -160,7 +165,7 @@ export function runPage(page: PageWindow): void {
     if (account === undefined) {
       const others = [...new Set(accounts.map(({ address }) => address))].join(', ') || 'no account';
       say(
-        `${wallet.name} offers ${others}. The owner is ${owner}: choose that account in the wallet, then try again.`,
+        `${wallet.name} offers ${others}. Choose the account of the owner, ${owner}, in the wallet. Then try again.`,
         'bad',
       );
       return undefined;
@@ -170,11 +175,11 @@ export function runPage(page: PageWindow): void {
       {},
     );
     if (transaction === undefined) throw new PageProblem(problem);
-    say(`Waiting for ${wallet.name} to sign. Check what it shows before you confirm …`);
+    say(`Waiting for ${wallet.name} to sign. Check the transaction in the wallet before you confirm …`);
     const input = { account, transaction: bytesOf(transaction), chain };
     const outputs = await wallet.features['solana:signTransaction']?.signTransaction(input);
     const signed = outputs?.[0]?.signedTransaction;
-    if (signed === undefined) throw new PageProblem('it returned nothing');
+    if (signed === undefined) throw new PageProblem('the wallet returned no transaction');
     return signed;
   };
 
@@ -185,7 +190,7 @@ export function runPage(page: PageWindow): void {
     try {
       const signed = await signedBy(wallet, facts);
       if (signed !== undefined) {
-        say('Signed. Checking and sending …');
+        say('Signed. Checking and sending the approval …');
         const { state, text } = await post<{ state: string; text: string }>('/signed', {
           transaction: textOf(signed),
         });
@@ -219,7 +224,7 @@ export function runPage(page: PageWindow): void {
     );
     element('content').replaceChildren(...facts.rows.map(({ text, kind }) => made('div', text, kind)));
     element('facts').hidden = false;
-    say("Compare the digest with the one in the terminal, then sign with the owner's wallet.");
+    say("Compare the digest with the one in the terminal, then approve with the owner's wallet.");
     show();
   };
 

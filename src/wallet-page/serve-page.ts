@@ -16,7 +16,7 @@ const MAX_BODY_BYTES = 4_096;
 const REQUEST_TIMEOUT_MS = 10_000;
 const TOKEN_BYTES = 32;
 /** For who has no token. */
-const NOTHING = 'There is nothing here. Open the link that the command printed.\n';
+const NOTHING = 'Nothing is here. Open the link that the command printed.\n';
 const TOKEN_HEADER = 'x-flywheel-token';
 
 /** What came of a signed transaction: the end of the page, or another try. */
@@ -229,7 +229,7 @@ class PageServer<Result> {
       this.#startTimer();
     } catch (thrown) {
       const error = wrapUnknown(thrown);
-      const text = isFlywheelError(thrown) ? thrown.message : 'Failed. The terminal says why.';
+      const text = isFlywheelError(thrown) ? thrown.message : 'Failed. The terminal shows the reason.';
       await this.#send(response, { state: 'refused', text });
       this.#reject(error);
     }

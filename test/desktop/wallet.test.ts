@@ -159,7 +159,7 @@ describe('batch approve --wallet', () => {
     const text = await page.locator('main').innerText();
     const digest = /sha256:[0-9a-f]{64}/.exec(text)?.[0];
     for (const part of [batchId, owner.address, 'solana:localnet', '12.5']) expect(text).toContain(part);
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     await statusOf(page, `Batch ${batchId} is approved`);
     const { exit, stdout, stderr } = await ended;
     expect(stderr).toContain(digest);
@@ -178,7 +178,7 @@ describe('batch approve --wallet', () => {
     const budget = [setComputeUnitLimit(100_000), setComputeUnitPrice(20_000n)];
     const { url, ended } = await approving('--json');
     const { page } = await visiting(url, aWallet(remade({ before: budget })));
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     const { exit, stdout, stderr } = await ended;
     expect(stderr).toContain('The wallet added a priority fee of at most 2000 lamports.');
     expect({ exit, value: JSON.parse(stdout) }).toMatchObject({
@@ -191,7 +191,7 @@ describe('batch approve --wallet', () => {
     // Nothing of that program is on the embedded chain, which therefore does not take it.
     const { url, ended } = await approving('--json', '--wait', '4');
     const { page } = await visiting(url, aWallet(remade({ after: [ASSERTION] })));
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     const first = await ended;
     expect(first.stderr).toContain('The wallet added Lighthouse assertions: AssertAccountInfo.');
     expect([first.exit, problemOf(first).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
@@ -223,7 +223,7 @@ describe('batch approve --wallet', () => {
   ])('refuses a wallet that comes back with %s, and sends nothing', async (_name, change, reason) => {
     const { url, ended } = await approving('--json');
     const { page } = await visiting(url, aWallet(change()));
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     await statusOf(page, reason);
     const spawned = await ended;
     expect([spawned.exit, problemOf(spawned).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
@@ -244,10 +244,10 @@ describe('batch approve --wallet', () => {
     };
     const { url, ended } = await approving('--json');
     const { page } = await visiting(url, unwilling);
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     await statusOf(page, 'Testwallet did not sign: User rejected the request.');
     expect(isAsked).toBe(true);
-    expect(await page.getByRole('button', { name: 'Sign with Testwallet' }).isEnabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Approve with Testwallet' }).isEnabled()).toBe(true);
     await click(page, 'Decline');
     await statusOf(page, 'Declined. Nothing was signed.');
     const spawned = await ended;
@@ -259,7 +259,7 @@ describe('batch approve --wallet', () => {
     const silent: TestWallet = { ...aWallet(), sign: () => new Promise(() => undefined) };
     const { url, ended } = await approving('--json', '--wait', '5');
     const { page } = await visiting(url, silent);
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     await statusOf(page, 'Waiting for Testwallet to sign');
     const spawned = await ended;
     expect([spawned.exit, problemOf(spawned).error]).toEqual([8, 'ERR_TIMEOUT']);
@@ -269,7 +269,7 @@ describe('batch approve --wallet', () => {
   it('asks for the account of the owner where the wallet offers another', async () => {
     const { url, ended, interrupt } = await approving('--json');
     const { page } = await visiting(url, { ...aWallet(), addresses: [stranger.address] });
-    await click(page, 'Sign with Testwallet');
+    await click(page, 'Approve with Testwallet');
     await statusOf(page, `Testwallet offers ${stranger.address}. The owner is ${owner.address}`);
     interrupt();
     expect((await ended).exit).toBe(130);
@@ -278,7 +278,7 @@ describe('batch approve --wallet', () => {
   it('does not offer a wallet that does not know the chain, and says where there is none', async () => {
     const { url, ended, interrupt } = await approving();
     const { page } = await visiting(url, { ...aWallet(), chains: ['solana:mainnet'] });
-    const button = page.getByRole('button', { name: 'Testwallet does not know solana:localnet' });
+    const button = page.getByRole('button', { name: 'Testwallet does not support solana:localnet' });
     await button.waitFor();
     expect(await button.isDisabled()).toBe(true);
     interrupt();
@@ -297,12 +297,12 @@ describe('batch approve --wallet', () => {
     await first.page.reload();
     await statusOf(first.page, 'Compare the digest');
     const other = await visiting(url, aWallet());
-    await click(other.page, 'Sign with Testwallet');
+    await click(other.page, 'Approve with Testwallet');
     await statusOf(other.page, `Batch ${batchId} is approved`);
     expect(await ended).toMatchObject({ exit: 0 });
     const [origin = ''] = url.split('#');
     await expect(fetch(origin)).rejects.toThrow();
-    await click(first.page, 'Sign with Testwallet');
+    await click(first.page, 'Approve with Testwallet');
     await statusOf(first.page, 'did not sign');
   });
 
@@ -315,12 +315,12 @@ describe('batch approve --wallet', () => {
       opened.push(browser);
       const { page } = browser;
       await page.goto(url);
-      await page.getByRole('button', { name: 'Sign with Testwallet' }).waitFor();
+      await page.getByRole('button', { name: 'Approve with Testwallet' }).waitFor();
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
         /^(Burn|Airdrop) .* of the vault\)\?$/,
       );
       // The pipelines scroll, so that they can be reached as well.
-      for (const focus of [/12\.5/, /^Sign with Testwallet$/]) {
+      for (const focus of [/12\.5/, /^Approve with Testwallet$/]) {
         await page.keyboard.press('Tab');
         expect(await page.locator(':focus').innerText()).toMatch(focus);
       }

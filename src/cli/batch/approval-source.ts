@@ -12,7 +12,7 @@ import { isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
-import { inInput, inputError, readInputText } from '../input/read-input.js';
+import { inInput, inputError, readInputText, requireKind } from '../input/read-input.js';
 import { type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isNotOffered } from '../send.js';
 import { refuse } from './pins.js';
@@ -35,8 +35,6 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Bytes of base64 text. @throws `ERR_INPUT_INVALID` */
 export function decodeBase64(name: string, text: string): Uint8Array {
-  if (/^\s*\[/.test(text))
-    throw inputError(name, 'expected an approval, such as the file from `batch init --out`, not a list');
   if (text === '' || text.length % 4 !== 0 || !BASE64.test(text)) throw inputError(name, 'expected base64');
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }
@@ -76,7 +74,7 @@ export async function readApproval(session: Session, source: string): Promise<Is
     ? { name: 'the approval', text: source }
     : await readInputText(context, source);
   const trimmed = text.trim();
-  if (trimmed.startsWith('{')) return readApprovalFile(name, trimmed);
+  if (/^[{[]/.test(trimmed)) return readApprovalFile(name, trimmed);
   const wire = decodeBase64(name, trimmed);
   return { wire, batch: await currentBatchName(session) };
 }
@@ -103,6 +101,7 @@ const isBareBase64 = (source: string): boolean => source.length > 200 && BASE64.
 
 function readApprovalFile(name: string, text: string): IssuedApproval {
   const { value } = inInput(name, () => parseStrictJson(text));
+  requireKind(name, value, 'an approval file');
   const batch = isJsonObject(value) ? value['batch'] : undefined;
   if (!isJsonObject(value) || !isJsonObject(batch))
     throw inputError(name, 'expected a file from `batch init --out`');

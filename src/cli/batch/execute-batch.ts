@@ -10,7 +10,7 @@ import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch, isFinal } from '../operation/service-record.js';
 import { requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
-import { viewExecuteResult } from '../views/batch.js';
+import { statusOf, viewExecuteResult } from '../views/batch.js';
 import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
 import { type FailedOut, requireNotLandedElsewhere, settleBatch } from './batch-entry.js';
@@ -148,13 +148,11 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
 async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<RunResult> {
   const before = await upToDate(session, await getBatch(session, batchId));
   if (isFinal(before) && before.executeResult !== undefined) {
-    session.output.tell(
-      `Batch ${batchId} is ${before.status} since ${before.dateUpdated}. Nothing was sent.`,
-    );
+    session.output.tell(`Batch ${batchId}: ${statusOf(before)} (${before.dateUpdated}). Nothing was sent.`);
     const listed = terms.digest && (await listedDigest(session, await session.service(), before));
     if (listed !== null && listed !== terms.digest)
       throw refuse(
-        `Batch ${batchId} is over and holds other pipelines than were expected. This command approved nothing.`,
+        `Batch ${batchId} is finished, and its pipelines are not the expected ones. This command approved nothing.`,
         `See what it did: \`flywheel batch inspect ${batchId}\``,
       );
     // Without a keypair it may have been asked for what was approved elsewhere.
@@ -265,12 +263,16 @@ export function failedBatch(
   const run = (how: string) => `\`${commandLine(settings, 'batch', 'run', 'FILE', how)}\``;
   const rest = run('--rest');
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
-  return new FlywheelError('ERR_BATCH_FAILED', `Batch ${id} is FAILED${executed}${reason}.`, {
-    hint:
-      dateCancelled === undefined
-        ? `Executed transactions stay executed. A member of the multisig can still execute the others. To cancel this batch and run the rest in a new one: ${rest}. To cancel only: ${cancel}.`
-        : result === undefined || result.totalSuccessful === 0
-          ? `It was cancelled, and nothing of it was executed. To run the file in a new batch: ${run('--again')}`
-          : `Executed transactions stay executed; no more will follow. To run the rest in a new batch: ${rest}`,
-  });
+  return new FlywheelError(
+    'ERR_BATCH_FAILED',
+    `Batch ${id} ${dateCancelled === undefined ? 'failed' : 'was cancelled'}${executed}${reason}.`,
+    {
+      hint:
+        dateCancelled === undefined
+          ? `Run the rest in a new batch: ${rest}. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`
+          : result === undefined || result.totalSuccessful === 0
+            ? `Run the file in a new batch: ${run('--again')}`
+            : `Run the rest in a new batch: ${rest}`,
+    },
+  );
 }

@@ -24,7 +24,7 @@ import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { contentTotals, viewLook, viewPastBatch } from '../views/batch-content.js';
-import type { Unit } from '../views/unit.js';
+import { countedFromOne, type Unit } from '../views/unit.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
 import {
@@ -98,10 +98,10 @@ async function inspectOpen(
       problem === null
         ? style.good(
             look.isApproved
-              ? 'The owner has approved it.'
-              : 'The checks passed; no file was compared (approve --expect).',
+              ? 'The owner has approved this batch.'
+              : 'The checks passed, but no file was compared (--expect).',
           )
-        : style.bad(`Do not approve: ${safeLine(problem)}`),
+        : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`),
     ],
   };
 }
@@ -129,7 +129,7 @@ async function inspectPast(
       ...viewPastBatch(past, unit, style),
       refusal === null
         ? 'This batch is finished. There is nothing to approve.'
-        : style.bad(`It would have been refused: ${safeLine(refusal.message)}`),
+        : style.bad(`An approval would have been refused: ${safeLine(countedFromOne(refusal.message))}`),
     ],
   };
 }
@@ -314,7 +314,7 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
     BALANCES[value.balances],
     ...(value.verified
       ? [style.good('Verified: every pipeline of the file was executed on chain.')]
-      : [style.bad(reasonOf(value))]),
+      : [style.bad(countedFromOne(reasonOf(value)))]),
   ];
 }
 
@@ -324,7 +324,14 @@ const MAX_NAMED = 5;
 function reasonOf({ batchIndex, differences, missing }: Verified): string {
   const parts = [
     ...(differences.length === 0 ? [] : [namedText(differences, MAX_NAMED, '; ')]),
-    ...(missing.length === 0 ? [] : [`not executed: pipelines ${namedText(missing, MAX_NAMED)}`]),
+    ...(missing.length === 0
+      ? []
+      : [
+          `not executed: pipelines ${namedText(
+            missing.map((index) => index + 1),
+            MAX_NAMED,
+          )}`,
+        ]),
   ];
   return `Batch ${batchIndex} is not verified: ${parts.join('; ')}.`;
 }

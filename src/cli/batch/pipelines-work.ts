@@ -29,7 +29,7 @@ import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../oper
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
-import { viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
+import { statusOf, viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
 import { writeApproval } from './approval-source.js';
 import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
 import { landedInFile } from './chain-agrees.js';
@@ -283,7 +283,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     const batch = await upToDate(session, initiated.batch);
     if (!initiated.isNew) await this.requireWanted(entry, batch);
     if (batch.status !== 'FINALIZED')
-      session.output.tell(`Batch ${batch.id} is ${batch.status} since ${batch.dateUpdated}.`);
+      session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
     const stage = new CurrentStage(entry);
     if (this.#files.failedOut !== null && isFinal(batch))
       this.#left = (await landedInFile(session, stage, batch, request.pipelines)).left;

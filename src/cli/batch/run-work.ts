@@ -22,7 +22,7 @@ import type { Performed, Work } from '../operation/run-operation.js';
 import { findBatch, getBatch, isEnded, isFinal } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
-import { viewBatch } from '../views/batch.js';
+import { statusOf, viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
@@ -119,7 +119,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   summary({ batch, result }: RunResult): string {
-    return `Batch ${batch.id} is ${batch.status}: ${result.totalSuccessful} of ${countText(result.total, 'transaction')} executed.`;
+    return `Batch ${batch.id}: ${statusOf(batch)}, ${result.totalSuccessful} of ${countText(result.total, 'transaction')}.`;
   }
 
   /** Of a file whose rest was done too the batch before that may be there still. */

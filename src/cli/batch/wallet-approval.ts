@@ -51,7 +51,7 @@ export async function approveWithWallet(session: Session, source: string, option
   const batchId = isUuid(source)
     ? (source.toLowerCase() as Uuid)
     : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
-  const result = await repeatable(session, () => approve(session, batchId, expectation));
+  const result = await repeatable(session, () => approve(session, batchId, expectation, options.expect));
   session.output.result(result, (style) => [
     'signature' in result
       ? style.good(`Approved batch ${batchId}: ${result.signature}`)
@@ -65,6 +65,7 @@ async function approve(
   session: Session,
   batchId: Uuid,
   expectation: Expectation | null,
+  expected: string | undefined,
 ): Promise<WalletApproved> {
   const opened = await session.service();
   const chain = requireChain(opened);
@@ -79,7 +80,7 @@ async function approve(
   await requireExecutesFromChain(session, batchId);
   const held = await holdApproval(session, batchId, review, pins);
   try {
-    const facts = factsOf(opened, batchId, review, pins, expectation, held);
+    const facts = factsOf(opened, batchId, review, pins, expected, held);
     const { noticeStyle: style } = session.output;
     const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
     const known = { owner: pins.owner, strangers: held.strangers };
@@ -103,18 +104,18 @@ async function requireFee(chain: ChainReader, owner: Address): Promise<void> {
   if ((account?.lamports ?? 0n) >= LAMPORTS_PER_SIGNATURE) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `With --wallet the owner pays the fee. ${owner} has ${account?.lamports ?? 0n} lamports and needs ${LAMPORTS_PER_SIGNATURE}.`,
+    `With --wallet the owner pays the fee. The owner ${owner} has ${account?.lamports ?? 0n} lamports and needs ${LAMPORTS_PER_SIGNATURE}.`,
     { hint: 'Send SOL to the owner, then run the command again.' },
   );
 }
 
-/** What the page shows, as the terminal does. */
+/** What the page shows, as the terminal does. @param expected - the file or digest that the batch was compared with */
 const factsOf = (
   { symbol }: OpenedService,
   batchId: Uuid,
   review: Review,
   { owner }: Pins,
-  expectation: Expectation | null,
+  expected: string | undefined,
   { alarms, news, strangers }: HeldApproval,
 ) => {
   const unit = unitOf({ symbol, trusted: null }, review);
@@ -124,11 +125,15 @@ const factsOf = (
     warnings: [
       ...alarms,
       ...news,
-      ...(expectation === null
-        ? ['The batch was not compared with a pipelines file. Add --expect to compare it.']
+      ...(expected === undefined
+        ? ['The batch was not compared with a pipelines file. Add --expect FILE to compare it.']
         : []),
     ],
-    summary: [...summaryOf(review, { owner, strangers }, unit), ['batch', batchId]] as const,
+    summary: [
+      ...summaryOf(review, { owner, strangers }, unit),
+      ['batch', batchId],
+      ['checked', `pins of your project${expected === undefined ? '' : `; ${expected}`}`],
+    ] as const,
     rows: rows.map((text) => {
       const kind = !text.startsWith(' ') ? 'pipeline' : text.endsWith(']') ? 'marked' : 'action';
       return { text: text.trim(), kind } as const;
@@ -218,7 +223,7 @@ async function send(
   if (outcome.kind === 'expired')
     return {
       state: 'again',
-      text: `${refusalText(outcome)}The approval expired before it landed. Nothing was approved. Run the command again to sign a new one.`,
+      text: `${refusalText(outcome)}The approval expired before it landed. Nothing was approved. Approve again.`,
     };
   if (outcome.kind === 'failed')
     throw new FlywheelError(
@@ -234,7 +239,7 @@ async function send(
 
 /** Why the chain did not take it, where it said so. */
 const refusalText = ({ rejection }: { readonly rejection: Rejection | null }): string =>
-  rejection === null ? '' : `The chain refuses it: ${reasonText(rejection.error)}. `;
+  rejection === null ? '' : `The chain refuses the approval: ${reasonText(rejection.error)}. `;
 
 const reasonText = (error: TransactionError | null): string =>
   error === null ? 'unknown' : 'custom' in error ? `error ${error.custom}` : error.error;

@@ -23,8 +23,7 @@ import {
   COLUMN_OPTION,
   FORMAT_OPTION,
   howOften,
-  IDEMPOTENCY_KEY_OPTION,
-  IDEMPOTENCY_UUID_OPTION,
+  idempotencyKeyOption,
   parseIdempotencyKey,
   REST_OPTION,
 } from '../options.js';
@@ -48,7 +47,7 @@ const burnOptions = (command: Command) =>
     .option('--once', 'do not burn the same type, proof and amount a second time')
     .addOption(AGAIN_OPTION)
     .option('--dry-run', 'show the effects; send nothing')
-    .addOption(IDEMPOTENCY_KEY_OPTION);
+    .addOption(idempotencyKeyOption('a new key'));
 
 type BurnOptions = OptionsOf<typeof burnOptions>;
 
@@ -128,7 +127,7 @@ const burnBatchOptions = (command: Command) =>
     .argument('<file>', 'burns file (JSON, NDJSON or CSV); - for standard input')
     .addOption(FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
-    .addOption(IDEMPOTENCY_UUID_OPTION)
+    .addOption(idempotencyKeyOption('from the content of the file', 'uuid'))
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)

@@ -13,6 +13,7 @@ import type { LocalInitResult, LocalStatusResult, OutputStream } from '../contex
 import { safeText } from '../output/safe-text.js';
 import { wrapText } from '../output/table.js';
 import { shellLine } from '../shell-line.js';
+import { statusOf } from '../views/batch.js';
 import { countText, tokensText } from '../views/unit.js';
 
 const SYMBOL = 'DEMO';
@@ -150,7 +151,7 @@ async function run(session: Session) {
     `Set up a batch with ${pipelines.length} pipelines of burns, airdrops and memos.`,
     ...['batch', 'init', file('pipelines'), '--out', file('approval')],
   );
-  detail(`batch ${batch.id} is ${batch.status}`);
+  detail(`batch ${batch.id} ${statusOf(batch)}`);
   await perform(
     'Approve as the owner. The batch is read back from the chain and must equal the file.',
     ...['batch', 'approve', file('approval'), '--keypair', local.owner.keypair],
@@ -164,7 +165,7 @@ async function run(session: Session) {
     detail(`transaction ${hash}`);
   const final = await perform<Batch>('Show the batch.', 'batch', 'status', batch.id);
   const done = `${result.totalSuccessful} of ${countText(result.total, 'transaction')}`;
-  detail(`batch ${final.id} is ${final.status}: ${done}`);
+  detail(`batch ${final.id} ${statusOf(final)}: ${done}`);
   const after = await balances('Show the balances again.');
   print('');
   tell(`The files are in ${folder}. You can run the commands above again.`);

@@ -13,6 +13,7 @@ import { checkRpc } from '../doctor/check-rpc.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
+import { statusOf } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
@@ -114,7 +115,7 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
     seen = reply.meta.serverTimeMs;
     return reply.value === null
       ? 'answers; no batch in progress'
-      : `answers; batch ${reply.value.id} is ${reply.value.status}`;
+      : `answers; batch ${reply.value.id} ${statusOf(reply.value)}`;
   });
   const { value: apiUrl } = session.settings.apiUrl;
   // The client speaks plain http to this machine only, and answers nobody whose certificate does not hold.

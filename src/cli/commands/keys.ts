@@ -125,27 +125,20 @@ export const commands = {
   caps: defineCommand({
     configure: (command) =>
       command
-        .addOption(
-          decimalOrNone('--burn <n>', 'most tokens burned in a UTC day from now on, or none for no cap'),
-        )
-        .addOption(
-          decimalOrNone(
-            '--airdrop <n>',
-            'most tokens airdropped in a UTC day from now on, or none for no cap',
-          ),
-        ),
+        .addOption(decimalOrNone('--burn <n>', 'most tokens to burn per UTC day, or none for no cap'))
+        .addOption(decimalOrNone('--airdrop <n>', 'most tokens to airdrop per UTC day, or none for no cap')),
     run: async (session, _args, { burn, airdrop }) => {
       const local = await session.local();
       if (burn === undefined && airdrop === undefined) return local.caps();
       const cap = (typed: string | undefined) => (typed === 'none' ? null : typed);
       return local.setCaps({ burn: cap(burn), airdrop: cap(airdrop) });
     },
-    view: (caps: Caps, style) => fieldLines(capFields(caps, null), style),
+    view: (caps: Caps, style) => fieldLines(capFields(caps), style),
     details: [
-      'A burn or a batch that would pass a cap is refused. A cap that is lowered undoes nothing: what was accepted before keeps its room. Each change is in `flywheel audit`.',
+      'The service refuses a burn or a batch that exceeds a cap. Used or reserved: the amounts that landed today and those of waiting batches, which `flywheel pending` lists. A lower cap does not undo accepted burns and batches. `flywheel audit` shows each change.',
     ],
     output: [
-      '{ "day", "burn": { "used", "cap": amount|null, "left": amount|null }, "airdrop": { "used", "cap", "left" } }',
+      '{ "day", "symbol", "burn": { "used", "cap": amount|null, "left": amount|null }, "airdrop": { "used", "cap", "left" } }',
     ],
     examples: ['flywheel caps', 'flywheel caps --burn 5000', 'flywheel caps --burn 10000 --airdrop none'],
   }),

@@ -52,7 +52,7 @@ const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => 
   '',
   ...fieldLines(
     [
-      ...capFields(value.today, value.symbol),
+      ...capFields(value.today),
       [
         'burn fees',
         `SOL of the burn wallet covers ${countText(Number(value.burns.lasts), 'burn')} (at most ${solText(value.burns.feeLamports)} each)`,

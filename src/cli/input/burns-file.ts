@@ -10,7 +10,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import { checkDecimals, reasonOf } from './amount.js';
 import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
 import { type Element, elementsOfList, Problems, withNumberAmount } from './problems.js';
-import { type Input, inInput, inputError, proofProblem } from './read-input.js';
+import { type Input, inInput, inputError, proofProblem, requireKind } from './read-input.js';
 
 /** Burns of one file; more than take a service minutes belong into several. */
 const MAX_BURNS = 100_000;
@@ -44,10 +44,24 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
 
 function elementsOf(input: Input, problems: Problems): readonly Element[] {
   if (input.format === 'csv') return tableRows(input, TABLE, problems).map((row) => burnOf(row, problems));
-  if (input.format === 'ndjson') return elementsOfLines(input, problems);
+  if (input.format === 'ndjson') {
+    const whole = wholeObject(input.text);
+    if (whole !== undefined) requireKind(input.name, whole, 'a burns file');
+    return elementsOfLines(input, problems);
+  }
   const { value } = inInput(input.name, () => parseStrictJson(input.text), true);
+  requireKind(input.name, value, 'a burns file');
   if (!Array.isArray(value)) throw neither(input);
   return elementsOfList(value, problems);
+}
+
+/** NDJSON begins as a file of another kind does, which is one object. */
+function wholeObject(text: string): JsonValue | undefined {
+  try {
+    return parseStrictJson(text).value;
+  } catch {
+    return undefined;
+  }
 }
 
 const neither = ({ name }: Input) =>

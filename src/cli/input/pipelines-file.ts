@@ -22,7 +22,7 @@ import {
   Problems,
   withNumberAmount,
 } from './problems.js';
-import { type Input, inInput, inputError, proofProblem } from './read-input.js';
+import { type Input, inInput, inputError, proofProblem, requireKind } from './read-input.js';
 
 /** Keys that a file may have beside its pipelines. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
@@ -64,6 +64,7 @@ function elementsOf(
   problems: Problems,
 ): { readonly elements: readonly Element[]; readonly path?: string } {
   const { value } = inInput(name, () => parseStrictJson(text), true);
+  requireKind(name, value, 'a pipelines file');
   if (Array.isArray(value)) return { elements: elementsOfList(value, problems) };
   if (!isJsonObject(value) || !Array.isArray(value['pipelines']))
     throw inputError(name, 'expected { "pipelines": [ … ] } or a list of pipelines');

@@ -160,6 +160,40 @@ export const textInput = ({ name, text }: NamedText): Input => ({
   format: formatOf(name, text.trimStart().charAt(0)),
 });
 
+const isObject = (value: unknown, ...keys: readonly string[]): boolean =>
+  isJsonObject(value as JsonValue) && keys.every((key) => Object.hasOwn(value as object, key));
+
+/** Each kind of file: how to tell one, and what to do with one that was given in another's place. */
+const KINDS = {
+  'a keypair file': {
+    is: (value) => Array.isArray(value) && value.length === 64 && value.every(Number.isInteger),
+    hint: 'Name the keypair file with --keypair.',
+  },
+  'a burns file': {
+    is: (value) => Array.isArray(value) && isObject(value[0], 'burnAmount'),
+    hint: 'Send a burns file with `flywheel burn-batch FILE`.',
+  },
+  'a pipelines file': {
+    is: (value) => isObject(value, 'pipelines') || (Array.isArray(value) && isObject(value[0], 'actions')),
+    hint: 'Send a pipelines file with `flywheel batch run FILE --keypair FILE`.',
+  },
+  'an approval file': {
+    is: (value) => isObject(value, 'proposalApproveTx'),
+    hint: 'Sign an approval file with `flywheel batch approve FILE --keypair FILE`.',
+  },
+  'a signed approval': {
+    is: (value) => isObject(value, 'signedTx'),
+    hint: 'Send a signed approval with `flywheel batch execute BATCH_ID --signed-tx @FILE`.',
+  },
+} satisfies Readonly<Record<string, { is(value: JsonValue): boolean; readonly hint: string }>>;
+
+/** @throws `ERR_INPUT_INVALID` for a file of another kind, saying which one and what to do with it. */
+export function requireKind(name: string, value: JsonValue, wanted: keyof typeof KINDS): void {
+  for (const [kind, { is, hint }] of Object.entries(KINDS))
+    if (kind !== wanted && is(value))
+      throw inputError(name, `expected ${wanted}, but this is ${kind}`).with({ hint });
+}
+
 /** What is wrong with a proof, without a full stop; `undefined` when nothing is. */
 export function proofProblem(proof: JsonValue | undefined): string | undefined {
   if (!isJsonObject(proof)) return 'expected a JSON object';

@@ -465,7 +465,7 @@ function notThere(
   }: { readonly lost: readonly Element[]; readonly noted: number; readonly open?: string | undefined },
 ): FlywheelError {
   const gone = new Set(lost);
-  const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [`[${index}]`] : [])));
+  const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [index + 1] : [])));
   const apart = 'put what is missing into a file of its own and send that with --again';
   const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
   const way =

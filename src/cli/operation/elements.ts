@@ -68,11 +68,11 @@ export function warnOfEqual(
     if (earlier === undefined) seen.set(text, index);
     else {
       count += 1;
-      first ||= `[${index}] equals [${earlier}]`;
+      first ||= `${noun} ${index + 1} equals ${noun} ${earlier + 1}`;
     }
   }
   if (count > 0)
     output.warn(
-      `${count} of ${countText(elements.length, noun)} duplicate an earlier one (first: ${first}). All of them will be ${done}.`,
+      `${count} of ${countText(elements.length, noun)} duplicate an earlier one (${first}). All of them will be ${done}.`,
     );
 }

@@ -11,6 +11,7 @@ import {
   type OperationRequest,
   type Overlap,
 } from '../journal/journal.js';
+import { countText } from '../views/unit.js';
 import { namedText } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
@@ -40,8 +41,8 @@ export function withoutOverlap(
     open !== undefined
       ? wayOut(session, open)
       : overlaps.length === elements.length
-        ? 'Do it once more with --again.'
-        : 'Add --rest to send the others, or --again to send everything again.';
+        ? '--again sends everything again.'
+        : '--rest sends only what has not landed. --rest --allow-changed also sends changed entries, with their full new amount. --again sends everything again.';
   throw notSent(sentence, hint);
 }
 
@@ -67,9 +68,7 @@ export async function requireUnchanged(
   const batchId = batchStages(notes).at(-1)?.batchId;
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
   const also =
-    kind === 'burn'
-      ? 'To burn this amount too, add --again'
-      : 'To send their full new amounts too, add --allow-changed';
+    kind === 'burn' ? '--again burns this amount too' : '--allow-changed sends the full new amount too';
   throw error.with({
     hint: `${also}. To drop this operation: \`${commandLine(session.settings, ...words)}\``,
   });
@@ -84,12 +83,12 @@ export function changedElements(
   if (kind === 'burn' && first !== undefined)
     return notSent(
       `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount.`,
-      'To burn this amount too, add --again.',
+      '--again burns this amount too.',
     );
-  const named = namedText(changes.map(({ index, date }) => `[${index}] on ${date.slice(0, 10)}`));
+  const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
-    `${changes.length} ${noun}${changes.length === 1 ? ' has' : 's have'} landed from another file with another amount or recipient: ${named}.`,
-    'Remove them from the file, or add --allow-changed to send their full new amounts as well.',
+    `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
+    '--allow-changed sends the full new amount too. --again sends the whole file again. To send only the others, remove what has changed from the file.',
   );
 }
 
@@ -118,13 +117,17 @@ export async function stillToDo(
 }
 
 export const restBegunElsewhere = (): FlywheelError =>
-  new FlywheelError('ERR_TIMEOUT', 'Another process has just started to send the rest. Nothing was sent.', {
-    hint: 'Run the command again.',
-  });
+  new FlywheelError(
+    'ERR_TIMEOUT',
+    'Another process just started to send the rest. This command sent nothing.',
+    {
+      hint: 'Run the command again.',
+    },
+  );
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
   notSent(
-    `The outcome of an earlier operation with the same burn (last changed ${date}) is unknown.`,
+    `The outcome of an earlier operation with the same burn is unknown (last change ${date}).`,
     `Resume it: ${resumeLine(session, operation)}`,
   );
 

@@ -18,7 +18,7 @@ import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { inputError, type NamedText, textInput } from '../input/read-input.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
-import { grouped } from '../views/unit.js';
+import { countedFromOne, grouped } from '../views/unit.js';
 import {
   balanceDifferences,
   expectedOf,
@@ -262,7 +262,7 @@ const AMOUNTS: Readonly<Record<ProofVerified['amounts'], (value: ProofVerified) 
   agree: ({ entry }) =>
     entry === undefined
       ? 'The burned amount matches --amount.'
-      : `Amounts and recipients match ${entry} of the file.`,
+      : `Amounts and recipients match ${countedFromOne(entry)} of the file.`,
   'not compared': () => 'Amounts were not compared. Add --amount or --expect to compare them.',
   'not told': ({ untold }) => `Amounts cannot be decoded: ${untold}. Only the hash is verified.`,
 };

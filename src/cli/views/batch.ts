@@ -5,6 +5,7 @@ import {
   sourceText,
   actionText as wordsOf,
 } from '../../actions/registry.js';
+import type { Settings } from '../../compose/settings.js';
 import { isCancelled } from '../../contract/call.js';
 import type {
   Action,
@@ -17,26 +18,33 @@ import type {
 import type { BatchPlan } from '../batch/pipelines-work.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented } from '../output/table.js';
-import { countText, grouped, linkField, linkOf, solText, tokensText } from './unit.js';
+import { countText, grouped, linkField, linkOf, STATUS_WORDS, solText, tokensText } from './unit.js';
 
-/** JSON keeps the states of the specification. */
-function statusOf(batch: Batch): string {
-  if (isCancelled(batch)) return 'CANCELLED';
-  return batch.dateCancelled === undefined ? batch.status : `${batch.status}, CANCELLED`;
+/** The status of a batch in words. */
+export function statusOf(batch: Batch): string {
+  if (isCancelled(batch)) return 'cancelled';
+  const words = STATUS_WORDS[batch.status];
+  return batch.dateCancelled === undefined ? words : `${words}, then cancelled`;
 }
 
-function statusText(batch: Batch, style: Style): string {
-  const text = statusOf(batch);
-  if (batch.status === 'EXECUTED') return style.good(text);
-  return batch.status === 'FAILED' && !isCancelled(batch) ? style.bad(text) : style.bold(text);
-}
+/** The command that approves and executes a batch that waits for it. */
+const nextLine = ({ id, status }: Batch, settings: Settings): readonly string[] =>
+  status === 'FINALIZED' ? [`Next: ${commandLine(settings, 'batch', 'execute', id)} --keypair FILE`] : [];
+
+/** The name of a batch with its status. */
+const headOf = (batch: Batch, name: string, style: Style): readonly string[] => {
+  const isBad = batch.status === 'FAILED' && !isCancelled(batch);
+  const dim = batch.status === 'EXECUTED' ? style.good : isBad ? style.bad : style.bold;
+  return headed(name, statusOf(batch), { width: style.width, dim }, style.bold);
+};
 
 /** The pipeline, counted like those of the list. */
 const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
-  index === undefined ? 'a pipeline that is not named' : `pipeline ${index + 1} of ${total}`;
+  index === undefined ? 'an unknown pipeline' : `pipeline ${index + 1} of ${total}`;
 
 const linksOf = (style: Style, txHash: string): readonly string[] =>
   [linkOf(style, 'tx', txHash) ?? []].flat();
@@ -63,9 +71,15 @@ export const viewExecuteResult = (result: ExecuteResult, style: Style): readonly
   ...bundleLines(result, style),
 ];
 
+/** One batch, and what comes next. */
+export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style): readonly string[] => [
+  ...viewBatch(batch, style),
+  ...nextLine(batch, settings),
+];
+
 /** One batch. @param more - what else is known of it. */
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
-  `${style.bold(`Batch ${safeLine(batch.id)}`)} ${statusText(batch, style)}`,
+  ...headOf(batch, `Batch ${safeLine(batch.id)}`, style),
   ...fieldLines(
     [
       ['batch index', batch.batchIndex],
@@ -112,12 +126,13 @@ export function totalFields(
 export const viewBatchList = (
   batches: readonly ListedBatch[],
   symbol: string | null,
+  settings: Settings,
   style: Style,
 ): readonly string[] =>
   batches.length === 0
     ? ['No batches found.']
     : batches.flatMap((batch) => [
-        `${style.bold(safeLine(batch.id))} ${statusText(batch, style)}`,
+        ...headOf(batch, safeLine(batch.id), style),
         ...fieldLines(
           [
             ...totalFields(batch.totals, symbol),
@@ -126,6 +141,7 @@ export const viewBatchList = (
           ],
           style,
         ),
+        ...nextLine(batch, settings),
       ]);
 
 /** An action in words, as a script may read them. */
@@ -140,6 +156,13 @@ function textOf(action: Action, symbol: string | null): string {
   return wordsOf(shown as ActionInText);
 }
 
+const STATE_WORDS: Readonly<Record<PipelineState['state'], string>> = {
+  WAITING: 'waiting',
+  EXECUTED: 'executed',
+  FAILED: 'failed',
+  NOT_EXECUTED: 'not executed',
+};
+
 /** The pipelines of a batch and what each did. @param symbol - of the token; `null` where nobody here says. */
 export const viewPipelines = (
   pipelines: readonly PipelineState[],
@@ -147,7 +170,7 @@ export const viewPipelines = (
   style: Style,
 ): readonly string[] =>
   pipelines.flatMap(({ index, type, actions, state, txHash, message }) => [
-    `${style.dim(`pipeline ${index + 1}`)} ${safeLine(type)} ${state}`,
+    `${style.dim(`pipeline ${index + 1}`)} ${safeLine(type)} ${STATE_WORDS[state]}`,
     ...actions.flatMap((action) => indented('  ', textOf(action, symbol), style.width)),
     ...(txHash === undefined
       ? []

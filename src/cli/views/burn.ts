@@ -117,7 +117,7 @@ function failureLines(
     ...tableLines(
       listed,
       {
-        entry: ({ index }) => `[${index}]`,
+        entry: ({ index }) => grouped(index + 1),
         code: ({ type }) => type,
         reason: ({ message }) => message,
       },

@@ -54,14 +54,13 @@ export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style
 ];
 
 function leftText({ used, cap, left }: CapState, symbol: string | null): string {
-  const spent = `${tokensText(used, symbol)} used`;
+  const spent = `${tokensText(used, symbol)} used or reserved`;
   return cap === null
     ? `${spent}, no cap`
     : `${grouped(left ?? '0')} of ${tokensText(cap, symbol)} left, ${spent}`;
 }
 
-/** @param symbol - of the token; `null` where nobody here says */
-export const capFields = ({ day, burn, airdrop }: Caps, symbol: string | null): readonly Field[] => [
+export const capFields = ({ day, symbol, burn, airdrop }: Caps): readonly Field[] => [
   [`burns on ${day}`, leftText(burn, symbol)],
   ['airdrops', leftText(airdrop, symbol)],
 ];

@@ -1,9 +1,18 @@
-/** Amounts, counts and links as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
+/** Amounts, counts, statuses and links as people read them: digits in groups, what is counted behind. Only for people: nothing of it can be read back. */
 import { type ExplorerPage, explorerLink } from '../../chain/node-address.js';
 import { shownSymbol } from '../../chain/tokens/accounts.js';
+import type { BatchStatus } from '../../contract/schemas/batch.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import type { Field } from '../output/table.js';
+
+/** The words of the glossary; JSON keeps the states of the specification. */
+export const STATUS_WORDS: Readonly<Record<BatchStatus, string>> = {
+  AVAILABLE_TO_QUEUE: 'being set up',
+  FINALIZED: 'waits for approval',
+  EXECUTED: 'executed',
+  FAILED: 'failed',
+};
 
 /** What an amount is counted in. */
 export interface Unit {
@@ -49,6 +58,18 @@ export const solText = (lamports: string | bigint): string => `${solOf(lamports)
 /** `1 element`, `2,000 elements`. @param plural - where it is not made by an `s` */
 export const countText = (count: number, noun: string, plural = `${noun}s`): string =>
   `${grouped(count)} ${count === 1 ? noun : plural}`;
+
+const PLACE = /(\bpipelines|^)\[(\d+)\](?:\.actions\[(\d+)\])?(?:\.(?=\w))?/g;
+
+/** A place in a file as people count: `pipelines[0].actions[1].amount` is `pipeline 1, action 2, amount`. */
+export const countedFromOne = (text: string): string =>
+  text.replace(PLACE, (place, list: string, index: string, action?: string) =>
+    [
+      `${list === '' ? 'entry' : 'pipeline'} ${Number(index) + 1}`,
+      ...(action === undefined ? [] : [`action ${Number(action) + 1}`]),
+      ...(place.endsWith('.') ? [''] : []),
+    ].join(', '),
+  );
 
 const AGES: readonly (readonly [number, string])[] = [
   [86_400_000, 'day'],

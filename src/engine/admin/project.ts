@@ -332,7 +332,7 @@ export async function readCaps(
       ? { used: text(used[kind]), cap: null, left: null }
       : { used: text(used[kind]), cap: text(cap), left: text(left) };
   };
-  return { day: used.day, burn: state('burn'), airdrop: state('airdrop') };
+  return { day: used.day, symbol: token.symbol, burn: state('burn'), airdrop: state('airdrop') };
 }
 
 const isLower = (cap: bigint | null, before: bigint | null): boolean =>

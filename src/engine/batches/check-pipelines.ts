@@ -18,7 +18,7 @@ import type { Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { hashProof } from '../burns/elements.js';
 import type { EngineLimits } from '../deps.js';
-import { type Principal, permitsProofType } from '../operation.js';
+import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
 import { createPause } from '../pause.js';
 import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 
@@ -151,7 +151,7 @@ class PipelineChecks {
 
   #checkType(type: string, where: string): void {
     if (permitsProofType(this.#principal, type)) return;
-    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted for this key`;
+    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.#principal)})`;
     this.#note('ERR_INVALID_PROOF', text);
   }
 

@@ -65,7 +65,7 @@ export function allowanceOf(
   return (amount) => {
     const lacks = (held: string, needed: string, what: string): Refusal => ({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
-      message: `Insufficient funds: the burn wallet ${burnWallet} has ${held} and needs ${needed}. Send it ${what}.`,
+      message: `Insufficient funds: the burn wallet ${burnWallet} has ${held} and needs ${needed}. Send ${what} to that address.`,
     });
     if (amount > tokens) return lacks(tokenText(tokens, token), tokenText(amount, token), symbol);
     const spendable = lamports > balance.keptLamports ? lamports - balance.keptLamports : 0n;
@@ -225,7 +225,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed |
   const errorMessage =
     end.rejection === null
       ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`
-      : `The chain refused the burn: ${end.reason}; the burn wallet is ${token.burnWallet}.`;
+      : `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`;
   return { ...settled, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage };
 }
 

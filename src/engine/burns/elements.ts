@@ -11,7 +11,7 @@ import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { EngineLimits } from '../deps.js';
-import { type Principal, permitsProofType } from '../operation.js';
+import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
 import { createPause } from '../pause.js';
 
 /** What an element asks to be burned, and which of its request it is. */
@@ -84,7 +84,7 @@ function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint 
 function checkProofType(principal: Principal, type: string): void {
   if (permitsProofType(principal, type)) return;
   const shown = JSON.stringify(type.length > MAX_PROOF_TYPE_LENGTH ? `${type.slice(0, 64)}…` : type);
-  const message = `The proof type ${shown} is unknown or not permitted for this key.`;
+  const message = `The proof type ${shown} is unknown or not permitted; ${permittedTypesText(principal)}.`;
   throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 

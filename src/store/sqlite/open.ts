@@ -210,7 +210,7 @@ const appliedIn = (database: SqliteConnection): readonly Applied[] =>
 
 const refusalOf =
   (path: string): Refuse =>
-  (what, hint = 'Give another --data-dir, or wipe this one: `flywheel local reset --yes`.') =>
+  (what, hint = 'Use another --data-dir, or delete this one and its keys: `flywheel local reset`.') =>
     storeUnavailable(path, what, { hint });
 
 /** The version of the store. @throws `ERR_STORE_UNAVAILABLE` when another build has written it. */

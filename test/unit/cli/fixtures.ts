@@ -46,6 +46,7 @@ export const VAULT: LocalVaultResult = {
   ...{ owner: LOCAL.owner.address, operator: LOCAL.operator, balances: BALANCES },
   today: {
     day: '2026-01-31',
+    symbol: 'FLY',
     burn: { used: '13595.75', cap: '5000000', left: '4986404.25' },
     airdrop: { used: '0', cap: null, left: null },
   },

@@ -42,7 +42,7 @@ const LEDGER: FileFormat = {
   tables: TABLES,
   kind: 'a ledger',
   hints: {
-    otherBuild: 'Use another --data-dir, or delete this one: `flywheel local reset --yes`',
+    otherBuild: 'Use another --data-dir, or delete this one and its keys: `flywheel local reset`',
     otherFile: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
   },
 };

@@ -16,7 +16,7 @@ import {
   ALLOW_CHANGED_OPTION,
   COLUMN_OPTION,
   howOften,
-  IDEMPOTENCY_KEY_OPTION,
+  idempotencyKeyOption,
   KEYPAIR_OPTION,
   REST_OPTION,
   TABLE_FORMAT_OPTION,
@@ -37,7 +37,7 @@ const fileOptions = <Args extends unknown[], Options extends Record<string, unkn
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
     .option('--dry-run', 'check the file and show totals and effects; send nothing')
-    .addOption(IDEMPOTENCY_KEY_OPTION);
+    .addOption(idempotencyKeyOption('from the content of the file'));
 
 const initOptions = (command: Command) =>
   fileOptions(

@@ -21,7 +21,7 @@ import { getBatch, isFinal } from '../../operation/service-record.js';
 import { parseBatchId } from '../../options.js';
 import type { Columns } from '../../output/table.js';
 import { callWith, noteReply } from '../../send.js';
-import { actionText, viewBatch, viewBatchList, viewPipelines } from '../../views/batch.js';
+import { actionText, statusOf, viewBatchAndNext, viewBatchList, viewPipelines } from '../../views/batch.js';
 
 const MAX_LIMIT = 100_000;
 const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
@@ -51,11 +51,11 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
     if (leftMs <= 0) {
       throw new FlywheelError(
         'ERR_TIMEOUT',
-        `Batch ${batchId} is still ${batch.status} after ${limitSeconds} s.`,
+        `Batch ${batchId} is not finished after ${limitSeconds} s. Its status: ${statusOf(batch)}.`,
         { hint: 'Run the command again to keep waiting.' },
       );
     }
-    output.progress.show(`${batch.status}, waiting for the batch to finish …`);
+    output.progress.show(`waiting for the batch to finish (${statusOf(batch)}) …`);
     await context.sleep(Math.min(POLL_MS, leftMs));
   }
 }
@@ -97,7 +97,9 @@ async function list(session: Session, _args: [], options: OptionsOf<typeof listO
   const batches = await listedItems(session, part, (page) =>
     opened.service.listBatches({ ...page, ...filter }, call),
   );
-  await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, opened.symbol, style));
+  await session.output.list(batches, LIST_CSV, (style) =>
+    viewBatchList(batches, opened.symbol, session.settings, style),
+  );
 }
 
 const SHOW_CSV: Columns<PipelineState> = {
@@ -133,7 +135,10 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
   await session.output.list(
     pipelines,
     SHOW_CSV,
-    (style) => [...viewBatch(batch, style), ...viewPipelines(pipelines, opened.symbol, style)],
+    (style) => [
+      ...viewBatchAndNext(batch, session.settings, style),
+      ...viewPipelines(pipelines, opened.symbol, style),
+    ],
     { ...batch, pipelines },
   );
 }
@@ -193,18 +198,18 @@ export const commands = {
     configure: (command) =>
       command
         .argument('<batchId>', 'batch id (UUID)')
-        .option('--watch', 'wait until it is EXECUTED or FAILED (exit 10); --timeout limits the wait'),
+        .option('--watch', 'wait until the batch is executed or failed; --timeout limits the wait'),
     run: async (session, [id], { watch: isWatched = false }) => {
       const batchId = parseBatchId(id);
       const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
-      session.output.result(batch, (style) => viewBatch(batch, style));
+      session.output.result(batch, (style) => viewBatchAndNext(batch, session.settings, style));
       if (isWatched && batch.status === 'FAILED') throw failedBatch(session, batch, batch.executeResult);
     },
     output: [
       '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',
       '  "vaultAddress", "initResult"?, "executeResult"?, "dateCreated", "dateUpdated" }',
     ],
-    details: ['With --watch it exits 0 when the batch is EXECUTED, and 10 when it is FAILED.'],
+    details: ['With --watch the exit code is 0 for an executed batch and 10 for a failed one.'],
     examples: [
       'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
       'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',
@@ -217,7 +222,7 @@ export const commands = {
       const batch = reply.value;
       noteReply(session, reply);
       session.output.result(batch, (style) =>
-        batch === null ? ['No batch in progress.'] : viewBatch(batch, style),
+        batch === null ? ['No batch in progress.'] : viewBatchAndNext(batch, session.settings, style),
       );
     },
     output: ['a batch, as `flywheel batch status` prints it, or null'],

@@ -17,11 +17,11 @@ import {
 import { expectationOf, expectedDigest } from '../../batch/review.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { inInput, inputError, readOptionText } from '../../input/read-input.js';
+import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
 import { commandLine } from '../../operation/resume-line.js';
 import {
   EXPECT_OPTION,
-  IDEMPOTENCY_KEY_OPTION,
+  idempotencyKeyOption,
   KEYPAIR_OPTION,
   parseBatchId,
   parseIdempotencyKey,
@@ -88,7 +88,7 @@ const executeOptions = (command: Command) =>
     .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
     .addOption(FORCE_OPTION)
     .option('--again', 'execute also what landed in another batch')
-    .addOption(IDEMPOTENCY_KEY_OPTION);
+    .addOption(idempotencyKeyOption('from the batch and its approval'));
 
 type ExecuteOptions = OptionsOf<typeof executeOptions>;
 
@@ -151,10 +151,11 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
   const { name, text } = await readOptionText(session.context, '--signed-tx', option);
   const trimmed = text.trim();
   let signedTx: unknown = trimmed;
-  if (trimmed.startsWith('{')) {
-    const value = inInput(name, () => parseStrictJson(trimmed)).value as Readonly<Record<string, unknown>>;
-    const { batchId: id } = value;
-    signedTx = value['signedTx'];
+  if (/^[{[]/.test(trimmed)) {
+    const { value } = inInput(name, () => parseStrictJson(trimmed));
+    requireKind(name, value, 'a signed approval');
+    const { batchId: id, ...signed } = value as Readonly<Record<string, unknown>>;
+    signedTx = signed['signedTx'];
     if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
       throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
     if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
@@ -190,7 +191,9 @@ export const commands = {
   execute: defineCommand({
     configure: executeOptions,
     run: execute,
-    details: ['Neither is needed if the owner has approved on chain, as after `batch approve --wallet`.'],
+    details: [
+      'Signs with --keypair, or sends the approval of --signed-tx. Leave both out after `batch approve --wallet`: the owner has then approved on chain.',
+    ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
