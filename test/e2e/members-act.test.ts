@@ -302,6 +302,21 @@ describe('a file of which members do parts with their own tools is done once', (
     await expectTruth(scene, 7, WHOLE);
   });
 
+  it.each(sampleOf<Mode>(['embedded', 'remote'], 1))(
+    'where they have executed all of it within transactions of another multisig and closed it, %s',
+    async (mode) => {
+      const scene = await initiated(mode);
+      const { operator, members, index } = scene;
+      await operator.run('local', 'fund', '--to', 'owner', '--sol', '10', '--data-dir', operator.dataDir);
+      await members.finishThroughSquads(index);
+      await members.close(index);
+      expect((await execute(scene)).exit).toBe(0);
+      expect((await rest(scene)).exit).toBe(0);
+      expect(await scene.counts()).toEqual(EACH_ONCE);
+      await expectTruth(scene, 7, WHOLE);
+    },
+  );
+
   itLong('where they reject what waits: it has failed, and all of it is the rest', async () => {
     const scene = await initiated('embedded');
     await scene.members.vote(scene.index, 'reject');

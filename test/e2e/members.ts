@@ -24,6 +24,8 @@ export interface Members {
   execute(batchIndex: number, count: number): Promise<number>;
   /** Executes all of a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
   executeThroughTable(batchIndex: number): Promise<void>;
+  /** Owner and operator approve a batch, and the owner executes all of it; the owner within transactions of a multisig of the owner's own. */
+  finishThroughSquads(batchIndex: number): Promise<void>;
   /** Opens the vote on a batch that is not set up to its end. */
   activate(batchIndex: number): Promise<void>;
   /** Owner and operator vote; who has voted so already is passed over. */
@@ -50,18 +52,21 @@ export async function membersOf(
 
   /** @returns whether it has landed and succeeded. */
   const send = (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> =>
-    sendWith([], signer, instructions);
+    sendWith([], [signer], instructions);
+  const sendAll = (signers: readonly Keypair[], ...instructions: TransactionInstruction[]) =>
+    sendWith([], signers, instructions);
   const sendWith = async (
     tables: readonly AddressLookupTableAccount[],
-    signer: Keypair,
+    signers: readonly Keypair[],
     instructions: TransactionInstruction[],
   ): Promise<boolean> => {
+    const [payer] = signers as [Keypair];
     const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash();
     const message = new TransactionMessage({
-      ...{ payerKey: signer.publicKey, recentBlockhash: blockhash, instructions },
+      ...{ payerKey: payer.publicKey, recentBlockhash: blockhash, instructions },
     });
     const transaction = new VersionedTransaction(message.compileToV0Message([...tables]));
-    transaction.sign([signer]);
+    transaction.sign([...signers]);
     const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
     const { value } = await connection.confirmTransaction({ signature, blockhash, lastValidBlockHeight });
     return value.err === null;
@@ -113,7 +118,48 @@ export async function membersOf(
       if (table === null) throw new TypeError('The lookup table has not landed.');
       // Its entries can be used from the next slot on.
       while ((await connection.getSlot()) <= table.state.lastExtendedSlot);
-      if (!(await sendWith([table], owner, executing))) throw new TypeError('The execution has failed.');
+      if (!(await sendWith([table], [owner], executing))) throw new TypeError('The execution has failed.');
+    },
+    async finishThroughSquads(batchIndex) {
+      const createKey = Keypair.generate();
+      const [own] = squads.getMultisigPda({ createKey: createKey.publicKey });
+      const [vault] = squads.getVaultPda({ multisigPda: own, index: 0 });
+      const [config] = squads.getProgramConfigPda({});
+      const { treasury } = await squads.accounts.ProgramConfig.fromAccountAddress(connection, config);
+      const mask = squads.types.Permissions.all().mask;
+      const member = owner.publicKey;
+      const create = squads.instructions.multisigCreateV2({
+        ...{ multisigPda: own, createKey: createKey.publicKey, creator: member, treasury },
+        ...{ members: [{ key: member, permissions: { mask } }], threshold: 1, timeLock: 0 },
+        ...{ configAuthority: null, rentCollector: null },
+      });
+      await sendAll([owner, createKey], create);
+      let transactionIndex = 0n;
+      const within = async (inner: TransactionInstruction): Promise<void> => {
+        transactionIndex += 1n;
+        const terms = { multisigPda: own, transactionIndex, creator: member, member };
+        const recentBlockhash = PublicKey.default.toBase58();
+        const transactionMessage = new TransactionMessage({
+          ...{ payerKey: vault, recentBlockhash, instructions: [inner] },
+        });
+        const { vaultTransactionCreate, proposalCreate, proposalApprove } = squads.instructions;
+        const created = vaultTransactionCreate({
+          ...{ ...terms, vaultIndex: 0, ephemeralSigners: 0, transactionMessage },
+        });
+        const isSent = await send(owner, created, proposalCreate(terms), proposalApprove(terms));
+        const { instruction } = await squads.instructions.vaultTransactionExecute({ ...terms, connection });
+        if (!isSent || !(await send(owner, instruction))) throw new TypeError('It has not run.');
+      };
+      const vote = { multisigPda, transactionIndex: BigInt(batchIndex) };
+      await within(squads.instructions.proposalApprove({ ...vote, member }));
+      await send(operator, squads.instructions.proposalApprove({ ...vote, member: operator.publicKey }));
+      const { size } = await batchAt(batchIndex);
+      for (let index = 1; index <= size; index += 1) {
+        const { instruction } = await squads.instructions.batchExecuteTransaction({
+          ...{ connection, multisigPda, member, batchIndex: BigInt(batchIndex), transactionIndex: index },
+        });
+        await within(instruction);
+      }
     },
     async activate(batchIndex) {
       const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: operator.publicKey };

@@ -65,7 +65,7 @@ export const staticAccounts = (message: Message): readonly AccountMeta[] =>
  * @param accounts - in the order of the index space.
  */
 export function instructionsOf(
-  { instructions }: Message,
+  { instructions }: Pick<Message, 'instructions'>,
   accounts: readonly AccountMeta[],
 ): readonly Instruction[] | undefined {
   const resolved: Instruction[] = [];

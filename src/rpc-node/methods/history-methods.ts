@@ -173,6 +173,22 @@ function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[
   return { writable: those(true), readonly: those(false) };
 }
 
+/** Calls of the multisig program from within itself; this node keeps no others. */
+function innerJson({ innerCalls }: Landed, names: readonly AccountMeta[]): readonly object[] {
+  const indexOf = (named: Address): number => names.findIndex(({ address }) => address === named);
+  const instructionsIn = (index: number): readonly object[] =>
+    innerCalls
+      .filter(({ within }) => within === index)
+      .map(({ program, accounts, data }) => ({
+        programIdIndex: indexOf(program),
+        accounts: accounts.map(indexOf),
+        data: base58Encode(data),
+        stackHeight: null,
+      }));
+  const indexes = new Set(innerCalls.map(({ within }) => within));
+  return [...indexes].map((index) => ({ index, instructions: instructionsIn(index) }));
+}
+
 function metaJson(landed: Landed, message: WireMessage, names: readonly AccountMeta[], view: View) {
   const { error, run } = landed;
   const err = errorJson(error);
@@ -180,7 +196,7 @@ function metaJson(landed: Landed, message: WireMessage, names: readonly AccountM
     err,
     status: error === null ? { Ok: null } : { Err: err },
     fee: landed.feeLamports,
-    innerInstructions: [],
+    innerInstructions: innerJson(landed, names),
     logMessages: landed.logs,
     computeUnitsConsumed: landed.computeUnits,
     rewards: [],

@@ -60,7 +60,7 @@ function readWire(bytes: Uint8Array): WireTransaction {
   }
 }
 
-const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, landed: false };
+const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, innerCalls: [], landed: false };
 const refused = (error: string): Run => ({ ...NOT_RUN, error: { kind: 'transaction', error } });
 
 /** What a transaction would do to a state. */

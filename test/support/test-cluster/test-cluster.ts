@@ -298,8 +298,8 @@ const forkedHash = (fork: number, slot: number): string =>
   base58Encode(createHash('sha256').update(`fork ${fork} ${slot}`).digest());
 
 const landedBy = (run: Run) => {
-  const { error, logs, feeLamports, computeUnits } = run;
-  return { error, logs, feeLamports, computeUnits, run, place: null };
+  const { error, logs, feeLamports, computeUnits, innerCalls } = run;
+  return { error, logs, feeLamports, computeUnits, innerCalls, run, place: null };
 };
 
 function isSame(left: AccountState | null, right: AccountState | null): boolean {

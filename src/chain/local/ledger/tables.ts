@@ -15,7 +15,7 @@ import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js
 import type { AccountState } from '../../account.js';
 import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
-import type { ExecutionResult } from '../runtime/execution.js';
+import type { ExecutionResult, InnerCall } from '../runtime/execution.js';
 
 /** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
 const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
@@ -31,7 +31,7 @@ CREATE TABLE accounts (
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
   mark BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
-  token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL
+  token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL, inner_calls TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 `;
@@ -144,7 +144,7 @@ const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
 const TRANSACTION_COLUMNS =
-  'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes, table_addresses';
+  'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes, table_addresses, inner_calls';
 
 /** The table `transactions`. */
 export class TransactionTable {
@@ -165,7 +165,7 @@ export class TransactionTable {
 
   append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
     this.#insert ??= this.#database.prepare(
-      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
@@ -186,6 +186,12 @@ export class TransactionTable {
         ]),
       ),
       landing.tableAddresses,
+      JSON.stringify(
+        landing.innerCalls.map(({ within, program, accounts, data }) => [
+          ...[within, program, accounts],
+          readBuffer(data).toString('base64'),
+        ]),
+      ),
       this.#tip.mark,
     ]);
   }
@@ -248,6 +254,7 @@ export class TransactionTable {
 export interface KeptTransaction extends TransactionRecord {
   readonly wire: Uint8Array;
   readonly tableAddresses: readonly Address[];
+  readonly innerCalls: readonly InnerCall[];
   readonly place: number;
 }
 
@@ -257,7 +264,8 @@ const addressesOf = (bytes: ReadonlyBytes): readonly Address[] =>
   );
 
 function toKept(row: readonly SqlValue[]): KeptTransaction {
-  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, tableAddresses, place] = row;
+  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, tableAddresses, calls, place] =
+    row;
   const changes = JSON.parse(moved as string) as readonly [Address, Address, string | null, string][];
   const wire = bytes as Uint8Array;
   return {
@@ -271,8 +279,11 @@ function toKept(row: readonly SqlValue[]): KeptTransaction {
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
     tableAddresses: addressesOf(tableAddresses as ReadonlyBytes),
-    // No program of this ledger calls the multisig program.
-    innerCalls: [],
+    innerCalls: (JSON.parse(calls as string) as readonly [number, Address, Address[], string][]).map(
+      ([within, program, accounts, data]) => ({
+        ...{ within, program, accounts, data: Buffer.from(data, 'base64') },
+      }),
+    ),
     tokenChanges: changes.map(([account, mint, before, after]) => ({
       ...{ account, mint, before: before === null ? null : BigInt(before), after: BigInt(after) },
     })),

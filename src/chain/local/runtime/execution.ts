@@ -2,10 +2,21 @@
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import { type TransactionError, UNSUPPORTED_INSTRUCTION } from '../../chain.js';
+import { type ProgramCall, type TransactionError, UNSUPPORTED_INSTRUCTION } from '../../chain.js';
 import type { AccountMeta, Instruction } from '../../transaction/message.js';
 import { INSTRUCTION_ERROR_SENTENCES } from '../vm/native.js';
 import type { AccountSource } from '../vm/vm.js';
+
+/** A call from within an instruction of a transaction. */
+export interface InnerCall extends ProgramCall {
+  /** Index of that instruction. */
+  readonly within: number;
+}
+
+export const innerCall = ({ program, accounts, data }: Instruction, within: number): InnerCall => ({
+  ...{ within, program, data },
+  accounts: accounts.map(({ address }) => address),
+});
 
 /** What a transaction did. */
 export interface ExecutionResult {
@@ -18,6 +29,8 @@ export interface ExecutionResult {
   /** As metered by LiteSVM; Squads instructions that run natively add nothing of their own. */
   readonly computeUnits: bigint;
   readonly feeLamports: bigint;
+  /** Calls of the Squads program from within itself; it is the only program here that calls it. None of a transaction that failed. */
+  readonly innerCalls: readonly InnerCall[];
 }
 
 /** Of a transaction that does not start. */
@@ -28,6 +41,7 @@ export const refused = (error: string | TransactionError, logs: readonly string[
   logs,
   computeUnits: 0n,
   feeLamports: 0n,
+  innerCalls: [],
 });
 
 export interface Invocation {

@@ -4,7 +4,7 @@
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
 import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
-import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
+import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
 import {
   requestHeapFrame,
   setComputeUnitLimit,
@@ -21,9 +21,11 @@ import {
 import { encodeMessage, unsigned } from '../../transaction/wire.js';
 import { LOG_BYTES_LIMIT, type RuntimeClock, type Vm, type VmRun } from '../vm/vm.js';
 import {
+  type InnerCall,
   InstructionFailure,
   type InstructionFault,
   type Invocation,
+  innerCall,
   type NativeProgram,
   type Overlay,
 } from './execution.js';
@@ -57,7 +59,10 @@ interface MachineParts {
 /** One transaction's execution; a new one for each. */
 export class Machine {
   readonly logs = new LogCollector();
+  readonly innerCalls: InnerCall[] = [];
   readonly #parts: MachineParts;
+  /** Index of the instruction that runs. */
+  #within = 0;
   #trace = 0;
   #units = 0;
 
@@ -74,6 +79,8 @@ export class Machine {
   run(calls: readonly Instruction[], depth: number): Stop | null {
     for (const [position, call] of calls.entries()) {
       if (depth > MAX_DEPTH) return { position, fault: { error: 'CallDepth' } };
+      if (depth === 1) this.#within = position;
+      else if (call.program === SQUADS_PROGRAM) this.innerCalls.push(innerCall(call, this.#within));
       const fault = this.#runsHere(call.program) ? this.#runHere(call, depth) : this.#runInVm(call, depth);
       if (fault !== null) return { position, fault };
     }

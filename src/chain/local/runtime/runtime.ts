@@ -8,14 +8,14 @@ import { type AccountState, rentExemptLamports } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { budgetOf } from '../../small-programs.js';
-import type { AccountMeta, Instruction } from '../../transaction/message.js';
+import type { AccountMeta, CompiledInstruction, Instruction } from '../../transaction/message.js';
 import { instructionsOf } from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { runSquads } from '../squads/program.js';
 import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
 import type { NativeProgram } from './execution.js';
-import { type ExecutionResult, Overlay, refused } from './execution.js';
+import { type ExecutionResult, type InnerCall, innerCall, Overlay, refused } from './execution.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
 import { resolveAccounts } from './resolve.js';
 
@@ -161,6 +161,9 @@ export class Runtime {
       computeUnits: run.computeUnits,
       // Lamports that the accounts have lost together are the fee: nothing else takes any away.
       feeLamports: sumOf(before) - sumOf(after),
+      innerCalls: accounts.some(({ address }) => address === SQUADS_PROGRAM)
+        ? squadsCalls(run.innerCalls(), accounts)
+        : [],
     };
   }
 
@@ -191,6 +194,7 @@ export class Runtime {
       logs: machine.logs.lines,
       computeUnits: machine.computeUnits,
       feeLamports,
+      innerCalls: error === null ? machine.innerCalls : [],
     };
   }
 }
@@ -202,7 +206,19 @@ const failed = (run: VmRun, { payer, after, feeLamports }: Charge): ExecutionRes
   logs: run.logs,
   computeUnits: run.computeUnits,
   feeLamports,
+  innerCalls: [],
 });
+
+/** Those of the Squads program among the calls of each instruction. */
+const squadsCalls = (
+  calls: readonly (readonly CompiledInstruction[])[],
+  accounts: readonly AccountMeta[],
+): readonly InnerCall[] =>
+  calls.flatMap((group, within) =>
+    (instructionsOf({ instructions: group }, accounts) ?? []).flatMap((call) =>
+      call.program === SQUADS_PROGRAM ? innerCall(call, within) : [],
+    ),
+  );
 
 /** The first writable account that may not stand as it was left; `before` is as of after the fee. */
 function rentError(

@@ -21,9 +21,17 @@ type NativeTransactionError =
   | number
   | { readonly index?: number; readonly accountIndex?: number; err?(): NativeInstructionError };
 
+export interface NativeInstruction {
+  programIdIndex(): number;
+  accounts(): Uint8Array;
+  data(): Uint8Array;
+}
+
 interface NativeMetadata {
   logs(): string[];
   computeUnitsConsumed(): bigint;
+  /** For each instruction. */
+  innerInstructions(): { instruction(): NativeInstruction }[][];
 }
 
 interface NativeFailure {

@@ -4,7 +4,8 @@ import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
-import type { NativeAccount, NativeModule, NativeSvm } from './native.js';
+import type { CompiledInstruction } from '../../transaction/message.js';
+import type { NativeAccount, NativeInstruction, NativeModule, NativeSvm } from './native.js';
 import { transactionError } from './native.js';
 
 /** A synchronous reading of accounts as they stand; `null` where there is none. */
@@ -32,6 +33,8 @@ export interface VmRun {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly computeUnits: bigint;
+  /** What each instruction called in its turn, all of it in one list. */
+  innerCalls(): readonly (readonly CompiledInstruction[])[];
 }
 
 /** Accounts the instance keeps at most before it forgets them all: bounds the memory of a long session. */
@@ -116,7 +119,9 @@ export class Vm {
     const outcome = this.#svm.sendVersionedTransaction(transaction);
     const error = 'err' in outcome ? transactionError(outcome.err()) : null;
     const meta = 'meta' in outcome ? outcome.meta() : outcome;
-    return { error, logs: meta.logs(), computeUnits: meta.computeUnitsConsumed() };
+    const innerCalls = () =>
+      meta.innerInstructions().map((calls) => calls.map((call) => compiledOf(call.instruction())));
+    return { error, logs: meta.logs(), computeUnits: meta.computeUnitsConsumed(), innerCalls };
   }
 
   #hold(address: Address, state: AccountState | null): void {
@@ -163,6 +168,12 @@ export class Vm {
     this.#held.clear();
   }
 }
+
+const compiledOf = (native: NativeInstruction): CompiledInstruction => ({
+  programIndex: native.programIdIndex(),
+  accountIndexes: native.accounts(),
+  data: native.data(),
+});
 
 /** The state before where nothing differs; its parts where they do not. */
 function versionOf(native: NativeAccount, before: AccountState | null): AccountState {

@@ -40,6 +40,7 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): NewTransaction 
   feeLamports: 5_000n,
   computeUnits: 150n,
   tableAddresses: new Uint8Array(0),
+  innerCalls: [{ within: 1, program: alice, accounts: [alice], data: Buffer.of(1, 2) }],
 });
 
 /** A ledger together with its connection, to bring about what the operating system otherwise would. */
@@ -122,7 +123,7 @@ describe('openLedger', () => {
     expect(
       again.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('one')))),
     ).toMatchObject({
-      innerCalls: [],
+      innerCalls: [{ within: 1, program: alice, accounts: [alice], data: Buffer.of(1, 2) }],
       signature: base58Encode(signatureOf('one')),
       slot: BigInt(FIRST_SLOT),
       blockTimeMs: options.clock.nowMs(),
