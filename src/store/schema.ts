@@ -5,7 +5,7 @@
  * A column has one meaning wherever its name occurs. In the database names are in snake case.
  */
 import type { Selectable } from 'kysely';
-import type { ActionName, SourceAction } from '../actions/registry.js';
+import { ACTION_NAMES, type SourceAction } from '../actions/registry.js';
 import type { TokenGeneration, TokenProgramName } from '../contract/admin.js';
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
@@ -237,7 +237,7 @@ export const TABLES = {
       position: integer('>= 0'),
       /** Within the pipeline, from 0. */
       number: integer('>= 0'),
-      kind: oneOf<ActionName>('BURN', 'AIRDROP', 'MEMO'),
+      kind: oneOf(...ACTION_NAMES),
       /** `null` where it moves nothing. */
       amount: optional(u64()),
       recipient: optional(text<Address>()),

@@ -6,7 +6,7 @@ import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
 import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
-import { isOfProof, type Listed, listed, type Page } from './pages.js';
+import { isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
 import { countLanded, type DayUse, daysOf, SUM, usageRepository, usedOn } from './usage.js';
 
@@ -240,7 +240,7 @@ export const burnRepository = (session: Session) => {
           eb.and([
             ...given(since, (date) => eb('dateSettled', '>=', date)),
             ...given(until, (date) => eb('dateSettled', '<', date)),
-            ...given(types, (some) => eb('proofType', 'in', some)),
+            ...given(types, (some) => isOneOf('proof_type', some)),
           ]),
         )
         .groupBy([sql`1`, 'proofType', 'status'])
@@ -274,8 +274,8 @@ export const burnRepository = (session: Session) => {
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
       const conditions = [
-        ...given(types, (some) => sql`proof_type in (${sql.join(some)})`),
-        ...given(statuses, (some) => sql`status in (${sql.join(some)})`),
+        ...given(types, (some) => isOneOf('proof_type', some)),
+        ...given(statuses, (some) => isOneOf('status', some)),
         ...given(txHash, (one) => sql`signature = ${one}`),
         ...given(proofHashes, isOfProof),
         ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),

@@ -60,6 +60,10 @@ export async function listed<Name extends keyof typeof LISTS>(
   return { items, next: next ?? null };
 }
 
+/** Has a column one of these? PostgreSQL takes no empty list. */
+export const isOneOf = (column: string, some: readonly string[]) =>
+  some.length === 0 ? sql<boolean>`false` : sql<boolean>`${sql.raw(column)} in (${sql.join(some)})`;
+
 /** Is a row of one of these proofs? The index holds a part of the hash. */
 export const isOfProof = (hashes: readonly string[]) =>
   sql<boolean>`(substr(proof_hash, 1, 16) in (${sql.join(hashes.map((one) => one.slice(0, 16)))}) and proof_hash in (${sql.join(hashes)}))`;

@@ -1,11 +1,12 @@
 /** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
 import { type RawBuilder, sql } from 'kysely';
+import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row } from '../schema.js';
 import { columnsBut, given, insertAll, LANDED, rowOf, type Session } from '../session.js';
-import { isOfProof } from './pages.js';
+import { isOfProof, isOneOf } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
 const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
@@ -52,7 +53,7 @@ export interface PipelinesQuery extends PipelineFilter {
 
 /** Tokens that were burned or sent, by a burn or by an action of a pipeline. */
 export interface Moved {
-  readonly kind: 'BURN' | 'AIRDROP';
+  readonly kind: MovingActionName;
   readonly date: string;
   readonly amount: bigint;
   readonly recipient: Address | null;
@@ -197,7 +198,7 @@ export const pipelineRepository = (session: Session) => {
         sql`token_id = ${tokenId}`,
         ...given(since, (one) => sql`${sql.raw(date)} >= ${one}`),
         ...given(until, (one) => sql`${sql.raw(date)} < ${one}`),
-        ...given(types, (some) => sql`${sql.raw(typeName)} in (${sql.join(some)})`),
+        ...given(types, (some) => isOneOf(typeName, some)),
         ...given(proofHashes, isOfProof),
         ...given(signature, (one) => sql`signature = ${one}`),
         ...given(
@@ -221,7 +222,7 @@ export const pipelineRepository = (session: Session) => {
           ...given(batchId, (one) => sql`p.batch_id = ${one}`),
         ])}
         order by p.date_landed desc, p.batch_id desc, p.position desc, a.number desc limit ${most}`;
-      const hasBurns = kind !== 'AIRDROP' && recipient === undefined && batchId === undefined;
+      const hasBurns = (kind ?? 'BURN') === 'BURN' && recipient === undefined && batchId === undefined;
       const all = hasBurns
         ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
         : actions;

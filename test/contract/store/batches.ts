@@ -231,6 +231,7 @@ export function batches(store: () => Store): void {
       expect(await places({ kind: 'AIRDROP' })).toStrictEqual([1, 2]);
       expect(await places({ recipient: 'recipient' })).toStrictEqual([1, 2]);
       expect(await places({ types: ['OTHER'] })).toStrictEqual([1, 2]);
+      expect(await places({ types: [] })).toStrictEqual([]);
       expect(await places({ proofHashes: [pipeline.proofHash] })).toContain(3);
       expect(await places({ since: '2026-01-03', until: '2026-01-05' })).toStrictEqual([1, 2, 3]);
       expect(await places({ signature: 'first' })).toStrictEqual([3]);

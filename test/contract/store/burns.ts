@@ -95,6 +95,9 @@ export function burns(store: () => Store): void {
       const failed = `${day} PRODUCT_BUY false 1 ${largest - 4n} 0`;
       expect((await sums()).sort()).toEqual([bought, watched, later, failed].sort());
       expect(await sums({ types: ['WATCH_AD'] })).toEqual([watched]);
+      expect(await sums({ types: [] })).toEqual([]);
+      const none = { tokenId: 'token-1', limit: 9, types: [] };
+      expect(await store().read((tx) => tx.burns.list(none))).toEqual({ items: [], next: null });
       expect(await sums({ from: 3, to: 4 })).toEqual([watched]);
       expect(await sums({ since: '2026-02-01T00:00:00.000Z' })).toEqual([later]);
       expect(await sums({ until: LATER })).toEqual([]);
