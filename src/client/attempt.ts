@@ -147,11 +147,24 @@ function meaningOf(error: FlywheelError, status: number, trusted: boolean): Fail
   return status >= 500 || status === 409 ? 'under-way' : 'open';
 }
 
+/** A service that knows nothing of an operation says so in words of its own framework, if not in those of the contract. */
+function notOffered({ request: { method, url } }: PreparedCall, error: FlywheelError): FlywheelError {
+  const { foreignCode, ...context } = error.options;
+  const { status } = context;
+  const isNamed = isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');
+  const isForeign = (status === 404 || status === 405) && foreignCode?.startsWith('ERR_') === false;
+  if (!isNamed && !isForeign) return error;
+  const message = `This service does not offer ${method} ${url.pathname} (${status}).`;
+  const hint = 'Check the API address: `flywheel whoami`';
+  return new FlywheelError('ERR_NOT_FOUND', message, { ...context, hint });
+}
+
 function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
   if (isRedirect(answer.status)) return redirected(answer);
-  const { error, trusted } = decodeProblem(answer, call.reading);
+  const { error: said, trusted } = decodeProblem(answer, call.reading);
+  const error = notOffered(call, said);
   const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
-  const isOfService = trusted && error.options.foreignCode === undefined && isEchoed(call, answer);
+  const isOfService = trusted && said.options.foreignCode === undefined && isEchoed(call, answer);
   const isDoubtful = answer.status < 500 && !isOfService;
   return {
     error: error.with({

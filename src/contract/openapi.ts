@@ -160,7 +160,7 @@ const TAGS = [
   { name: 'Tokenomics', description: 'Single burns, and reports.' },
 ] as const;
 
-const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywheel/') ? 0 : 1].name;
+const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywheel/batch') ? 0 : 1].name;
 
 function describeOperation(
   operation: Operation,

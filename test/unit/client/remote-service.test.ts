@@ -306,6 +306,18 @@ describe('createRemoteService', () => {
     }
   });
 
+  it.each([
+    [404, 'Not Found'],
+    [405, 'Method Not Allowed'],
+    [404, 404],
+    [404, 'ERR_NOT_FOUND'],
+  ])('takes %i %s for an operation that the service does not offer', async (status, error) => {
+    const { service } = await serve(json(status, { error, message: 'Cannot GET /v1/tokenomics/history' }));
+    const { code, exitCode, message } = await failure(service.history({}, call));
+    expect([code, exitCode]).toEqual(['ERR_NOT_FOUND', 5]);
+    expect(message).toBe(`This service does not offer GET /v1/tokenomics/history (${status}).`);
+  });
+
   it('ignores unknown fields wherever they are', async () => {
     const batch = EXAMPLES.initBatch.response as { batch: { pipelines: { actions: object[] }[] } };
     const answer = structuredClone(batch);
