@@ -30,6 +30,11 @@ export const ACTIONS = { BURN: burnAction, AIRDROP: airdropAction, MEMO: memoAct
 
 export type ActionName = keyof typeof ACTIONS;
 
+/** Those that move tokens. */
+export type MovingActionName = {
+  [Name in ActionName]: (typeof ACTIONS)[Name]['usage'] extends null ? never : Name;
+}[ActionName];
+
 /** An action as the API takes it; amounts in whole tokens. */
 export type SourceAction = z.infer<ActionSchema>;
 

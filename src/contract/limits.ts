@@ -1,4 +1,5 @@
 /** Numbers and words of the contract for who reads no shapes, each number with its unit. */
+import type { MovingActionName } from '../actions/registry.js';
 
 /** Largest request body in bytes, unless configured (contract, section 1.3). */
 export const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
@@ -36,8 +37,9 @@ export const MAX_TRIES = 3;
 /** Longest time to wait for a rate limit or an unavailable service (contract, section 2.5). */
 export const DEFAULT_MAX_WAIT_SECONDS = 60;
 
+const MOVING: Readonly<Record<MovingActionName, null>> = { BURN: null, AIRDROP: null };
 /** What the history tells of. */
-export const MOVES = ['BURN', 'AIRDROP'] as const;
+export const MOVES = Object.keys(MOVING) as readonly MovingActionName[];
 /** What the rows of a report are about; without a period they are about all the time that was asked for. */
 export const REPORT_PERIODS = ['day', 'week', 'month', 'all'] as const;
 export type ReportPeriod = (typeof REPORT_PERIODS)[number];

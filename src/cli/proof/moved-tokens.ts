@@ -2,10 +2,12 @@
 import { isMemo } from '../../actions/memo.js';
 import {
   actionContent,
+  actionRecipients,
   describeInstruction,
   type Operation,
   type PipelineAction,
   type SourceAction,
+  totalOf,
 } from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import type { ChainReader, TokenChange, TransactionRecord } from '../../chain/chain.js';
@@ -228,9 +230,9 @@ export function expectedOf(
   const received = new Map<Address, bigint>();
   let burned = 0n;
   for (const action of actions.map((one): PipelineAction => actionContent(one, decimals))) {
-    if (action.action === 'BURN') burned += action.amount;
-    if (action.action === 'AIRDROP')
-      add(received, associatedTokenAddress(action.toAddress, mint, tokenProgram), action.amount);
+    burned += totalOf('burn', [action]);
+    for (const recipient of actionRecipients(action))
+      add(received, associatedTokenAddress(recipient, mint, tokenProgram), totalOf('airdrop', [action]));
   }
   return { mint, tokenProgram, decimals, burned, received };
 }

@@ -1,6 +1,7 @@
 /** What the owner of a batch reads right before the question: its rows, then what it comes to in eight lines, then the question. */
+import type { Usage } from '../../actions/action.js';
 import { digestText } from '../../actions/pipelines.js';
-import type { PipelineAction } from '../../actions/registry.js';
+import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
 import { outflowOf, totalOutflow } from '../../approval/limits.js';
 import { costsOf } from '../../approval/verify-batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
@@ -50,7 +51,7 @@ export function viewRows(
     const times = middle === 0n ? 0n : amountOf(action) / middle;
     const marks = [
       ...(times >= UNUSUAL ? [`UNUSUAL: ${grouped(String(times))} times the middle amount`] : []),
-      ...('toAddress' in action && strangers.has(action.toAddress) ? ['new recipient'] : []),
+      ...(actionRecipients(action).some((wallet) => strangers.has(wallet)) ? ['new recipient'] : []),
     ];
     return marks.length === 0 ? '' : ` [${marks.join('; ')}]`;
   };
@@ -76,8 +77,8 @@ export function summaryOf(
   const { burned, airdropped, recipients } = outflowOf(pipelines);
   const { executionFees } = costsOf(description, changes);
   const actions = pipelines.flatMap((pipeline, at) => pipeline.actions.map((action) => ({ action, at })));
-  const count = (name: string): string =>
-    grouped(actions.filter(({ action }) => action.action === name).length);
+  const count = (usage: Usage): string =>
+    grouped(actions.filter(({ action }) => usageOf(action) === usage).length);
   const news = strangers === null ? 'none known from before' : `${grouped(strangers.size)} of them new`;
   const largest = actions.reduce(
     (most, one) => (amountOf(one.action) > amountOf(most.action) ? one : most),
@@ -88,12 +89,12 @@ export function summaryOf(
   const tried = (text: (of: NonNullable<typeof changes>) => string): string =>
     changes === null ? 'not tried out' : text(changes);
   return [
-    ['burns', `${count('BURN')}, ${amountText(burned, unit)}`],
+    ['burns', `${count('burn')}, ${amountText(burned, unit)}`],
     [
       'airdrops',
       recipients.size === 0
         ? 'none'
-        : `${count('AIRDROP')}, ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}, ${news}`,
+        : `${count('airdrop')}, ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}, ${news}`,
     ],
     [
       'largest',

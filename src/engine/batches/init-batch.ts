@@ -1,4 +1,5 @@
 /** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
+import { actionRecipients } from '../../actions/registry.js';
 import { NO_COST, type Reply } from '../../contract/call.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -256,7 +257,7 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
 const storedAction = (action: PipelinePlan['actions'][number]): PipelineAction => ({
   kind: action.action,
   amount: 'amount' in action ? action.amount : null,
-  recipient: 'toAddress' in action ? action.toAddress : null,
+  recipient: actionRecipients(action)[0] ?? null,
 });
 
 /** Caps that would be passed now; under the store's lock they are held against it once more. */
