@@ -150,6 +150,11 @@ export const KEYPAIR_OPTION = new Option(
   "owner's keypair file, or - (default: FLYWHEEL_KEYPAIR, then the Solana CLI's)",
 );
 
+export const WALLET_OPTION = new Option(
+  '--wallet',
+  'sign with the Solana wallet of your browser; sent at once, the wallet pays',
+);
+
 export const EXPECT_OPTION = new Option(
   '--expect <file>',
   'refuse unless the batch equals this pipelines file or digest (sha256:…)',

@@ -1,7 +1,8 @@
 /** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
@@ -9,15 +10,18 @@ import { startNodeBeside } from '../support/local-rpc.js';
 import { itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
+  ending,
   gateOf,
   makeTemplate,
   type Operator,
   problemOf,
+  resumeLineOf,
   type Template,
 } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
+import { declineOn, pageIn, signOn } from '../support/wallet-page.js';
 
 let template: Template;
 beforeAll(async () => {
@@ -211,6 +215,90 @@ describe('a batch that waits', () => {
       expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
     },
   );
+});
+
+describe('batch run --wallet', () => {
+  /** Runs a command whose page is used as soon as it is there. @returns how it ended, and how many pages there were. */
+  async function withPage(
+    operator: Operator,
+    words: readonly string[],
+    use: (url: string) => Promise<void>,
+  ): Promise<Spawned & { readonly pages: number }> {
+    const child = operator.start(...words);
+    const pages = new Set<string>();
+    let text = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const url = pageIn(text);
+      if (url === undefined || pages.has(url)) return;
+      pages.add(url);
+      void use(url);
+    });
+    return { ...(await ending(child)), pages: pages.size };
+  }
+  const RUN = ['batch', 'run', 'three.json', '--wallet', '--json'];
+  const ownerOf = ({ owner }: Operator) =>
+    createKeypairSigner(Uint8Array.from(JSON.parse(readFileSync(owner, 'utf8'))));
+
+  it.each(sampleOf(['embedded', 'remote'] as const, 2))(
+    'after a no in the wallet waits, and goes on to its end with a yes (%s)',
+    async (mode) => {
+      const operator = await anOperator(mode, template);
+      operator.write('three.json', THREE);
+      const owner = ownerOf(operator);
+      rmSync(operator.owner);
+      const declined = await withPage(operator, RUN, declineOn);
+      expect([declined.exit, declined.pages, problemOf(declined)]).toMatchObject([
+        ...[130, 1],
+        { error: 'ERR_DECLINED', message: expect.stringContaining('stays set up and waits for approval') },
+      ]);
+      expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
+      expect(await operator.pending()).toEqual([]);
+      const [, ...resume] = resumeLineOf(declined).split(' ');
+      const again = await withPage(operator, [...resume, '--json'], declineOn);
+      expect([again.exit, again.pages]).toEqual([130, 1]);
+      const ran = await withPage(operator, RUN, (url) => signOn(url, owner));
+      expect([ran.exit, ran.pages, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, 1, '']);
+      expect(JSON.parse(ran.stdout)).toMatchObject({ result: { totalSuccessful: 3 } });
+      const told = await operator.run(...RUN);
+      expect([told.exit, JSON.parse(told.stdout)]).toEqual([0, JSON.parse(ran.stdout)]);
+      expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+      expect(await operator.pending()).toEqual([]);
+      await operator.leave();
+    },
+  );
+
+  it('that was approved and got no answer is pending, and is executed without another page', async () => {
+    const operator = await anOperator('remote', template);
+    operator.write('three.json', THREE);
+    gateOf(operator).fate = ({ path }): Fate => (path.endsWith('/batch/execute') ? 'drop' : 'pass');
+    const ran = await withPage(operator, RUN, (url) => signOn(url, ownerOf(operator)));
+    expect([ran.exit, ran.pages, problemOf(ran).error]).toEqual([7, 1, 'ERR_OUTCOME_UNKNOWN']);
+    expect(await operator.pending()).toMatchObject([{ operation: 'batch', outcome: 'unknown' }]);
+    gateOf(operator).fate = () => 'pass';
+    expect((await operator.run(...RUN)).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
+    expect(await operator.pending()).toEqual([]);
+    await operator.leave();
+  });
+
+  it('sets nothing up for what a wallet cannot do', async () => {
+    const operator = await anOperator('embedded', template);
+    operator.write('three.json', THREE);
+    const both = await operator.run(...RUN, '--keypair', operator.owner);
+    expect([both.exit, problemOf(both).error]).toEqual([2, 'ERR_USAGE']);
+    expect((await operator.happened()).batches).toEqual([]);
+  });
+
+  it('says who cancels what a batch before has left', async () => {
+    const { operator, failed } = await afterFailure();
+    const rest = await operator.run('batch', 'run', 'ten.json', '--wallet', '--rest', '--yes', '--json');
+    expect([rest.exit, problemOf(rest)]).toMatchObject([
+      2,
+      { error: 'ERR_INPUT_INVALID', hint: expect.stringContaining(`flywheel batch cancel ${failed}`) },
+    ]);
+    expect(await operator.happened()).toMatchObject({ burned: '7', batches: ['FAILED', 'EXECUTED'] });
+  });
 });
 
 describe('an approval that runs out on its way', () => {

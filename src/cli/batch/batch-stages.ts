@@ -15,7 +15,7 @@ interface BatchStage {
   readonly batchId?: string;
   /** The approval that was sent, base64. */
   readonly signedTx?: string;
-  /** Of what was approved. */
+  /** Of what was approved, also where a wallet has sent that. */
   readonly digest?: Sha256;
 }
 

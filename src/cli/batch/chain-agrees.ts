@@ -38,7 +38,10 @@ const LOOK_MS = 400;
 const MS_PER_SECOND = 1_000;
 
 /** An honest node may see what the service did a little later: looks again and again, until it is there or nobody waits any longer. */
-async function lookUntil({ context, settings }: Session, isThere: () => Promise<boolean>): Promise<void> {
+export async function lookUntil(
+  { context, settings }: Session,
+  isThere: () => Promise<boolean>,
+): Promise<void> {
   const waitMs = Math.min(settings.maxWaitSeconds.value * MS_PER_SECOND, MAX_BEHIND_MS);
   for (let waitedMs = 0; !(await isThere()) && waitedMs + LOOK_MS <= waitMs; waitedMs += LOOK_MS)
     await context.sleep(LOOK_MS);

@@ -30,8 +30,8 @@ import { writeRest } from './pipelines-work.js';
 export interface SignTerms {
   /** Signed before, base64; `undefined`: none yet. */
   readonly signedTx: string | undefined;
-  /** Checks, asks and signs; `null` where the command has no keypair. */
-  readonly sign: (() => Promise<Signed>) | null;
+  /** Checks, asks and signs; `null` where the command has no keypair, and of what was approved on chain instead. */
+  readonly sign: (() => Promise<Signed | null>) | null;
   /** Digest of what the batch is to hold, as far as the user has said. */
   readonly digest: Sha256 | null;
 }
@@ -40,8 +40,8 @@ export interface SignTerms {
 interface ApprovalTerms extends SignTerms {
   /** Notes one before it is sent. */
   readonly keep: (signed: Signed) => void;
-  /** An approval may have been sent before. */
-  readonly wasSent: boolean;
+  /** May an approval have been sent before this execution asks for anything? */
+  wasSent(): boolean;
   /** The idempotency key of an execute with an approval, or with none. */
   key(signedTx: string | undefined): string;
 }
@@ -71,7 +71,7 @@ export async function executeUntilFinal(
     signedTx ??= signed?.signedTx;
     const reviewed = signed?.description ?? null;
     const digest = approval.digest ?? reviewed?.digest ?? (await listedDigest(session, opened, batch));
-    await requireWillRun(opened, batch, digest, { wasSent: approval.wasSent || count > 1, reviewed });
+    await requireWillRun(opened, batch, digest, { wasSent: approval.wasSent() || count > 1, reviewed });
     try {
       progress.show('executing the batch …');
       const call = callWith(session, opened, approval.key(signedTx));
@@ -166,7 +166,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
     keep: ({ description }) => {
       digest ??= description.digest;
     },
-    wasSent: false,
+    wasSent: () => false,
     // The first goes out under the key that the user has given.
     key: (signedTx) =>
       terms.key !== undefined && signedTx === terms.signedTx
@@ -219,16 +219,18 @@ export async function needsNoApproval(session: Session, batchId: string, known?:
 /**
  * Makes sure that the service executes by an approval that stands on chain. Services that do so are those that hand out fresh
  * approvals (contract, section 1.7); asking for one changes nothing.
+ * @returns whether this batch still needs the approval, as far as the service has seen.
  * @throws `ERR_NOT_FOUND` naming what to do instead.
  */
-export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<void> {
+export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<boolean> {
   const opened = await session.service();
   try {
     await opened.service.issueApproval({ batchId }, callWith(session, opened));
+    return true;
   } catch (error) {
     if (!isNotOffered(error)) {
       // It knows the operation, and says that this batch needs no approval.
-      if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return;
+      if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return false;
       throw error;
     }
     throw new FlywheelError(

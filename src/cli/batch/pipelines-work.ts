@@ -289,7 +289,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
       this.#left = (await landedInFile(session, stage, batch, request.pipelines)).left;
     const result = await withFreshApproval(session, initiated);
     // What `batch run` has begun to execute is not waiting, even if somebody asks for its approval.
-    if (entry.state !== 'open' || stage.note.signedTx !== undefined) return { result };
+    if (entry.state !== 'open' || stage.note.digest !== undefined) return { result };
     return { result, verdict: { state: 'waiting', landed: [] } };
   }
 

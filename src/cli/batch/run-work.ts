@@ -17,9 +17,10 @@ import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import { requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
-import { agreedLine, resumeLine } from '../operation/resume-line.js';
+import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { findBatch, getBatch, isEnded, isFinal } from '../operation/service-record.js';
+import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
 import { statusOf, viewBatch } from '../views/batch.js';
@@ -30,17 +31,20 @@ import { requirePlanWithinLimits } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { addToStage, CurrentStage, type RunResult } from './batch-stages.js';
-import { landedInFile, requireChainAgrees, requireRanAsApproved } from './chain-agrees.js';
+import { landedInFile, lookUntil, requireChainAgrees, requireRanAsApproved } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
-import { batchFailure, executeUntilFinal } from './execute-batch.js';
+import { batchFailure, executeUntilFinal, requireExecutesFromChain } from './execute-batch.js';
 import { type Initiated, initiate, upToDate, withFreshApproval } from './initiate.js';
 import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { PipelinesWork, verdictOf, writeRest } from './pipelines-work.js';
+import { approveInWallet, requireWalletPays } from './wallet-approval.js';
 
 /** What carrying on needs beside the pipelines. */
 interface RunOptions {
-  /** `null`: none is set, and nothing is going to be signed. */
+  /** `null`: the wallet signs; or none is set, and nothing is going to be signed. */
   readonly keypair: KeypairSource | null;
+  /** The owner approves in a wallet of the browser. */
+  readonly wallet: boolean;
   /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
 }
@@ -49,6 +53,7 @@ interface RunOptions {
 export interface RunNote {
   /** Absolute path of the keypair file; `null` when it came from elsewhere. */
   readonly keypair: string | null;
+  readonly wallet: boolean;
   readonly failedOut: OutputFile | null;
 }
 
@@ -86,7 +91,14 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   override async end(batch: Batch): Promise<void> {
-    await endBatch(this.session, batch, () => this.#signer());
+    if (!this.#options.wallet) return void (await endBatch(this.session, batch, () => this.#signer()));
+    const cancel = commandLine(this.session.settings, 'batch', 'cancel', batch.id);
+    await endBatch(this.session, batch, () => {
+      throw notSent(
+        `Cancelling what is left of batch ${batch.id} takes a vote of the owner, and --wallet signs approvals only.`,
+        `Cancel it first: \`${cancel} --keypair FILE\`, or with the tools of the multisig.`,
+      );
+    });
   }
 
   async perform(entry: Entry): Promise<Performed<RunResult>> {
@@ -104,7 +116,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
       invariant(executeResult !== undefined, `The final batch ${batch.id} has a result.`);
       return this.#conclude(entry, batch, executeResult);
     }
-    if (entry.state === 'open' && new CurrentStage(entry).note.signedTx === undefined)
+    if (entry.state === 'open' && new CurrentStage(entry).note.digest === undefined)
       entry.settle({ state: 'waiting', landed: [] });
     session.output.notice(`Batch ${batch.id} is set up. Checking it.`);
     const result = await this.#execute(entry, initiated);
@@ -147,7 +159,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
    */
   async #requireApprovable(stage: CurrentStage): Promise<void> {
     const { session } = this;
-    const { keypair } = this.#options;
+    const { keypair, wallet } = this.#options;
     const owner = keypair === null ? null : await keypairOwner(session.context, keypair);
     const canBePinned = canAsk(session) && !session.settings.yes;
     const opened = await session.service();
@@ -155,6 +167,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     if (opened.pins === null && canBePinned) return;
     const pins = requirePins(opened.pins);
     if (owner !== null) requireOwner(pins, owner);
+    if (wallet) await requireWalletPays(opened, pins.owner);
     const multisig = await readMultisigAccount(chain, pins.multisig);
     checkVoters(multisig, pins);
     const token = await readTokenOnChain(chain, pins);
@@ -169,22 +182,29 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   get notes(): Notes {
-    const { keypair, failedOut } = this.#options;
-    return { run: { keypair: typeof keypair === 'string' ? keypair : null, failedOut } satisfies RunNote };
+    const { keypair, wallet, failedOut } = this.#options;
+    const file = typeof keypair === 'string' ? keypair : null;
+    return { run: { keypair: file, wallet, failedOut } satisfies RunNote };
   }
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
     // The file itself is what is approved.
     const digest = pipelinesDigest(this.#source(stage));
+    const note = (approval: { readonly signedTx?: string }): void => {
+      if (entry.state === 'waiting') entry.reopen([], {});
+      addToStage(entry, { ...approval, digest });
+    };
+    let wasSent = stage.note.digest !== undefined;
+    const onSigned = (): void => {
+      wasSent = true;
+      note({});
+    };
     return executeUntilFinal(this.session, initiated.batch, {
       signedTx: stage.note.signedTx,
-      sign: () => this.#sign(entry, initiated),
-      wasSent: stage.note.signedTx !== undefined,
-      keep: ({ signedTx }) => {
-        if (entry.state === 'waiting') entry.reopen([], {});
-        addToStage(entry, { signedTx, digest });
-      },
+      sign: () => this.#sign(entry, initiated, onSigned),
+      wasSent: () => wasSent,
+      keep: ({ signedTx }) => note({ signedTx }),
       digest,
       key: (signedTx) => stage.executeKey(signedTx),
     });
@@ -194,15 +214,26 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     return toSourcePipelines(stage.pipelines(this.request.pipelines));
   }
 
-  /** Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said. */
-  async #sign(entry: Entry, initiated: Initiated): Promise<Signed> {
+  /**
+   * Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said.
+   * @returns `null`: the wallet's approval is on chain. @param onSigned - before the wallet's is sent.
+   */
+  async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
+    const expectation = { pipelines: this.#source(new CurrentStage(entry)) };
     try {
+      if (this.#options.wallet) {
+        const name = batchName(initiated.batch);
+        const expected = { expectation, name: 'the pipelines file' };
+        await approveInWallet(this.session, name, expected, onSigned);
+        await lookUntil(this.session, async () => !(await requireExecutesFromChain(this.session, name.id)));
+        return null;
+      }
       const { proposalApproveTx, batch } = await withFreshApproval(this.session, initiated);
       const approved = await approveBatch(this.session, {
         approval: { wire: decodeBase64('proposalApproveTx', proposalApproveTx), batch: batchName(batch) },
         signer: () => this.#signer(),
         // The file itself is what is expected: what stands on chain must equal it.
-        expectation: { pipelines: this.#source(new CurrentStage(entry)) },
+        expectation,
         mayBeApproved: true,
       });
       return requireSigned(approved);

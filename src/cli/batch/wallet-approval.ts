@@ -1,9 +1,9 @@
-/** `batch approve --wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
+/** `--wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
 import { digestText } from '../../actions/pipelines.js';
 import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
-import type { ChainReader, ChainSender, Rejection, TransactionError } from '../../chain/chain.js';
+import type { ChainSender, Rejection, TransactionError } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
@@ -17,7 +17,7 @@ import { outcomeUnknown } from '../operation/verdicts.js';
 import { plainStyle } from '../output/color.js';
 import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
-import { batchName, readApproval } from './approval-source.js';
+import { type BatchName, batchName, readApproval } from './approval-source.js';
 import { awaitSetUp } from './chain-agrees.js';
 import { requireExecutesFromChain } from './execute-batch.js';
 import { pinsForApproval, refuse, requireChain } from './pins.js';
@@ -51,7 +51,10 @@ export async function approveWithWallet(session: Session, source: string, option
   const batchId = isUuid(source)
     ? (source.toLowerCase() as Uuid)
     : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
-  const result = await repeatable(session, () => approve(session, batchId, expectation, options.expect));
+  const expected = { expectation, name: options.expect };
+  const result = await repeatable(session, async () =>
+    approveInWallet(session, batchName(await getBatch(session, batchId)), expected),
+  );
   session.output.result(result, (style) => [
     'signature' in result
       ? style.good(`Approved batch ${batchId}: ${result.signature}`)
@@ -60,27 +63,36 @@ export async function approveWithWallet(session: Session, source: string, option
   ]);
 }
 
-/** Reads, tries out and judges a batch as `batch approve` does. @throws `ERR_APPROVAL_REFUSED` with the reason. */
-async function approve(
+/** What the batch is compared with, and what the page calls that. */
+interface Expected {
+  readonly expectation: Expectation | null;
+  readonly name: string | undefined;
+}
+
+/**
+ * Reads, tries out and judges a batch as `batch approve` does, and has it approved on the page.
+ * @param onSigned - before the approval is sent.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_DECLINED`, `ERR_TIMEOUT`.
+ */
+export async function approveInWallet(
   session: Session,
-  batchId: Uuid,
-  expectation: Expectation | null,
-  expected: string | undefined,
+  batch: BatchName,
+  { expectation, name }: Expected,
+  onSigned: () => void = () => undefined,
 ): Promise<WalletApproved> {
   const opened = await session.service();
   const chain = requireChain(opened);
-  const batch = batchName(await getBatch(session, batchId));
-  const { batchIndex } = batch;
+  const { id: batchId, batchIndex } = batch;
   const pins = await pinsForApproval(session, opened, { wire: new Uint8Array(), batch });
   requireOwnMultisig(pins, batch);
   await awaitSetUp(session, opened, { multisig: pins.multisig, batchIndex });
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
   if (review.isApproved) return { batchId, alreadyApproved: true };
-  await requireFee(chain, pins.owner);
+  await requireWalletPays(opened, pins.owner);
   await requireExecutesFromChain(session, batchId);
   const held = await holdApproval(session, batchId, review, pins);
   try {
-    const facts = factsOf(opened, batchId, review, pins, expected, held);
+    const facts = factsOf(opened, batchId, review, pins, name, held);
     const { noticeStyle: style } = session.output;
     const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
     const known = { owner: pins.owner, strangers: held.strangers };
@@ -92,21 +104,31 @@ async function approve(
       ].join('\n'),
     );
     await requireDigest(session, batchId, held, expectation);
-    return await serve(session, { batchId, batchIndex, pins, facts, held });
+    const signed = (): void => {
+      held.signed();
+      onSigned();
+    };
+    return await serve(session, { batchId, batchIndex, pins, facts, signed });
   } finally {
     held.close();
   }
 }
 
-/** A wallet would sign what cannot land. @throws `ERR_INSUFFICIENT_FUNDS` */
-async function requireFee(chain: ChainReader, owner: Address): Promise<void> {
-  const [account] = await chain.getAccounts([owner]);
+/** A wallet would sign what cannot be sent or land. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */
+export async function requireWalletPays(opened: OpenedService, owner: Address): Promise<void> {
+  requireSender(opened);
+  const [account] = await requireChain(opened).getAccounts([owner]);
   if ((account?.lamports ?? 0n) >= LAMPORTS_PER_SIGNATURE) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
     `With --wallet the owner pays the fee. The owner ${owner} has ${account?.lamports ?? 0n} lamports and needs ${LAMPORTS_PER_SIGNATURE}.`,
     { hint: 'Send SOL to the owner, then run the command again.' },
   );
+}
+
+function requireSender({ sender }: OpenedService): ChainSender {
+  if (sender !== null) return sender;
+  throw refuse('flywheel cannot send transactions to this chain. Nothing was signed.');
 }
 
 /** What the page shows, as the terminal does. @param expected - the file or digest that the batch was compared with */
@@ -163,19 +185,20 @@ interface Serving {
   readonly batchIndex: bigint;
   readonly pins: Pins;
   readonly facts: ReturnType<typeof factsOf>;
-  readonly held: HeldApproval;
+  /** A signed approval is there. */
+  readonly signed: () => void;
 }
 
 /** Serves the page until a signed approval has landed. */
 async function serve(
   session: Session,
-  { batchId, batchIndex, pins, facts, held }: Serving,
+  { batchId, batchIndex, pins, facts, signed }: Serving,
 ): Promise<WalletApproved> {
   const { context, settings, output } = session;
   const opened = await session.service();
-  const { sender, walletChain } = opened;
+  const { walletChain } = opened;
+  const sender = requireSender(opened);
   const chain = requireChain(opened);
-  if (sender === null) throw refuse('flywheel cannot send transactions to this chain. Nothing was signed.');
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
   /** Last valid block height by blockhash, for each time that a page was given a transaction. */
@@ -191,7 +214,7 @@ async function serve(
       const blockhashes = new Set(given.keys());
       const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
       // It is signed: from here on it counts, whatever becomes of it.
-      held.signed();
+      signed();
       return send(session, sender, batchId, vote, given.get(vote.blockhash) ?? 0n);
     },
     onListening: (url) => {

@@ -25,7 +25,6 @@ import { callWith, isNotOffered, soon } from '../send.js';
 import { shellLine, shownWords } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
-import type { KeypairSource } from '../wallet/keypair-source.js';
 import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
 /** What was typed; an older journal may have kept it with a key in it. */
@@ -209,9 +208,6 @@ async function workOf(
   body: unknown,
   keypair: string | undefined,
 ): Promise<Work<unknown>> {
-  const { context, settings } = session;
-  const source: Keypair = (noted) =>
-    absoluteSource(context, keypairLocation(context, settings, keypair ?? noted ?? undefined));
   switch (entry.kind) {
     case 'burn': {
       const { burnWork } = await import('../burn/burn-work.js');
@@ -224,7 +220,7 @@ async function workOf(
       return new BurnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
     case 'batch':
-      return batchWork(session, entry, body as InitBatchRequest, source);
+      return batchWork(session, entry, body as InitBatchRequest, keypair);
   }
 }
 
@@ -234,14 +230,12 @@ const stillFree = (session: Session, file: OutputFile | null): OutputFile | null
 
 const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
-type Keypair = (noted: string | null) => KeypairSource;
-
 /** A batch is carried on as what was asked for last: only set up, or run to its end. */
 async function batchWork(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  source: Keypair,
+  typed: string | undefined,
 ): Promise<Work<unknown>> {
   const run = entry.notes['run'] as RunNote | undefined;
   if (run === undefined) {
@@ -249,8 +243,13 @@ async function batchWork(
     return new InitWork(session, request, AS_BEGUN, { out: null, failedOut: null }) as Work<unknown>;
   }
   const { RunWork } = await import('../batch/run-work.js');
-  const { keypair: noted, failedOut } = run;
-  const options = { keypair: source(noted), failedOut: stillFree(session, failedOut) };
+  const { context, settings } = session;
+  const wallet = run.wallet && typed === undefined;
+  const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
+  const options = {
+    ...{ wallet, keypair: wallet ? null : absoluteSource(context, location()) },
+    failedOut: stillFree(session, run.failedOut),
+  };
   return new RunWork(session, request, AS_BEGUN, options) as Work<unknown>;
 }
 

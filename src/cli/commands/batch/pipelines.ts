@@ -20,6 +20,7 @@ import {
   KEYPAIR_OPTION,
   REST_OPTION,
   TABLE_FORMAT_OPTION,
+  WALLET_OPTION,
 } from '../../options.js';
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
@@ -65,7 +66,12 @@ async function init(
 }
 
 const runOptions = (command: Command) =>
-  fileOptions(command.argument('<pipelines>', 'pipelines file (JSON or CSV)').addOption(KEYPAIR_OPTION));
+  fileOptions(
+    command
+      .argument('<pipelines>', 'pipelines file (JSON or CSV)')
+      .addOption(KEYPAIR_OPTION)
+      .addOption(WALLET_OPTION),
+  );
 
 async function runFile(
   session: Session,
@@ -74,14 +80,20 @@ async function runFile(
 ): Promise<void> {
   const { context, settings } = session;
   const how = howOften(options);
-  const { dryRun = false } = options;
-  if (!dryRun && !settings.yes && !canAsk(session))
-    throw new FlywheelError('ERR_USAGE', 'Without a terminal `batch run` needs --yes. Nothing was sent.');
+  const { dryRun = false, wallet = false } = options;
+  if (wallet && options.keypair !== undefined)
+    throw new FlywheelError('ERR_USAGE', '--wallet and --keypair cannot be combined.');
+  // In the wallet somebody agrees.
+  if (!dryRun && !wallet && !settings.yes && !canAsk(session))
+    throw new FlywheelError(
+      'ERR_USAGE',
+      'Without a terminal `batch run` needs --yes or --wallet. Nothing was sent.',
+    );
   const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
   const request = await checkedPipelines(session, input, dryRun);
-  const keypair = keypairOf(session, options.keypair, dryRun);
-  const workOf = (of: Session) => new RunWork(of, request, how, { keypair, failedOut });
+  const keypair = wallet ? null : keypairOf(session, options.keypair, dryRun);
+  const workOf = (of: Session) => new RunWork(of, request, how, { keypair, wallet, failedOut });
   if (dryRun) return showPipelinesPlan(session, request, how, workOf);
   const work = workOf(session);
   await runBatchOperation(session, request, how, work, work.notes);
@@ -127,7 +139,8 @@ export const commands = {
     details: [
       'Reads the batch back from the chain before signing: it must equal the file.',
       'Run again with the same file, it resumes where it stopped; a finished batch is printed and not run again.',
-      'Without a terminal, --yes is required.',
+      'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them), as with `batch approve`.',
+      'Without a terminal, --yes or --wallet is required.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
@@ -137,6 +150,7 @@ export const commands = {
     examples: [
       'flywheel batch run pipelines.json --keypair owner.json --yes',
       'flywheel batch run pipelines.json --keypair owner.json --rest --yes',
+      'flywheel batch run pipelines.json --wallet',
     ],
   }),
 };

@@ -25,6 +25,7 @@ import {
   KEYPAIR_OPTION,
   parseBatchId,
   parseIdempotencyKey,
+  WALLET_OPTION,
 } from '../../options.js';
 import {
   FORCE_OPTION,
@@ -39,7 +40,7 @@ const approveOptions = (command: Command) =>
   command
     .argument('<approval>', 'batch id, the file from `batch init`, base64, or - for standard input')
     .addOption(KEYPAIR_OPTION)
-    .option('--wallet', 'sign with the Solana wallet of your browser; sent at once, the wallet pays')
+    .addOption(WALLET_OPTION)
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'also write the signed approval to this file')
     .addOption(FORCE_OPTION);

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature } from '../../../../../src/approval/check-vote.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
@@ -21,6 +20,7 @@ import {
   type TestEngine,
 } from '../../../../support/engine.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
+import { pageIn, signOn } from '../../../../support/wallet-page.js';
 
 let test: TestEngine;
 let batchId: string;
@@ -79,28 +79,13 @@ function cliWith(around: Around = (send) => send(), opened: Partial<OpenedServic
   Object.assign(stderr, {
     write: (text: string) => {
       write(text);
-      const url = /http:\/\/127\.0\.0\.1:\d+\/#[\w-]+/.exec(text)?.[0];
+      const url = pageIn(text);
       if (url === undefined) return;
       pages.push(url);
-      void signOn(new URL(url));
+      void signOn(url, test.project.owner);
     },
   });
   return { ...cli, pages };
-}
-
-/** What the page does with a wallet that signs at once, until it is told that it is over. */
-async function signOn({ origin, hash }: URL): Promise<void> {
-  const post = async (path: string, body: object): Promise<Record<string, string>> => {
-    const headers = { origin, 'content-type': 'application/json', 'x-flywheel-token': hash.slice(1) };
-    const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return (await answer.json()) as Record<string, string>;
-  };
-  await post('/open', {});
-  for (let state = 'again'; state === 'again'; ) {
-    const { transaction = '' } = await post('/transaction', {});
-    const wire = addSignature(Buffer.from(transaction, 'base64'), test.project.owner);
-    state = (await post('/signed', { transaction: Buffer.from(wire).toString('base64') }))['state'] ?? '';
-  }
 }
 
 const words = (...more: readonly string[]) => ['batch', 'approve', batchId, '--wallet', ...more];
