@@ -4,7 +4,7 @@
  */
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../chain/chain.js';
 import { describeTransactionError } from '../chain/transaction/program-errors.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Lease } from './lease.js';
 
 /** One to four signed transactions that have one purpose and one blockhash. */
@@ -155,6 +155,12 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
     ...(progress === undefined ? {} : { progress }),
   };
 }
+
+/** Where the chain does not tell what became of something that may have been sent, the error says so. */
+export const maybeSent = (error: unknown): unknown =>
+  isFlywheelError(error, 'ERR_UNAVAILABLE') || isFlywheelError(error, 'ERR_RESPONSE_INVALID')
+    ? error.with({ unsent: false })
+    : error;
 
 const forgotten = ([first]: Unit['transactions']): FlywheelError =>
   new FlywheelError(

@@ -30,7 +30,7 @@ export interface FlywheelErrorOptions {
   readonly status?: number;
   readonly requestId?: string;
   readonly idempotencyKey?: string;
-  /** Nothing of the request has left this machine. */
+  /** Has nothing of the request left this machine? `false`: something may have, and what became of it is not known. */
   readonly unsent?: boolean;
   /** Was nothing ever done under the request's idempotency key, or was something, as the service says that knows it? */
   readonly keyUnused?: boolean;

@@ -9,6 +9,7 @@ import { openTestEngine, signApproval, type TestEngine } from '../support/engine
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { problemOf } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import {
   closeStubs,
@@ -25,6 +26,8 @@ import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const PRICES = 'getRecentPrioritizationFees';
 const TIME = 'getBlockTime';
+
+type Init = Parameters<typeof signApproval>[1];
 
 let test: TestEngine;
 let node: TestNode;
@@ -112,7 +115,6 @@ describeLong('a node that tells neither what a place in a block costs nor when a
 describe('a node that answers nothing', () => {
   const actions = [{ action: 'BURN', amount: 1 }];
   let views = 0;
-  type Init = Parameters<typeof signApproval>[1];
 
   /** A burn, a batch from its set-up to its end, and the state of it. @returns the exit of each */
   async function all(home: string, nodes: readonly StubNode[]): Promise<readonly (number | null)[]> {
@@ -156,6 +158,61 @@ describe('a node that answers nothing', () => {
       expect(busy.calls).toHaveLength(3);
     },
   );
+});
+
+describe('nodes that all fall silent once something was sent', () => {
+  /** It answers until it has passed on so many transactions. */
+  async function silentAfter(sends: number): Promise<StubNode> {
+    const stub = await stubNode();
+    const honest = passOn(node.url);
+    let sent = 0;
+    stub.always = async (response, call) => {
+      if (sent >= sends) return;
+      await honest(response, call);
+      if (call.method === 'sendTransaction') sent += 1;
+    };
+    return stub;
+  }
+  const supply = async (): Promise<number> => {
+    const honest = await nodeThat(passOn(node.url));
+    return Number(JSON.parse((await run([honest], 'local', 'status')).stdout).supply);
+  };
+
+  it('leave the outcome of a burn unknown, and it is done once by the line that is printed', async () => {
+    const before = await supply();
+    const cut = await burn([await silentAfter(1)]);
+    expect([cut.exit, problemOf(cut).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    const [, id = ''] = /pending resume (\w+)/.exec(problemOf(cut).hint ?? '') ?? [];
+    const resumed = await run([await nodeThat(passOn(node.url))], 'pending', 'resume', id, '--yes');
+    expect([resumed.exit, JSON.parse(resumed.stdout).result]).toEqual([0, 'SUCCESS']);
+    expect(await supply()).toBe(before - 1);
+  });
+
+  it('leave that of a set-up and of an execution unknown, and the same commands do the rest once', async () => {
+    const before = await supply();
+    const actions = [{ action: 'BURN', amount: 1 }];
+    const file = join(emptyDirectory(), 'silent.json');
+    writeFileSync(file, JSON.stringify([{ type: 'WATCH_AD', payload: '{"silent":1}', actions }]));
+    const init = ['batch', 'init', file];
+    const cut = await run([await silentAfter(1)], ...init);
+    expect([cut.exit, problemOf(cut).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    const honest = await nodeThat(passOn(node.url));
+    const answer = JSON.parse((await run([honest], ...init)).stdout) as Init;
+    const signedTx = signApproval(test.project.owner, answer);
+    const execute = ['batch', 'execute', answer.batch.id, '--signed-tx', signedTx];
+    const executed = await run([await silentAfter(1)], ...execute);
+    expect([executed.exit, problemOf(executed)]).toMatchObject([
+      7,
+      { error: 'ERR_OUTCOME_UNKNOWN', hint: expect.stringContaining('that is safe: flywheel batch execute') },
+    ]);
+    expect((await run([honest], ...execute)).exit).toBe(0);
+    expect(await supply()).toBe(before - 1);
+  });
+
+  it('before anything was sent are unavailable', async () => {
+    const cut = await burn([await nodeThat(silence)]);
+    expect([cut.exit, problemOf(cut).error]).toEqual([6, 'ERR_UNAVAILABLE']);
+  });
 });
 
 describeLong('doctor', () => {

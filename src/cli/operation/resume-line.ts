@@ -45,7 +45,7 @@ export async function repeatable<Result>(session: Session, run: () => Promise<Re
     return await run();
   } catch (thrown) {
     const error = asFlywheelError(thrown, session.context.signal);
-    if (error.code === 'ERR_STORE_UNAVAILABLE')
+    if (error.code === 'ERR_STORE_UNAVAILABLE' || error.options.unsent === false)
       throw outcomeUnknown(`Unknown outcome: ${error.message}`, hint, { cause: error });
     const isLate = error.code === 'ERR_TIMEOUT' && error.options.hint === undefined;
     throw isLate || error.code === 'ERR_OUTCOME_UNKNOWN' ? error.with({ hint }) : error;

@@ -3,7 +3,7 @@
  * outcome printed, and only then given up. Whatever breaks on the way leaves the entry for the same command, or for
  * `flywheel pending resume`, to go on from.
  */
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver, type OperationRequest, type Verdict } from '../journal/journal.js';
@@ -151,8 +151,11 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
   if (entry.state !== 'open') {
     if (isOver(entry.state)) return error;
     attempt(() => entry.markPrinted());
-    if (error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined) return error;
-    return error.with({ hint: `Resume it: ${resumeLine(session, entry)}` });
+    const hint = `Resume it: ${resumeLine(session, entry)}`;
+    if (error.options.unsent === false) return outcomeUnknown(error.message, hint, contextOf(error));
+    return error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined
+      ? error
+      : error.with({ hint });
   }
   const { kind } = await session.service();
   const isUnbegun =
@@ -187,12 +190,17 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   const forget = hasFailed(entry.kind, error)
     ? ` Or drop it, if no earlier try can be on its way: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
     : '';
-  const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = error.options;
   return outcomeUnknown(
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
     `${hint}${forget}`,
-    { ...context, cause: error },
+    contextOf(error),
   );
+}
+
+/** What stays true of an error when the outcome is said to be unknown. */
+function contextOf(cause: FlywheelError): FlywheelErrorOptions {
+  const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = cause.options;
+  return { ...context, cause };
 }
 
 /** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
@@ -215,7 +223,7 @@ const TELLS_ITSELF: ReadonlySet<string> = new Set([
 
 /** Does it stop in the middle, or leave open who says it? Of a step that had several effects some may be there. */
 const breaksOff = ({ code, options }: FlywheelError): boolean =>
-  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true;
+  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true || options.unsent === false;
 
 async function print<Result>(
   session: Session,

@@ -21,7 +21,7 @@ import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import { createPause } from '../pause.js';
-import { awaitFates, type Fate, findFates, isExpiry, refused, tellWaiting } from '../settle.js';
+import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 import { countLanded } from './holds.js';
@@ -139,6 +139,8 @@ export class Advance {
   #doubted: string | null = null;
   /** Something was sent before its turn had come: the next goes alone. */
   #isAlone = false;
+  /** Something was sent since it was opened. */
+  #hasSent = false;
 
   private constructor(
     { deps, context, batch, lease }: HeldBatch,
@@ -168,16 +170,20 @@ export class Advance {
    */
   async run<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null> {
     this.#failure = null;
-    for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
-      this.#lease.signal?.throwIfAborted();
-      const came = await this.#round(goal);
-      if (typeof came === 'object') return came;
-      idle = came === 'moved' ? 0 : idle + 1;
+    try {
+      for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
+        this.#lease.signal?.throwIfAborted();
+        const came = await this.#round(goal);
+        if (typeof came === 'object') return came;
+        idle = came === 'moved' ? 0 : idle + 1;
+      }
+      throw new FlywheelError(
+        'ERR_UNAVAILABLE',
+        `The outcome of transactions that were sent for batch ${this.#batch.id} is not known yet.`,
+      );
+    } catch (error) {
+      throw this.#hasSent || this.#in(OPEN).length > 0 ? maybeSent(error) : error;
     }
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `The outcome of transactions that were sent for batch ${this.#batch.id} is not known yet.`,
-    );
   }
 
   /** Looks where the batch is, and does what is next. @returns where it ended, or whether it has come any further. */
@@ -301,6 +307,7 @@ export class Advance {
     if (before.kind !== 'open') return before;
     await this.#lease.write((tx) => this.write(tx));
     await this.#lease.check();
+    this.#hasSent = true;
     // The owner may have sent it already, as may an engine before this one.
     const [rejection] = await chain.submit([vote.bytes], [false]);
     if (rejection != null && !isExpiry(rejection)) return refused(rejection);
@@ -411,6 +418,7 @@ export class Advance {
       await tx.bundles.insertMany(fresh);
     });
     for (const bundle of fresh) this.#known.set(bundle.id, { bundle, state: 'open' });
+    this.#hasSent = true;
     tellSigned(this.#deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));

@@ -15,6 +15,7 @@ import type { EngineDeps, EngineLimits } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
 import { type KeyedCall, keyedOperation, type Principal, requireToken } from '../operation.js';
 import { justRun, openRequest, type RequestIdentity, refusedByContent, takenOver } from '../requests.js';
+import { maybeSent } from '../settle.js';
 import type { BurnContext } from './burn-transaction.js';
 import {
   type PendingBurn,
@@ -152,7 +153,7 @@ async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
     return await progress.finish();
   } catch (error) {
     await progress.giveUp();
-    throw error;
+    throw progress.hasBegun ? maybeSent(error) : error;
   } finally {
     progress.end();
   }
@@ -170,6 +171,8 @@ class Progress {
   /** Outcomes that are known and not stored yet; they go into the next transaction. */
   #unwritten: readonly SettledBurn[] = [];
   #announced = 0;
+  /** Some of it is written down, and may have been sent. */
+  #hasBegun = false;
   #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
 
@@ -180,10 +183,15 @@ class Progress {
       if (isRefusal(element)) this.#refuse(index, element);
   }
 
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** Writes a chunk and brings it to its end. */
   async runChunk(context: BurnContext, from: number, to: number): Promise<void> {
     await this.#takeOver();
     const found = await this.#earlierBurns(from, to);
+    this.#hasBegun ||= found.length > 0;
     for (const burn of found) if (burn.status !== 'PENDING') this.#record(burn);
     await this.#settle(context, pendingOf(found), false);
     const known = new Set(found.map(({ index }) => index));
@@ -192,6 +200,7 @@ class Progress {
       .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
     if (missing.length === 0) return;
     const { burns, refusals } = await this.#write(context, missing);
+    this.#hasBegun ||= burns.length > 0;
     for (const [index, refusal] of refusals) this.#refuse(index, refusal);
     this.#announce();
     await this.#settle(context, burns, true);
