@@ -2,7 +2,7 @@
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { OpenedService } from './context.js';
-import { commandLine, placeFlags } from './operation/resume-line.js';
+import { chainFlags, commandLine, placeFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
 const COMMAND = /`flywheel ([^`]+)`/g;
@@ -11,16 +11,23 @@ const PLACELESS = /^(?:help|profile)\b/;
 /** They are of whoever runs a service that is elsewhere. */
 const OF_DIRECTORY = /^(?:audit|db|keys|local|register|serve|vault)\b/;
 
+/** In the address of a node. */
+const HIDDEN = '/***';
+
 /** The error with such a hint; anything else as it is. */
 export function withPlace(thrown: unknown, settings: Settings): unknown {
-  const place = shellLine(placeFlags(settings));
-  if (!(thrown instanceof FlywheelError) || thrown.hint === undefined || place === '') return thrown;
+  if (!(thrown instanceof FlywheelError) || thrown.hint === undefined) return thrown;
   const isRemote = settings.apiUrl.value !== null;
   const hint = thrown.hint.replaceAll(COMMAND, (command: string, words: string) => {
-    const hasPlace = words.includes(place) || PLACELESS.test(words) || (isRemote && OF_DIRECTORY.test(words));
-    return hasPlace ? command : `\`flywheel ${words} ${place}\``;
+    if (PLACELESS.test(words) || (isRemote && OF_DIRECTORY.test(words))) return command;
+    const place = [placeFlags(settings), chainFlags(settings, words.split(' '))].map(shellLine);
+    const missing = place.filter((flags) => flags !== '' && !words.includes(flags));
+    return `\`${['flywheel', words, ...missing].join(' ')}\``;
   });
-  return thrown.with({ hint });
+  const way = hint.includes(HIDDEN)
+    ? ' Put the key back in place of ***, or leave out --rpc-url and set FLYWHEEL_RPC_URL.'
+    : '';
+  return thrown.with({ hint: `${hint}${way}` });
 }
 
 /** Accounts as `local fund --to` calls them, and as refusals do, each followed by its address. */

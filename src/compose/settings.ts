@@ -83,6 +83,8 @@ export interface Settings {
   readonly signers: SignerSettings;
   /** What a profile or a file of pins says of the project, so that `batch approve` need not believe the service. */
   readonly pinned: Setting<Pins | null>;
+  /** Absolute path of the file of pins that the command line names. */
+  readonly pinsFile: string | null;
   /** Each of them holds. */
   readonly limits: readonly LimitSetting[];
 }

@@ -1,13 +1,17 @@
 /** Commands behind a service whose answers are lost, refused and interrupted: the line that is printed then finishes each, once. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
+import { DEEDS, type Deed, expectDone, pipelinesOf } from '../support/deeds.js';
 import type { Fate, Gate, GateRequest } from '../support/gate.js';
 import { isLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   ending,
+  gateOf,
   type Happened,
   makeTemplate,
+  nodeOf,
   type Operator,
   problemOf,
   resumeLineOf,
@@ -132,5 +136,47 @@ describe.each(sampleOf(CASES, 3))('$title', ({ title, fault, refusals }) => {
       ]);
     }
     await tried.finish(line);
+  });
+});
+
+describe('a run that was given nodes and pins', () => {
+  const lost: Fate = 'drop';
+  const runFile = (at: Operator, ...more: readonly string[]): Promise<Spawned> => {
+    const file = at.write('given.json', pipelinesOf('given'));
+    gateOf(at).fate = ({ path }) => (path.endsWith('/batch/execute') ? lost : 'pass');
+    return at.run('batch', 'run', file, '--keypair', at.owner, '--yes', '--json', ...more);
+  };
+
+  it('is resumed with both by the line that is printed, which holds no key of a node', async () => {
+    const pinned = await operator.run('profile', 'pin', 'works', '--yes', '--out', 'pins.json');
+    expect(pinned.exit).toBe(0);
+    const pins = join(operator.directory, 'pins.json');
+    const other = await anOperator('remote', await makeTemplate(), { pinned: false });
+    const node = await nodeOf(other.dataDir);
+    // A file that is named from where the command runs is named from everywhere.
+    cpSync(pins, join(other.directory, 'pins.json'));
+    const ran = await runFile(other, '--rpc-url', node.url, '--pins', 'pins.json');
+    const line = resumeLineOf(ran);
+    expect([ran.exit, line]).toEqual([
+      7,
+      expect.stringContaining(`--rpc-url ${node.url} --pins ${other.directory}/pins.json`),
+    ]);
+    const secret = '0123456789abcdef';
+    const url = `${node.url.replace('//', `//user:${secret}@`)}/v2/${secret}?api-key=${secret}`;
+    const hidden = await runFile(other, '--rpc-url', url, '--pins', 'pins.json');
+    const listed = await other.run('pending', '--json', '--rpc-url', url);
+    const shown = `--rpc-url '${node.url}/***'`;
+    expect([hidden.exit, problemOf(hidden).hint, listed.stdout]).toEqual([
+      7,
+      expect.stringMatching(/\*\*\*.*in place of \*\*\*, or leave out --rpc-url and set FLYWHEEL_RPC_URL/),
+      expect.stringContaining(shown),
+    ]);
+    expect(resumeLineOf(hidden)).toContain(shown);
+    expect(JSON.stringify([hidden, listed])).not.toContain(secret);
+    gateOf(other).fate = () => 'pass';
+    expect((await other.paste(line)).exit).toBe(0);
+    expect((await other.happened()).batches).toEqual(['EXECUTED']);
+    await node.end('SIGTERM');
+    await other.leave();
   });
 });

@@ -269,13 +269,17 @@ function resolvePins(
   cwd: string,
   file: string | undefined,
   { pinned, limits }: Profile,
-): Pick<Settings, 'pinned' | 'limits'> {
+): Pick<Settings, 'pinned' | 'pinsFile' | 'limits'> {
   const own: readonly LimitSetting[] = limits === undefined ? [] : [{ value: limits, source: 'profile' }];
   if (file === undefined)
-    return { pinned: pinned === undefined ? usual(null) : { value: pinned, source: 'profile' }, limits: own };
-  const given = readPinsFile(resolve(cwd, file));
+    return {
+      pinned: pinned === undefined ? usual(null) : { value: pinned, source: 'profile' },
+      ...{ pinsFile: null, limits: own },
+    };
+  const pinsFile = resolve(cwd, file);
+  const given = readPinsFile(pinsFile);
   return {
-    pinned: { value: given.pinned, source: 'flag' },
+    ...{ pinned: { value: given.pinned, source: 'flag' }, pinsFile },
     limits: given.limits === null ? own : [...own, { value: given.limits, source: 'flag' }],
   };
 }

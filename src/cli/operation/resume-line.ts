@@ -18,23 +18,48 @@ export function resumeLine(
 
 /** A command that leads to the same service. */
 export const commandLine = (settings: Settings, ...words: readonly string[]): string =>
-  shellLine(['flywheel', ...words, ...placeFlags(settings)]);
+  shellLine(['flywheel', ...words, ...placeFlags(settings), ...chainFlags(settings, words)]);
 
 /** The same with the consent that was given, for what the command of this run began. */
 export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
 /** The flags that lead to the same service, whatever the environment says then. */
-export function placeFlags({ apiUrl, apiKeyHeader, dataDir, profile }: Settings): readonly string[] {
+export function placeFlags(settings: Settings): readonly string[] {
+  const { apiUrl, apiKeyHeader, dataDir, database, project, profile } = settings;
   if (apiUrl.value === null) {
-    const local = apiUrl.source === 'flag' ? ['--local'] : [];
-    return [...local, ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value])];
+    const file = database.source === 'flag' ? database.value?.file : null;
+    return [
+      ...(apiUrl.source === 'flag' ? ['--local'] : []),
+      ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]),
+      ...(file == null ? [] : ['--database-url-file', file]),
+      ...(project.source === 'flag' && project.value !== null ? ['--project', project.value] : []),
+    ];
   }
   return [
     // The current profile may be another one by then.
     ...(profile.value === null ? [] : ['--profile', profile.value]),
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
+  ];
+}
+
+/** Commands that take the nodes of the chain, and those among them that take pins. */
+const ASKS_NODES = /^(?:batch|burn|burn-batch|doctor|history|pending|vault)\b/;
+const TAKES_PINS = /^(?:batch (?:approve|cancel|execute|run)|doctor|pending)\b/;
+
+/** The nodes and pins that this run was given, for a command that takes them; what may be a key in an address is `***`. */
+export function chainFlags(
+  { rpcUrl, rpcQuorum, pinsFile }: Settings,
+  words: readonly string[],
+): readonly string[] {
+  const command = words.slice(0, 2).join(' ');
+  const nodes = ASKS_NODES.test(command) && rpcUrl.source === 'flag' ? rpcUrl.value : [];
+  const quorum = nodes.length > 0 && rpcQuorum.source === 'flag' ? ['--quorum', String(rpcQuorum.value)] : [];
+  return [
+    ...nodes.flatMap(({ shown }) => ['--rpc-url', shown]),
+    ...quorum,
+    ...(pinsFile !== null && TAKES_PINS.test(command) ? ['--pins', pinsFile] : []),
   ];
 }
 
