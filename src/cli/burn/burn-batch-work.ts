@@ -132,7 +132,10 @@ export class BurnBatchWork implements Work<Outcomes> {
     // A rest that went out tells of itself; the file, of each element's latest outcome.
     const tellsLast = this.rest || last === 0;
     const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
-    const progress = new Progress(this.#session, parts);
+    const progress = new Progress(
+      this.#session,
+      parts.map(({ part }) => part),
+    );
     for (const { at, part } of parts) {
       const hear = (outcome: ElementOutcome): void => {
         this.#latest.set(outcome.index, outcome.status);
@@ -294,48 +297,50 @@ export class BurnBatchWork implements Work<Outcomes> {
 /** How far it is, on standard error. */
 class Progress {
   readonly #session: Session;
-  readonly #total: number;
-  #done = 0;
-  #failed = 0;
-  /** How many elements will have their outcome when the request that was sent has its answer. */
-  #sentUpTo = 0;
+  /** Of each element, by its number, what is known of its latest request. */
+  readonly #states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
 
-  constructor(session: Session, parts: readonly { readonly part: Part }[]) {
+  constructor(session: Session, parts: readonly Part[]) {
     this.#session = session;
-    this.#total = parts.reduce((total, { part }) => total + part.indexes.length, 0);
+    for (const index of parts.flatMap(({ indexes }) => indexes)) this.#states.set(index, 'left');
   }
 
   /** A request goes out. */
   send({ indexes }: Part): void {
-    this.#sentUpTo = this.#done + indexes.length;
+    for (const index of indexes) this.#states.set(index, 'sent');
     this.#session.output.progress.measure(this.#look);
   }
 
-  /** Counts one element that has its outcome. */
-  count({ status }: ElementOutcome): void {
-    this.#done += 1;
-    if (status === 'error') this.#failed += 1;
+  /** One element has its outcome. */
+  count({ index, status }: ElementOutcome): void {
+    this.#states.set(index, status);
   }
 
   /** Says how far it came when it cannot go on. @param reason - of that; some say that the request did nothing. */
   stop(reason: unknown): void {
-    if (this.#done === 0 || this.#done === this.#total) return;
+    const { done, failed, total } = this.#look();
+    if (done === 0 || done === total) return;
     const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
-    const unknown = wasSent ? Math.max(0, this.#sentUpTo - this.#done) : 0;
+    const unknown = wasSent ? this.#count('sent') : 0;
     const parts = [
-      `${grouped(this.#done - this.#failed)} burned`,
-      `${grouped(this.#failed)} failed`,
+      `${grouped(done - failed)} burned`,
+      `${grouped(failed)} failed`,
       `${grouped(unknown)} unknown`,
-      `${grouped(this.#total - this.#done - unknown)} not attempted`,
+      `${grouped(total - done - unknown)} not attempted`,
     ];
     this.#session.output.warn(
-      `Of ${countText(this.#total, 'burn')}: ${parts.join(', ')}. Run the same command again to resume.`,
+      `Of ${countText(total, 'burn')}: ${parts.join(', ')}. Run the same command again to resume.`,
     );
   }
 
-  readonly #look = () => ({
-    ...{ noun: 'burn', done: this.#done, failed: this.#failed, total: this.#total },
-  });
+  #count(wanted: ElementOutcome['status'] | 'sent'): number {
+    return [...this.#states.values()].filter((state) => state === wanted).length;
+  }
+
+  readonly #look = () => {
+    const failed = this.#count('error');
+    return { noun: 'burn', done: this.#count('success') + failed, failed, total: this.#states.size };
+  };
 }
 
 /** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */

@@ -184,6 +184,18 @@ describe('burn-batch', () => {
     expect(sent(cli)).toEqual([[burn(0), burn(2)], [burn(1)]]);
   });
 
+  it('counts each burn once where the answer to a rest is lost', async () => {
+    const cli = cliWith([burn(0), FAILING, burn(2, { proof: { fail: 2 } })]);
+    expect((await go(cli)).exit).toBe(3);
+    breaking(cli);
+    const lost = await go(cli, '--rest');
+    const [first = ''] = lost.stderr.split('\n').filter((line) => line.includes('not attempted'));
+    expect([lost.exit, complaint(lost.stderr).error, JSON.parse(first).warning]).toEqual([
+      ...[7, 'ERR_OUTCOME_UNKNOWN'],
+      'Of 3 burns: 1 burned, 0 failed, 2 unknown, 0 not attempted. Run the same command again to resume.',
+    ]);
+  });
+
   it('says of a changed file what has landed before, and sends it only when told how', async () => {
     const cli = cliWith([burn(0), burn(1)]);
     expect((await go(cli)).exit).toBe(0);
