@@ -307,6 +307,34 @@ it('a batch that a service of an earlier state does not know is not told as exec
   expect(await burned()).toBe(2);
 });
 
+it.each(sampleOf(['init', 'run', 'rest'], 2))(
+  'a dry run of a batch that a service of an earlier state does not know says what the command says: %s',
+  async (how) => {
+    operator = await anOperator('embedded', template);
+    keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
+    const file = operator.write('a.json', { pipelines: all });
+    const init = ['batch', 'init', file, '--json'];
+    if (how === 'rest') await failedInPart(operator, file);
+    else if (how === 'init') expect((await operator.run(...init)).exit).toBe(0);
+    else expect((await runFile(file)).exit).toBe(0);
+    restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    for (const words of [
+      ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
+      ...(how === 'rest' ? [] : [init]),
+    ]) {
+      const more = how === 'rest' ? ['--rest'] : [];
+      const [real, dry] = [
+        await operator.run(...words, ...more),
+        await operator.run(...words, ...more, '--dry-run'),
+      ];
+      expect([real.exit, real.stdout]).toEqual([7, '']);
+      expect([dry.exit, dry.stdout, problemOf(dry).message]).toEqual([7, '', problemOf(real).message]);
+      expect(dry.stderr.trim().split('\n')).toHaveLength(1);
+    }
+  },
+);
+
 it('a dry run says what the command would do with a file that is known', async () => {
   operator = await anOperator('embedded', template);
   const first = [...burns(0, 1), ...burns(1, 2, MUCH)];

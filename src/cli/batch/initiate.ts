@@ -23,10 +23,14 @@ export interface Initiated {
   readonly isNew: boolean;
 }
 
-/** A batch by its id; a dry run does without what its service does not answer. */
+/**
+ * The batch of an operation, by its id; a dry run does without what its service does not answer.
+ * @throws `ERR_OUTCOME_UNKNOWN` where the service does not know it: it was restored to an earlier state.
+ */
 export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
-  getBatch(session, batchId).catch(async (error: unknown) => {
-    if (!(await canBeDoneWithout(session, error))) throw error;
+  getOwnBatch(session, batchId).catch(async (error: unknown) => {
+    const isLost = isFlywheelError(error, 'ERR_OUTCOME_UNKNOWN');
+    if (isLost || !(await canBeDoneWithout(session, error))) throw error;
     return undefined;
   });
 

@@ -185,6 +185,11 @@ export class PipelinesWork implements Preparation {
     return this.session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
   }
 
+  async requireKnown(entry: Entry): Promise<void> {
+    const { batchId } = new CurrentStage(entry).note;
+    if (batchId !== undefined) await lookAtBatch(this.session, batchId);
+  }
+
   /** Makes sure that nothing of a batch can land any more. */
   end(_batch: Batch): Promise<void> {
     return Promise.resolve();

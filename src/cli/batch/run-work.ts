@@ -104,9 +104,8 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   async perform(entry: Entry): Promise<Performed<RunResult>> {
     const { session } = this;
     if (this.#isOver) {
-      const result = new CurrentStage(entry).runAnswer as RunResult;
-      await this.#requireThere(entry, result.batch.id);
-      return { result };
+      await this.requireKnown(entry);
+      return { result: new CurrentStage(entry).runAnswer as RunResult };
     }
     const initiated = await initiate(session, entry, this.request, { isLast: false });
     const batch = await upToDate(session, initiated.batch);
@@ -135,7 +134,9 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   /** Of a file whose rest was done too the batch before that may be there still. */
-  async #requireThere(entry: Entry, batchId: string): Promise<void> {
+  override async requireKnown(entry: Entry): Promise<void> {
+    if (!this.#isOver) return super.requireKnown(entry);
+    const { batchId = '' } = new CurrentStage(entry).note;
     const elements = pipelineElements(this.request.pipelines);
     const lacking = new Set(entry.lacking(elements));
     const landed = elements.filter((_, index) => !lacking.has(index));

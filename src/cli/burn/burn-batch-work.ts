@@ -121,7 +121,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.#latest.clear();
     this.#signatures.clear();
     if (entry.state === 'done' && latestOutcomes(entry).some(({ status }) => status === 'error')) {
-      await requireNoted(this.#session, entry, this.#elements, this.ask);
+      await this.requireKnown(entry);
       this.#session.output.tell('What did not land by it has landed by another request.');
       return null;
     }
@@ -150,7 +150,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
-      await requireNoted(this.#session, entry, this.#elements, this.ask);
+      await this.requireKnown(entry);
       return { result };
     }
     const latest = [...this.#latest];
@@ -183,6 +183,10 @@ export class BurnBatchWork implements Work<Outcomes> {
   summary(outcomes: Outcomes): string {
     const burned = outcomes.filter(({ status }) => status === 'success').length;
     return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;
+  }
+
+  requireKnown(entry: Entry): Promise<void> {
+    return requireNoted(this.#session, entry, this.#elements, this.ask);
   }
 
   /** Begins a stage with all that has failed so far; one that is under way already is carried on. */

@@ -31,44 +31,44 @@ const ANSWER = 'burn';
 const MS_PER_DAY = 86_400_000;
 
 /** The work of a burn. */
-export const burnWork = (session: Session, body: BurnBody): Work<BurnResult> => ({
-  noun: 'burn',
-  ask: body.once ? burnsDoneThere(session, [body.request]) : undefined,
-  unanswered: (operation) => {
-    if (operation.answer(ANSWER) !== undefined || !(body.once || mayBeForgotten(session, operation)))
+export function burnWork(session: Session, { request, once }: BurnBody): Work<BurnResult> {
+  const elements = burnElements([request]);
+  const ask = burnsDoneThere(session, [request]);
+  const requireKnown = ({ before }: Entry): Promise<void> =>
+    requireThere(session, elements, elements, () => lostThere(ask, { elements, landed: elements, before }));
+  return {
+    noun: 'burn',
+    ask: once ? ask : undefined,
+    unanswered: (operation) => {
+      if (operation.answer(ANSWER) !== undefined || !(once || mayBeForgotten(session, operation)))
+        return undefined;
+      return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
+    },
+    leaveOut: () => false,
+    prepare: async () => true,
+    requireKnown,
+    perform: async (entry) => {
+      const stored = entry.answer(ANSWER) as BurnResult | undefined;
+      if (stored !== undefined) {
+        await requireKnown(entry);
+        return { result: stored };
+      }
+      const result = await send(session, entry, request);
+      const landed = once ? elements.map(({ digest }) => digest) : [];
+      // Without --once the journal forgets the burn when it is printed; until then no other begins.
+      return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
+    },
+    present: async (result) => {
+      const { output } = session;
+      const { symbol } = await session.service();
+      const left = output.mode === 'human' ? await leftNow(session) : null;
+      const burned = { amount: request.burnAmount, symbol, left };
+      output.result(result, (style) => viewBurn(result, burned, style));
       return undefined;
-    const elements = burnElements([body.request]);
-    const ask = burnsDoneThere(session, [body.request]);
-    return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
-  },
-  leaveOut: () => false,
-  prepare: async () => true,
-  perform: async (entry) => {
-    const stored = entry.answer(ANSWER) as BurnResult | undefined;
-    if (stored !== undefined) {
-      const elements = burnElements([body.request]);
-      const ask = burnsDoneThere(session, [body.request]);
-      const { before } = entry;
-      await requireThere(session, elements, elements, () =>
-        lostThere(ask, { elements, landed: elements, before }),
-      );
-      return { result: stored };
-    }
-    const result = await send(session, entry, body.request);
-    const landed = body.once ? burnElements([body.request]).map(({ digest }) => digest) : [];
-    // Without --once the journal forgets the burn when it is printed; until then no other begins.
-    return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
-  },
-  present: async (result) => {
-    const { output } = session;
-    const { symbol } = await session.service();
-    const left = output.mode === 'human' ? await leftNow(session) : null;
-    const burned = { amount: body.request.burnAmount, symbol, left };
-    output.result(result, (style) => viewBurn(result, burned, style));
-    return undefined;
-  },
-  summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
-});
+    },
+    summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
+  };
+}
 
 /** After so long the service may not know the key any more, and would burn again. */
 const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>

@@ -13,14 +13,7 @@ import {
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { countText } from '../views/unit.js';
-import {
-  askWhatIsDone,
-  foreseeUnchanged,
-  lostThere,
-  requireNoted,
-  tellByNotes,
-  type Unanswered,
-} from './done-there.js';
+import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
@@ -49,6 +42,11 @@ export interface Preparation {
    * @returns false where others have landed all that was left.
    */
   prepare(entry: Entry): Promise<boolean>;
+  /**
+   * Before what an operation that is over has come to is told again.
+   * @throws `ERR_OUTCOME_UNKNOWN` where the service does not know of it.
+   */
+  requireKnown(entry: Entry): Promise<void>;
 }
 
 /** An operation that was taken, and what its service was asked before. */
@@ -320,17 +318,15 @@ export async function takenByDryRun(
   const begun = await beginOperation(dry, request, work);
   if (begun === null) return [];
   const { entry, isKnownThere } = begun;
+  const before = entry.state;
+  const ready = await makeReady(dry, begun, work);
+  if (isOver(entry.state)) await work.requireKnown(entry);
   const { tell } = session.output;
-  if (!entry.isNew && !(work.rest === true && entry.state === 'partial'))
-    tell(`This file was started ${entry.dateBegun}: ${WOULD[entry.state]}.`);
+  if (!entry.isNew && !(work.rest === true && before === 'partial'))
+    tell(`This file was started ${entry.dateBegun}: ${WOULD[before]}.`);
   else if (isKnownThere)
     tell('This file was sent before. The command would resume it or print the stored result.');
-  const ready = await makeReady(dry, begun, work);
-  if (ready === null) return [];
-  if (isOver(entry.state)) {
-    if (work.ask !== undefined) await requireNoted(dry, entry, request.elements, work.ask);
-    return [];
-  }
+  if (ready === null || isOver(entry.state)) return [];
   const [last] = batchStages(entry.notes).slice(-1);
   const unanswered = work.unanswered(entry)?.requests.flatMap(({ indexes }) => indexes);
   return ready.left ?? unanswered ?? last?.indexes ?? null;
