@@ -1,8 +1,8 @@
 /** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
@@ -237,15 +237,22 @@ describe('batch run --wallet', () => {
     return { ...(await ending(child)), pages: pages.size };
   }
   const RUN = ['batch', 'run', 'three.json', '--wallet', '--json'];
-  const ownerOf = ({ owner }: Operator) =>
-    createKeypairSigner(Uint8Array.from(JSON.parse(readFileSync(owner, 'utf8'))));
+  /** What the owner's wallet signs. */
+  const signerOf = ({ owner }: Operator) => {
+    const keypair = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(owner, 'utf8'))));
+    return (wire: Uint8Array): Uint8Array => {
+      const transaction = VersionedTransaction.deserialize(wire);
+      transaction.sign([keypair]);
+      return transaction.serialize();
+    };
+  };
 
   it.each(sampleOf(['embedded', 'remote'] as const, 2))(
     'after a no in the wallet waits, and goes on to its end with a yes (%s)',
     async (mode) => {
       const operator = await anOperator(mode, template);
       operator.write('three.json', THREE);
-      const owner = ownerOf(operator);
+      const sign = signerOf(operator);
       rmSync(operator.owner);
       const declined = await withPage(operator, RUN, declineOn);
       expect([declined.exit, declined.pages, problemOf(declined)]).toMatchObject([
@@ -257,7 +264,7 @@ describe('batch run --wallet', () => {
       const [, ...resume] = resumeLineOf(declined).split(' ');
       const again = await withPage(operator, [...resume, '--json'], declineOn);
       expect([again.exit, again.pages]).toEqual([130, 1]);
-      const ran = await withPage(operator, RUN, (url) => signOn(url, owner));
+      const ran = await withPage(operator, RUN, (url) => signOn(url, sign));
       expect([ran.exit, ran.pages, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, 1, '']);
       expect(JSON.parse(ran.stdout)).toMatchObject({ result: { totalSuccessful: 3 } });
       const told = await operator.run(...RUN);
@@ -272,7 +279,7 @@ describe('batch run --wallet', () => {
     const operator = await anOperator('remote', template);
     operator.write('three.json', THREE);
     gateOf(operator).fate = ({ path }): Fate => (path.endsWith('/batch/execute') ? 'drop' : 'pass');
-    const ran = await withPage(operator, RUN, (url) => signOn(url, ownerOf(operator)));
+    const ran = await withPage(operator, RUN, (url) => signOn(url, signerOf(operator)));
     expect([ran.exit, ran.pages, problemOf(ran).error]).toEqual([7, 1, 'ERR_OUTCOME_UNKNOWN']);
     expect(await operator.pending()).toMatchObject([{ operation: 'batch', outcome: 'unknown' }]);
     gateOf(operator).fate = () => 'pass';

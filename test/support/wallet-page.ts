@@ -1,6 +1,4 @@
 /** The page of `--wallet`, used as a browser with a wallet does. */
-import { addSignature } from '../../src/approval/check-vote.js';
-import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 
 /** Its address in what a command says. */
 export const pageIn = (text: string): string | undefined =>
@@ -17,12 +15,12 @@ async function open(url: string) {
   return post;
 }
 
-/** Signs at once, until it is told that it is over. */
-export async function signOn(url: string, owner: KeypairSigner): Promise<void> {
+/** Signs at once, until it is told that it is over. @param sign - adds the signature of the owner to a transaction. */
+export async function signOn(url: string, sign: (wire: Uint8Array) => Uint8Array): Promise<void> {
   const post = await open(url);
   for (let state: string | undefined = 'again'; state === 'again'; ) {
     const { transaction = '' } = await post('/transaction');
-    const wire = addSignature(Buffer.from(transaction, 'base64'), owner);
+    const wire = sign(Buffer.from(transaction, 'base64'));
     ({ state } = await post('/signed', { transaction: Buffer.from(wire).toString('base64') }));
   }
 }

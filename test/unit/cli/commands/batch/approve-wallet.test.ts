@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { addSignature } from '../../../../../src/approval/check-vote.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
@@ -82,7 +83,7 @@ function cliWith(around: Around = (send) => send(), opened: Partial<OpenedServic
       const url = pageIn(text);
       if (url === undefined) return;
       pages.push(url);
-      void signOn(url, test.project.owner);
+      void signOn(url, (wire) => addSignature(wire, test.project.owner));
     },
   });
   return { ...cli, pages };
