@@ -51,12 +51,19 @@ async function compare(
   answer: DoneThere,
 ): Promise<void> {
   const landed = landedSince(elements, earlier, answer);
-  const noted = new Set([...journal.landed(elements, since), ...own]);
+  const inJournal = new Set(journal.landed(elements, since));
+  const noted = new Set([...inJournal, ...own]);
   const lost = lostOf(elements, noted, { landed, open: answer.open });
   const open = state === 'open' ? id : undefined;
   if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, open });
   const before = new Set(journal.landed(landed, since));
-  const news = newsOf(journal, { elements, own, since }, landed);
+  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
+  const found = unknownOf(elements, noted, landed).filter(({ digest }) => !before.has(digest));
+  const more = countBy(landed);
+  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
+  for (const [content, count] of journal.countLanded(found, since))
+    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
+  const news = firstOf(found, more);
   if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
   const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
   const ofOwn = new Set(firstOf(answer.open, countBy(answer.ownOpen)));
@@ -91,28 +98,6 @@ function landedSince(
   const own = landed.filter(({ content }) => counts.has(content));
   const earlier = new Set(firstOf(own, counts));
   return own.filter((element) => !earlier.has(element));
-}
-
-/** What has landed there since, of which the journal does not know. */
-function newsOf(
-  journal: Journal,
-  {
-    elements,
-    own,
-    since,
-  }: { readonly elements: readonly Element[]; readonly own: readonly Sha256[]; readonly since: number },
-  landed: readonly Element[],
-): readonly Element[] {
-  const inJournal = new Set(journal.landed(elements, since));
-  const noted = new Set([...inJournal, ...own]);
-  const before = new Set(journal.landed(landed, since));
-  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
-  const found = unknownOf(elements, noted, landed).filter(({ digest }) => !before.has(digest));
-  const more = countBy(landed);
-  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
-  for (const [content, count] of journal.countLanded(found, since))
-    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
-  return firstOf(found, more);
 }
 
 /** Of an operation that goes on it says all that there is to say. */

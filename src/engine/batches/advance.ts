@@ -25,7 +25,7 @@ import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWai
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 import { countLanded } from './holds.js';
-import type { BatchState } from './on-chain.js';
+import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
 /** The transactions of a phase that are next; signed and paid for by the operator. */
 export interface Steps {
@@ -84,6 +84,7 @@ export interface HeldBatch {
 /** With how far it has come. */
 export interface BatchWork extends HeldBatch {
   readonly advance: Advance;
+  readonly readPast: ReadPast;
 }
 
 /** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
@@ -161,7 +162,9 @@ export class Advance {
    */
   static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
     const stored = await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases));
-    return { ...held, advance: new Advance(held, phases, stored) };
+    const { deps, context, batch } = held;
+    const readPast = pastOf(deps.chain, context.flywheel, batch);
+    return { ...held, advance: new Advance(held, phases, stored), readPast };
   }
 
   /**

@@ -158,7 +158,7 @@ async function bringToEnd(
   if (known !== null) {
     await work.advance.settleAll();
     const state = await readWhole(deps.chain, context.flywheel, batch, 'finalized');
-    const position = await countExecuted(deps.chain, context.flywheel, batch, state);
+    const position = await countExecuted(batch, state, work.readPast);
     return position === known.totalSuccessful ? batch : judge(work, { state, failure: null }, request);
   }
   const end = await work.advance.run(new Executed({ ...work, signedTx }));

@@ -1,7 +1,7 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../../chain/squads/accounts.js';
-import { readPastBatch } from '../../chain/squads/history.js';
+import { type PastBatch, readPastBatch } from '../../chain/squads/history.js';
 import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
 import type { Message } from '../../chain/transaction/message.js';
@@ -101,12 +101,17 @@ export async function readBatchOnChain(
 const CLOCK_SKEW_MS = 600_000;
 
 /** What became of a batch as its transactions tell it; `null` when the node has forgotten some of it. */
-export const readPast = (chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord) =>
-  readPastBatch(
-    chain,
-    { multisig, batchIndex: planned.batchIndex },
-    Date.parse(planned.dateCreated) - CLOCK_SKEW_MS,
-  );
+export type ReadPast = () => Promise<PastBatch | null>;
+
+/** Reads it when it is first asked for, and once. */
+export function pastOf(chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord): ReadPast {
+  const { batchIndex, dateCreated } = planned;
+  let past: Promise<PastBatch | null> | undefined;
+  return () => {
+    past ??= readPastBatch(chain, { multisig, batchIndex }, Date.parse(dateCreated) - CLOCK_SKEW_MS);
+    return past;
+  };
+}
 
 /**
  * How many of the first pipelines of a batch have been executed, by whomever, also when its accounts are closed. Of a batch whose
@@ -114,10 +119,9 @@ export const readPast = (chain: Chain, { multisig }: FlywheelRecord, planned: Ba
  * @throws `ERR_UNAVAILABLE` when only the past of the chain would tell, and the chain does not know it.
  */
 export async function countExecuted(
-  chain: Chain,
-  flywheel: FlywheelRecord,
   planned: BatchRecord,
   found: BatchState | BatchOnChain,
+  readPast: ReadPast,
 ): Promise<number> {
   const executed = found.batch?.executedTransactionIndex;
   if (executed !== undefined && planned.status !== 'AVAILABLE_TO_QUEUE') return executed;
@@ -125,7 +129,7 @@ export async function countExecuted(
   if (executed !== undefined && transactions.length > 0 && transactions.every(({ value }) => value !== null))
     return Math.min(executed, plannedCount({ transactions }, planned));
   if (executed === 0) return 0;
-  const past = await readPast(chain, flywheel, planned);
+  const past = await readPast();
   if (past !== null) {
     const other = planned.pipelines.findIndex(({ message }, index) => {
       const one = past.transactions[index];

@@ -8,7 +8,7 @@ import { Advance, type BatchWork, executionsOf, type Failure, type HeldBatch, ty
 import { closeTransactions } from './batch-context.js';
 import { rentsOf, tokenAccountRent } from './funds.js';
 import { countLanded, type LandedPipeline } from './holds.js';
-import { type BatchState, countExecuted, readPast, readWhole } from './on-chain.js';
+import { type BatchState, countExecuted, readWhole } from './on-chain.js';
 
 /** A batch with its verdict. */
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
@@ -20,14 +20,14 @@ type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
  * @param after - what follows from it, in the same transaction.
  */
 export async function conclude(
-  { deps, context, batch, lease, advance }: BatchWork,
+  { deps, context, batch, lease, advance, readPast }: BatchWork,
   state: BatchState | null,
   whyNotAll: (executed: number) => Failure | null,
   after: (tx: StoreTransaction, judged: JudgedBatch) => Promise<void>,
 ): Promise<JudgedBatch> {
-  const executed = state === null ? 0 : await countExecuted(deps.chain, context.flywheel, batch, state);
+  const executed = state === null ? 0 : await countExecuted(batch, state, readPast);
   const landed = advance.landedOf('EXECUTE');
-  const foreign = await foreignOf({ deps, context, batch }, executed, landed);
+  const foreign = await foreignOf({ deps, context, batch, readPast }, executed, landed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
     ...batch,
@@ -55,7 +55,7 @@ interface Foreign extends LandedPipeline {
 
 /** Those of a batch that are not counted yet, as the past of the chain tells of them. */
 async function foreignOf(
-  { deps, context, batch }: Pick<BatchWork, 'deps' | 'context' | 'batch'>,
+  { deps, context, batch, readPast }: Pick<BatchWork, 'deps' | 'context' | 'batch' | 'readPast'>,
   executed: number,
   landed: readonly BundleRecord[],
 ): Promise<readonly Foreign[]> {
@@ -67,7 +67,7 @@ async function foreignOf(
     .slice(known, executed)
     .filter((at) => !own.has(at));
   if (positions.length === 0) return [];
-  const past = await readPast(deps.chain, context.flywheel, batch);
+  const past = await readPast();
   const records = positions.map((position) => past?.transactions[position]?.executed ?? null);
   const changes = records.flatMap((record) => record?.tokenChanges ?? []);
   const each = await tokenAccountRent(deps.chain, context);
