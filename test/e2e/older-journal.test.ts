@@ -699,6 +699,63 @@ it('the rest of pipelines that are done once more is what that has not landed', 
   expect([before < 503, await burned()]).toEqual([true, 503]);
 });
 
+it('what is done once more and lost by a restored service is not told as done, and is begun anew', async () => {
+  operator = await anOperator('embedded', template);
+  const earlier = join(operator.directory, 'earlier');
+  // One that lands whole, one of which the second half fails, and a batch that only waits.
+  const whole = operator.write('a.json', burns(0, 2));
+  const half = operator.write('b.json', [...burns(2, 3), ...burns(3, 4, MUCH)]);
+  const waits = operator.write('c.json', pipelines(4, 5));
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(whole)).exit).toBe(0);
+  expect((await burnFile(half)).exit).toBe(0);
+  expect((await runFile(waits)).exit).toBe(0);
+  const before = await burned();
+  keep(operator.dataDir, SERVICE, earlier);
+  expect((await burnFile(whole, '--again')).exit).toBe(0);
+  expect((await burnFile(half, '--again')).exit).toBe(3);
+  expect((await operator.run('batch', 'init', waits, '--again', '--json')).exit).toBe(0);
+  restore(operator.dataDir, SERVICE, earlier);
+  for (const more of [[], ['--dry-run'], ['--rest']])
+    for (const told of [
+      await burnFile(whole, ...more),
+      ...(more[0] === '--rest' ? [] : [await burnFile(half, ...more)]),
+      await runFile(waits, ...more),
+    ])
+      expect([more, told.exit, told.stdout, problemOf(told).hint]).toEqual([
+        ...[more, 7, '', expect.stringContaining('--again')],
+      ]);
+  expect((await burnFile(half, '--rest')).exit).toBe(7);
+  expect(await burned()).toBe(before);
+  // A dry run begins nothing.
+  for (const more of [['--dry-run'], []]) {
+    expect((await burnFile(whole, '--again', ...more)).exit).toBe(0);
+    expect((await burnFile(half, '--again', ...more)).exit).toBe(3);
+    expect((await runFile(waits, '--again', ...more)).exit).toBe(0);
+  }
+  expect(await burned()).toBe(before + 4);
+  for (const told of [await burnFile(whole), await runFile(waits)]) expect(told.exit).toBe(0);
+  expect((await burnFile(half)).exit).toBe(3);
+  expect(await burned()).toBe(before + 4);
+});
+
+it('of what was done once more a journal from before that tells the first, and --again is one more', async () => {
+  operator = await anOperator('remote', template);
+  const file = operator.write('a.json', burns(0, 2));
+  const first = await burnFile(file);
+  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  expect((await burnFile(file, '--again')).exit).toBe(0);
+  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  for (const more of [[], ['--rest']]) {
+    const told = await burnFile(file, ...more);
+    expect([told.exit, told.stdout]).toEqual([0, first.stdout]);
+  }
+  expect(await burned()).toBe(4);
+  expect((await burnFile(file, '--again')).exit).toBe(0);
+  expect((await burnFile(file)).exit).toBe(0);
+  expect(await burned()).toBe(6);
+});
+
 it('a burn whose first try is held up stays open though a later one fails', async () => {
   operator = await anOperator('remote', template);
   const words = [
