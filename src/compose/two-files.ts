@@ -11,15 +11,15 @@ import type { Store } from '../store/store.js';
 import { randomIds } from '../values/ids.js';
 import { isoTime } from '../values/time.js';
 
-const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
-
-const refuse = (message: string, hint = RESTORE): FlywheelError =>
-  new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint });
+const refuse = (message: string): FlywheelError =>
+  new FlywheelError('ERR_STORE_UNAVAILABLE', message, {
+    hint: 'Restore store.db and ledger.db together from one backup. Nothing was written.',
+  });
 
 /**
  * Binds a fresh pair to each other, and refuses what does not belong together.
  * @param expected - the ledger that the directory was set up with.
- * @throws `ERR_STORE_UNAVAILABLE`
+ * @throws `ERR_STORE_UNAVAILABLE`; `ERR_STORE_BEHIND` for an older store, which stays as it is
  */
 export async function requireTogether(
   store: Store,
@@ -30,9 +30,12 @@ export async function requireTogether(
   const open = await store.read((tx) => tx.gaps.allOpen());
   const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
   if (count > 0)
-    throw refuse(
-      `store.db is older than ledger.db: it does not know ${count} transactions of this project.`,
-      `${RESTORE} Or review and accept what is missing: \`flywheel db accept-gap\``,
+    throw new FlywheelError(
+      'ERR_STORE_BEHIND',
+      `store.db does not know ${count} transactions of this project that are in ledger.db: it is older, or somebody else signs with the same keys.`,
+      {
+        hint: 'Review and accept what is missing: `flywheel db accept-gap`. Or restore store.db and ledger.db together from one backup. Nothing was written.',
+      },
     );
   if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
 }

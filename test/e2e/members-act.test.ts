@@ -381,6 +381,27 @@ describe('a file of which members do parts with their own tools is done once', (
     },
   );
 
+  it('where they execute its beginning with the key of the operator, which is accepted as a gap', async () => {
+    const scene = await initiated('embedded');
+    const { members, index, json } = scene;
+    await members.vote(index, 'approve');
+    expect(await members.execute(index, 3, 'operator')).toBe(3);
+    const ended = await execute(scene);
+    expect([ended.exit, problemOf(ended)]).toMatchObject([
+      6,
+      { error: 'ERR_STORE_BEHIND', hint: expect.stringContaining('`flywheel db accept-gap`') },
+    ]);
+    expect((await json('db', 'accept-gap', '--yes', '--expect', '3')).value.gap).toMatchObject({
+      burned: '3',
+    });
+    expect((await json('db', 'check', '--chain')).exit).toBe(0);
+    const ran = await run(scene, 'seven.json');
+    expect([ran.exit, ran.value?.result.totalSuccessful]).toEqual([0, 7]);
+    expect((await json('db', 'check', '--chain')).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+    await expectTruth(scene, 7, WHOLE);
+  });
+
   it('where two terminals ask for the rest while a member executes it', async () => {
     const scene = await failed('embedded');
     await scene.fund('20');

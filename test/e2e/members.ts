@@ -20,8 +20,8 @@ export type Vote = 'approve' | 'reject' | 'cancel';
 
 export interface Members {
   readonly url: string;
-  /** Executes the next transactions of a batch as the owner. @returns how many have landed. */
-  execute(batchIndex: number, count: number): Promise<number>;
+  /** Executes the next transactions of a batch. @param who - @default the owner @returns how many have landed. */
+  execute(batchIndex: number, count: number, who?: 'owner' | 'operator'): Promise<number>;
   /** Executes all of a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
   executeThroughTable(batchIndex: number): Promise<void>;
   /** Owner and operator approve a batch, and the owner executes all of it; the owner within transactions of a multisig of the owner's own. */
@@ -79,14 +79,15 @@ export async function membersOf(
 
   return {
     url: rpc.url,
-    async execute(batchIndex, count) {
+    async execute(batchIndex, count, who = 'owner') {
+      const member = { owner, operator }[who];
       const { executedTransactionIndex: from } = await batchAt(batchIndex);
       for (let done = 0; done < count; done += 1) {
         const { instruction } = await squads.instructions.batchExecuteTransaction({
-          ...{ connection, multisigPda, member: owner.publicKey },
+          ...{ connection, multisigPda, member: member.publicKey },
           ...{ batchIndex: BigInt(batchIndex), transactionIndex: from + done + 1 },
         });
-        if (!(await send(owner, instruction))) return done;
+        if (!(await send(member, instruction))) return done;
       }
       return count;
     },

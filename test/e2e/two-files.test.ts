@@ -5,6 +5,7 @@ import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
 import { sampleOf } from '../support/long.js';
+import { problemOf } from '../support/operator.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
@@ -110,11 +111,12 @@ it('go on with an older store where no tokens have moved since', async () => {
 
 it('go on with an older store once what is missing was seen, and accepted', async () => {
   put('store', earlier);
-  await expectRefused();
+  const hint = expect.stringContaining(`\`flywheel db accept-gap --local --data-dir ${dataDir}\``);
+  expect(problemOf(await burn(dataDir))).toMatchObject({ error: 'ERR_STORE_BEHIND', hint });
   const shown = await at(dataDir, 'db', 'accept-gap');
   expect([shown.exit, shown.stderr]).toEqual([2, expect.stringContaining('4 burns')]);
   expect((await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '3')).exit).toBe(2);
-  await expectRefused();
+  expect(problemOf(await burn(dataDir))).toMatchObject({ error: 'ERR_STORE_BEHIND', hint });
   const { exit, stdout } = await at(dataDir, 'db', 'accept-gap', '--yes', '--expect', '4');
   const gap = { burns: 4, transactions: 4, burned: '7', airdropped: '2', pendingBurns: 0 };
   expect([exit, JSON.parse(stdout)]).toMatchObject([0, { accepted: true, gap }]);

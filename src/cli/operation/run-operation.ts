@@ -178,11 +178,10 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   // It says what has become of it, and what to do.
   if (error.options.keyUnused === false) return error;
   if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
-  const hint = `Resume it: ${resumeLine(session, entry)}`;
+  const isBehind = error.code === 'ERR_STORE_BEHIND';
+  const hint = `${isBehind ? `${behindHint(session, error)} ` : ''}Resume it: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
-  if (error.code === 'ERR_STORE_BEHIND' && isKnown)
-    return error.with({ hint: `${behindHint(session, error)} ${hint}` });
-  const isTold = isKnown ? !breaksOff(error) : TELLS_ITSELF.has(error.code);
+  const isTold = isKnown ? isBehind || !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
   // number it failed is said of the try only.

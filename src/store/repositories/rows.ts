@@ -38,11 +38,15 @@ const LANDED_ON =
   'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
 const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'FINAL'`;
 
+/** Counts in the gap that it is part of. */
+const IN_GAP =
+  'exists (select 1 from gap_transactions where gap_transactions.signature = pipelines.signature)';
+
 /** All that counts as landed for good. @param pipelines - which of those that have landed */
 const landed = (pipelines: string): string => `
   select token_id, 'burn' as kind, amount from burns where status = 'FINAL'
-  union all select token_id, 'burn', burn from pipelines where ${pipelines}
-  union all select token_id, 'airdrop', airdrop from pipelines where ${pipelines}
+  union all select token_id, 'burn', burn from pipelines where ${pipelines} and not ${IN_GAP}
+  union all select token_id, 'airdrop', airdrop from pipelines where ${pipelines} and not ${IN_GAP}
   union all select token_id, 'burn', burned from gaps where status = 'ACCEPTED'
   union all select token_id, 'airdrop', airdropped from gaps where status = 'ACCEPTED'`;
 

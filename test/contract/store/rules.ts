@@ -98,6 +98,13 @@ export function rules(under: () => StoreUnderTest): void {
       );
     });
 
+    it('count what is part of a gap once, where a batch has it as well', async () => {
+      await under().store.transaction((tx) =>
+        tx.pipelines.land('batch-2', [{ position: 0, signature: 'lost', dateLanded: LATER }]),
+      );
+      expect(await broken()).toEqual([]);
+    });
+
     it.each(Object.entries(DAMAGES))('tell that %s is broken', async (name, { by, breaks = [name] }) => {
       await under().raw(by);
       expect(await broken()).toEqual(breaks);
