@@ -138,6 +138,20 @@ describe('a batch whose multisig was changed after its set-up', () => {
   });
 });
 
+describe('a multisig from which its members have removed the operator', () => {
+  it('takes no batch any more, says so, and nothing is created', async () => {
+    const { operator } = test.project.registration;
+    await serving({ getAccounts: staleAccounts(test, operator) }, async (ask) => {
+      const { status, body } = await ask('init', burning(1));
+      expect([status, body]).toMatchObject([
+        400,
+        { error: 'ERR_FLYWHEEL_NOT_FOUND', message: expect.stringContaining(operator) },
+      ]);
+    });
+    expect((await test.engine.listBatches({}, test.project.call())).value.items).toEqual([]);
+  });
+});
+
 describe('what members have done of a batch', () => {
   it.each(['cancel', 'execute'])('is told by %s once it is final', async (operation) => {
     const init = (await test.engine.initBatch(burning(3), test.project.call())).value;

@@ -134,13 +134,17 @@ export async function closeOutside(test: TestEngine, init: InitBatchResult): Pro
     await land(test, context.operator, instructions);
 }
 
-/** Accounts as they are when its members have changed a multisig since all of its batches were set up. */
+/**
+ * Accounts as they are when its members have changed a multisig since all of its batches were set up.
+ * @param removed - who is no member any more.
+ */
 export const staleAccounts =
-  ({ chain }: TestEngine): TestEngine['chain']['getAccounts'] =>
+  ({ chain }: TestEngine, removed?: string): TestEngine['chain']['getAccounts'] =>
   async (...asked) =>
     (await chain.getAccounts(...asked)).map((account) => {
       const multisig = account && decodeAccount(MULTISIG, account.data);
       if (account === null || multisig == null) return account;
       const staleTransactionIndex = multisig.transactionIndex;
-      return { ...account, data: encodeAccount(MULTISIG, { ...multisig, staleTransactionIndex }) };
+      const members = multisig.members.filter(({ key }) => key !== removed);
+      return { ...account, data: encodeAccount(MULTISIG, { ...multisig, staleTransactionIndex, members }) };
     });

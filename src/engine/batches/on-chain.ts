@@ -1,6 +1,12 @@
 /** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
-import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../../chain/squads/accounts.js';
+import {
+  ALL_PERMISSIONS,
+  type Batch,
+  type Multisig,
+  type Proposal,
+  type VaultBatchTransaction,
+} from '../../chain/squads/accounts.js';
 import { type PastBatch, readPastBatch } from '../../chain/squads/history.js';
 import { decodeVaultMessage, isSameMessage } from '../../chain/squads/message.js';
 import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/read-accounts.js';
@@ -145,11 +151,17 @@ export async function countExecuted(
 
 /**
  * The index that the next batch of the multisig gets, if nobody else takes it first.
- * @throws `ERR_FLYWHEEL_NOT_FOUND`
+ * @throws `ERR_FLYWHEEL_NOT_FOUND`, also when the operator is no member with all rights any more.
  */
 export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecord): Promise<bigint> {
-  const { value } = await readMultisig(chain, flywheel.multisig);
+  const { multisig, operator } = flywheel;
+  const { value } = await readMultisig(chain, multisig);
   if (value === null) throw noMultisig(flywheel);
+  if (value.members.find(({ key }) => key === operator)?.permissions !== ALL_PERMISSIONS)
+    throw new FlywheelError(
+      'ERR_FLYWHEEL_NOT_FOUND',
+      `The operator ${operator} is not a member with all rights of the multisig ${multisig}. Nothing was sent.`,
+    );
   return value.transactionIndex + 1n;
 }
 
