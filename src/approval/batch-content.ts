@@ -136,6 +136,11 @@ const MALFORMED: Message = {
   lookups: [],
 };
 
+/** What it moved cannot be told apart from what else was in it. */
+function withoutBalances({ tokenChanges: _, ...record }: TransactionRecord): TransactionRecord {
+  return record;
+}
+
 /**
  * Reads a batch from the past of the chain alone.
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
@@ -155,7 +160,9 @@ export async function readPastContent(
     batchIndex: ref.batchIndex,
     batch: { creator: past.creator },
     votes: past.votes,
-    executions: past.transactions.map(({ executed }) => executed),
+    executions: past.transactions.map(({ executed, isAlone }) =>
+      executed === null || isAlone ? executed : withoutBalances(executed),
+    ),
     ...contentOf(transactions, vault),
   };
 }

@@ -3,7 +3,7 @@ import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { ChainReader, PastTransaction, Signature, TransactionRecord } from '../chain.js';
-import { SQUADS_PROGRAM } from '../programs.js';
+import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import type { Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
@@ -27,7 +27,13 @@ interface Acts {
   readonly acts: readonly Act[];
   /** The transactions that they are of. */
   readonly records: ReadonlyMap<Signature, TransactionRecord>;
+  /** Those in which other programs may have moved tokens as well. */
+  readonly mixed: ReadonlySet<Signature>;
 }
+
+const MOVE_NO_TOKENS: readonly (Address | undefined)[] = [
+  ...[COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM, SQUADS_PROGRAM],
+];
 
 /** A call of the multisig program from within another program, as the logs of a transaction tell it. */
 const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
@@ -48,6 +54,7 @@ async function readActs(chain: Past, accounts: readonly Address[], sinceMs: numb
       if (!failed) signatures.add(signature);
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
+  const mixed = new Set<Signature>();
   const acts: Act[] = [];
   for (const [at, signature] of [...signatures].entries()) {
     const record = looked[at];
@@ -56,6 +63,7 @@ async function readActs(chain: Past, accounts: readonly Address[], sinceMs: numb
     const own = instructionsOf(record.wire, record.tableAddresses ?? []);
     if (own.some(isHidden) || hidesCalls(record, own)) return null;
     records.set(signature, record);
+    if (own.some(({ program }) => !MOVE_NO_TOKENS.includes(program))) mixed.add(signature);
     const calls = [...own, ...(record.innerCalls ?? [])];
     acts.push(
       ...calls
@@ -63,7 +71,7 @@ async function readActs(chain: Past, accounts: readonly Address[], sinceMs: numb
         .flatMap((call) => actOf(call, signature) ?? []),
     );
   }
-  return { acts, records };
+  return { acts, records, mixed };
 }
 
 /** Not every node answers questions about the past. */
@@ -127,6 +135,8 @@ interface PastBatchTransaction {
   readonly added: Signature;
   /** `null`: it was not executed. */
   readonly executed: TransactionRecord | null;
+  /** That transaction has moved no tokens but those of this batch. */
+  readonly isAlone: boolean;
 }
 
 /** The votes of the past, by kind. */
@@ -168,6 +178,12 @@ export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Pr
   const created = made === undefined ? undefined : decodeArguments('batchCreate', made.data);
   const creator = made?.accounts['creator'];
   const executions = byTransaction(of('batchExecuteTransaction'));
+  const others = past.acts.filter(
+    ({ name, accounts }) =>
+      name === 'vaultTransactionExecute' ||
+      (name === 'batchExecuteTransaction' && accounts['batch'] !== batch),
+  );
+  const shared = new Set([...past.mixed, ...others.map(({ signature }) => signature)]);
   const added = byTransaction(of('batchAddTransaction'));
   const closed = byTransaction(of('vaultBatchTransactionAccountClose'));
   // Without its beginning there is no telling what else is missing.
@@ -179,7 +195,8 @@ export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Pr
     if (act === undefined) return null;
     const execution = executions.get(address);
     const executed = execution === undefined ? null : (past.records.get(execution.signature) ?? null);
-    transactions.push({ number, address, ...contentOf(act), added: act.signature, executed });
+    const isAlone = !shared.has(execution?.signature ?? '');
+    transactions.push({ number, address, ...contentOf(act), added: act.signature, executed, isAlone });
   }
   // What was executed or closed was put there before.
   if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;

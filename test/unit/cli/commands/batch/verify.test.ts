@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../../../src/chain/chain.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
+import { batchExecuteTransaction } from '../../../../../src/chain/squads/builders.js';
+import { compile } from '../../../../../src/chain/transaction/message.js';
 import { verifyBatch } from '../../../../../src/cli/batch/inspect-batch.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { burnOf } from '../../../../support/batch-checks.js';
@@ -11,7 +13,9 @@ import {
   flywheel,
   goodInstructions,
   multisig,
+  operator,
   pipelines,
+  vaultAt,
 } from '../../../../support/batch-on-chain.js';
 import { aBatch, refusal, reply } from '../../../../support/commands.js';
 import { fakeService } from '../../../../support/fake-service.js';
@@ -83,6 +87,21 @@ describe('what ran', () => {
     for (const wrong of [short, [...executed1, change(held('mallory'), 0n, 1n)]])
       expect(await at({ executed1: wrong })).toMatchObject({ verified: false, balances: 'differ' });
     expect((await at({ executed1: short })).differences[0]).toMatch(/-1499999 .* -1500000/);
+  });
+
+  it('is verified without balances where a transaction has moved tokens of another batch as well', async () => {
+    const [first = []] = good;
+    const message = compile(vaultAt.address, first);
+    const other = batchExecuteTransaction({
+      ...{ multisig, batchIndex: batchIndex + 1n, number: 1, member: operator },
+      ...{ vault: vaultAt.address, message },
+    });
+    const past = pastOf(good, 3);
+    past.set('executed1', [...(past.get('executed1') ?? []), other]);
+    const both = { account: vaultTokenAccount, mint, before: 10_000_000n, after: 7_000_000n };
+    expect(await verify(past, { executed1: [both] })).toMatchObject({
+      ...{ verified: true, balances: 'not kept', differences: [] },
+    });
   });
 
   it.each([
