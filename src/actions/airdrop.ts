@@ -82,12 +82,12 @@ function decodeCreate({
 }: Instruction): CreateTokenAccountOperation | UnknownOperation {
   const unknown = (reason: string): UnknownOperation => unknownOperation(program, reason);
   if (data.length !== 1 || data[0] !== CREATE_IDEMPOTENT)
-    return unknown('the associated-token instruction is not the idempotent creation of an account');
+    return unknown('the associated-token instruction is not idempotent');
   const [payer, account, owner, mint, system, tokenProgram, ...rest] = accounts.map(({ address: at }) => at);
   if (!payer || !account || !owner || !mint || !system || !tokenProgram || rest.length > 0)
-    return unknown(`the creation of a token account names ${accounts.length} accounts instead of 6`);
+    return unknown(`the creation of a token account has ${accounts.length} accounts, expected 6`);
   if (system !== SYSTEM_PROGRAM || (tokenProgram !== TOKEN_PROGRAM && tokenProgram !== TOKEN_2022_PROGRAM))
-    return unknown('the creation of a token account names other programs than it should');
+    return unknown('the creation of a token account has wrong programs');
   if (associatedTokenAddress(owner, mint, tokenProgram) !== account)
     return unknown(`${account} is not the associated token account of ${owner}`);
   return { kind: 'createTokenAccount', tokenProgram, payer, account, owner, mint };
@@ -125,7 +125,7 @@ export const airdropAction = {
   warning: ({ toAddress }) =>
     isOnCurve(toAddress)
       ? undefined
-      : `toAddress ${toAddress} is not a wallet: it is off the curve, so no key can exist for it and tokens sent there could be lost`,
+      : `toAddress ${toAddress} is not a wallet: the address is off the curve, so no key exists for it and tokens sent there could be lost`,
   recipients: ({ toAddress }) => [toAddress],
   instructions: ({ toAddress, amount }, { vault, vaultTokenAccount, ...token }) => {
     const { mint, tokenProgram } = token;
@@ -141,10 +141,10 @@ export const airdropAction = {
   ],
   operations: [createOperation, transferOperation],
   read: ([first, second]) => {
-    if (isTransfer(first)) return `a transfer to ${first.to} does not say whose token account that is`;
+    if (isTransfer(first)) return `a transfer to ${first.to} lacks the creation of that token account`;
     if (!isCreate(first)) return undefined;
     if (!isTransfer(second) || second.to !== first.account)
-      return `the creation of a token account of ${first.owner} is not followed by a transfer to it`;
+      return `the creation of a token account of ${first.owner} lacks the transfer to it`;
     return { action: { action: 'AIRDROP', toAddress: first.owner, amount: second.amount }, length: 2 };
   },
   text: ({ amount, toAddress }) => `airdrop ${amount} to ${toAddress}`,

@@ -30,7 +30,7 @@ export function decodeAmount(
   | { amount: bigint; decimals: number; tokenProgram: Address; accounts: readonly Address[] }
   | UnknownOperation {
   if (data.length !== AMOUNT_DATA_LENGTH_BYTES) {
-    const reason = `the token instruction has ${data.length} bytes of data instead of ${AMOUNT_DATA_LENGTH_BYTES}`;
+    const reason = `the token instruction has ${data.length} bytes of data, expected ${AMOUNT_DATA_LENGTH_BYTES}`;
     return unknownOperation(program, reason);
   }
   if (accounts.length !== accountCount) {
@@ -60,5 +60,5 @@ export function amountProblem(operation: TokenAmount, token: VaultToken): string
   const problem =
     tokenProblem(operation, token) ?? differs('the account is that of', operation.owner, token.vault);
   if (problem !== undefined || operation.decimals === token.decimals) return problem;
-  return `the amount states ${operation.decimals} decimals, the mint has ${token.decimals}`;
+  return `the amount has ${operation.decimals} decimals, the mint has ${token.decimals}`;
 }

@@ -152,7 +152,7 @@ export function describeInstruction(instruction: Instruction): Operation {
   const kind = OPERATION_KINDS.find((one) => one.matches(instruction));
   if (kind !== undefined) return kind.decode(instruction) as Operation;
   if (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)
-    return unknownOperation(program, `the program ${program} is not one that a batch may call`);
+    return unknownOperation(program, `a batch must not call the program ${program}`);
   const number = data[0];
   const name =
     number === undefined ? 'without data' : (TOKEN_INSTRUCTION_NAMES[number] ?? `number ${number}`);

@@ -34,7 +34,7 @@ function readProof(operation: Operation | undefined, vault: Address): Proof | un
 function readPipeline({ operations, problem }: DecodedTransaction, vault: Address): PipelineContent | string {
   if (problem !== null) return problem;
   const proof = readProof(operations[0], vault);
-  if (proof === undefined) return 'it does not start with the memo of a proof';
+  if (proof === undefined) return 'the first instruction is not the memo of a proof';
   const actions: PipelineAction[] = [];
   for (let at = 1; at < operations.length; ) {
     const read = readAction(operations.slice(at), vault);
@@ -91,7 +91,7 @@ export function decodedTransaction(
   if (instructions !== undefined)
     return { ...common, instructions, operations: instructions.map(describeInstruction), problem: null };
   const problem =
-    message.lookups.length > 0 ? 'its accounts come from a lookup table' : 'its message is malformed';
+    message.lookups.length > 0 ? 'the accounts come from a lookup table' : 'the message is malformed';
   return { ...common, instructions: [], operations: [], problem };
 }
 

@@ -19,15 +19,15 @@ import { ensure, refuse } from './refuse.js';
 
 function checkTransaction(transaction: DecodedTransaction, token: VaultToken): void {
   const { number, operations, signers, ephemeralSigners, problem } = transaction;
-  const reject = (reason: string): never => refuse(`Transaction ${number} of the batch: ${reason}`);
-  if (problem !== null) reject(problem);
+  const reject = (reason: string): never => refuse(`Transaction ${number} of the batch ${reason}`);
+  if (problem !== null) reject(`cannot be checked: ${problem}`);
   const stranger = signers.find((signer) => signer !== token.vault);
-  if (stranger !== undefined) reject(`it needs a signature of ${stranger}`);
-  if (ephemeralSigners > 0) reject(`it uses ${ephemeralSigners} ephemeral signers; a pipeline uses none`);
-  if (operations.length === 0) reject('it does nothing');
+  if (stranger !== undefined) reject(`needs a signature of ${stranger}`);
+  if (ephemeralSigners > 0) reject(`uses ${ephemeralSigners} ephemeral signers; a pipeline uses none`);
+  if (operations.length === 0) reject('does nothing');
   operations.forEach((operation, index) => {
     const reason = operationProblem(operation, token);
-    if (reason !== undefined) reject(`instruction ${index + 1}: ${reason}`);
+    if (reason !== undefined) reject(`has a wrong instruction ${index + 1}: ${reason}`);
   });
 }
 
@@ -44,21 +44,23 @@ export interface JudgedContent extends BatchContent {
 export function checkBatchContent(description: JudgedContent, flywheel: Flywheel): void {
   ensure(
     description.vault === flywheel.vault,
-    () => `The batch acts for the vault ${description.vault}, expected ${flywheel.vault}`,
+    () => `The batch spends from the vault ${description.vault}, expected ${flywheel.vault}`,
   );
   ensure(description.transactions.length > 0, () => 'The batch has no transactions');
   const { creator } = description.batch;
   ensure(
     creator === flywheel.operator || creator === flywheel.owner,
-    () =>
-      `The batch was set up by ${creator}, who is neither the operator ${flywheel.operator} nor the owner`,
+    () => `${creator} set up the batch, but only the operator ${flywheel.operator} or the owner may`,
   );
   for (const transaction of description.transactions) checkTransaction(transaction, flywheel);
   const { pipelines, pipelinesProblem } = description;
   ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch has no pipelines');
   description.transactions.forEach(({ number, message }, at) => {
     const problem = messageProblem(message, pipelines[at] as PipelineContent, flywheel);
-    ensure(problem === undefined, () => `Transaction ${number} of the batch: ${problem}`);
+    ensure(
+      problem === undefined,
+      () => `Transaction ${number} of the batch differs from its pipeline: ${problem}`,
+    );
   });
 }
 
@@ -74,7 +76,7 @@ export function checkVoters(
     const found = members.find(({ key }) => key === voter);
     ensure(
       found !== undefined && (found.permissions & PERMISSION.vote) !== 0,
-      () => `${voter} may not vote in the multisig ${multisig}`,
+      () => `${voter} has no right to vote in the multisig ${multisig}`,
     );
   }
 }
@@ -94,13 +96,13 @@ export function checkApprovable(description: BatchDescription, member: Address):
   ensure((found.permissions & PERMISSION.vote) !== 0, () => `The member ${member} has no right to vote`);
   ensure(
     batchIndex > multisigAccount.staleTransactionIndex,
-    () => `Batch ${batchIndex} is stale: the multisig was changed after its set-up`,
+    () => `Batch ${batchIndex} is stale: the multisig changed after the set-up`,
   );
   ensure(!proposal.approved.includes(member), () => `${member} has already approved batch ${batchIndex}`);
   ensure(
     proposal.status.kind === 'Active',
     () =>
-      `The proposal of batch ${batchIndex} is ${proposal.status.kind}; only an Active one can be approved`,
+      `The proposal of batch ${batchIndex} is ${proposal.status.kind}; only an Active proposal can be approved`,
   );
   ensure(
     batch.executedTransactionIndex === 0,
@@ -140,21 +142,21 @@ export function messageProblem(
   if (isSameMessage(actual, expected)) return undefined;
   const wanted = rightsOf(expected);
   const rights = rightsOf(actual);
-  if (rights.size !== actual.staticKeys.length) return 'it lists an account twice';
+  if (rights.size !== actual.staticKeys.length) return 'an account is listed twice';
   for (const [key, right] of rights) {
     const due = wanted.get(key);
-    if (due === undefined) return `it names the account ${key}, which a pipeline does not need`;
-    if (due !== right) return `${key} ${right}; in a pipeline it ${due}`;
+    if (due === undefined) return `the account ${key} is not needed`;
+    if (due !== right) return `the account ${key} ${right}, expected: ${due}`;
   }
   const missing = [...wanted.keys()].find((key) => !rights.has(key));
-  if (missing !== undefined) return `it does not name the account ${missing}, which a pipeline needs`;
+  if (missing !== undefined) return `the account ${missing} is missing`;
   if (actual.instructions.length !== expected.instructions.length)
-    return `it has ${actual.instructions.length} instructions, its pipeline has ${expected.instructions.length}`;
+    return `${actual.instructions.length} instructions, expected ${expected.instructions.length}`;
   const at = actual.instructions.findIndex((instruction, index) => {
     const due = expected.instructions[index] as CompiledInstruction;
     return (
       resolved(actual, instruction) !== resolved(expected, due) || !sameBytes(instruction.data, due.data)
     );
   });
-  return at < 0 ? undefined : `instruction ${at + 1} differs from that of its pipeline`;
+  return at < 0 ? undefined : `instruction ${at + 1} is another one`;
 }

@@ -65,7 +65,7 @@ const ADVANCE_NONCE = 4;
 function decode(wire: Uint8Array, the: string): DecodedApproval {
   ensure(
     wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
-    () => `${the} has ${wire.length} bytes; a transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES}`,
+    () => `${the} has ${wire.length} bytes; the limit of a transaction is ${TRANSACTION_SIZE_LIMIT_BYTES}`,
   );
   try {
     return decodeApproval(wire);
@@ -78,10 +78,10 @@ function decode(wire: Uint8Array, the: string): DecodedApproval {
 function checkHeader({ signatures, message }: WireTransaction, the: string): void {
   const { signers, writableSigners, writableNonSigners, staticKeys, lookups } = message;
   ensure(lookups.length === 0, () => `${the} uses a lookup table, so its accounts cannot be checked`);
-  ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} names an account twice`);
+  ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} lists an account twice`);
   ensure(
     writableSigners > 0 && staticKeys.length >= signers && writableNonSigners >= 0,
-    () => 'The header of the approval contradicts its accounts',
+    () => 'The header of the approval does not match its accounts',
   );
   ensure(
     signatures.length === signers,
@@ -96,15 +96,19 @@ function checkSigners(message: WireMessage, expected: ExpectedVote, the: string)
     expected.feePayers.includes(feePayer),
     () => `${the} is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
   );
-  ensure(signers.includes(expected.member), () => `${the} is not by the member ${expected.member}`);
+  ensure(signers.includes(expected.member), () => `${the} is not from the member ${expected.member}`);
   const stranger = signers.find((signer) => signer !== feePayer && signer !== expected.member);
-  ensure(stranger === undefined, () => `${the} needs a signature of ${stranger}, who is not involved`);
+  ensure(
+    stranger === undefined,
+    () => `${the} needs a signature of ${stranger}, who is neither its fee payer nor the voting member`,
+  );
   return feePayer;
 }
 
 function toInstruction(message: WireMessage, wire: CompiledInstruction, the: string): Instruction {
   const key = (index: number): Address =>
-    message.staticKeys[index] ?? refuse(`${the} names account ${index} of ${message.staticKeys.length}`);
+    message.staticKeys[index] ??
+    refuse(`${the} refers to account ${index}, but has only ${message.staticKeys.length}`);
   return {
     program: key(wire.programIndex),
     accounts: Array.from(wire.accountIndexes, (index) => ({
@@ -153,10 +157,11 @@ function checkInstruction(actual: Instruction, expected: ExpectedVote, the: stri
     instructionName(actual.data) === instruction,
     () => `${the} contains ${nameOf(actual)} instead of ${instruction}`,
   );
-  ensure(sameBytes(actual.data, wanted.data), () => `The ${instruction} has extra data`);
+  ensure(sameBytes(actual.data, wanted.data), () => `The instruction ${instruction} has extra data`);
   ensure(
     accounts.length === wanted.accounts.length,
-    () => `The ${instruction} names ${accounts.length} accounts instead of ${wanted.accounts.length}`,
+    () =>
+      `The instruction ${instruction} has ${accounts.length} accounts, expected ${wanted.accounts.length}`,
   );
   ensure(
     accounts[0] === multisig?.address,
@@ -164,7 +169,7 @@ function checkInstruction(actual: Instruction, expected: ExpectedVote, the: stri
   );
   ensure(
     accounts[1] === member?.address,
-    () => `${the} is by the member ${accounts[1]}, expected ${expected.member}`,
+    () => `${the} is from the member ${accounts[1]}, expected ${expected.member}`,
   );
   ensure(
     accounts[2] === proposal?.address,
@@ -193,11 +198,11 @@ function checkAccounts(
     ...wanted.flatMap((account) => (account.writable ? [account.address] : [])),
   ]);
   message.staticKeys.forEach((key, index) => {
-    ensure(allowed.has(key), () => `${the} names the account ${key}, which it does not need`);
+    ensure(allowed.has(key), () => `${the} has the account ${key}, which no vote needs`);
     ensure(isWritable(message, index) === writable.has(key), () =>
       writable.has(key)
-        ? `${the} cannot write to ${key}, but must`
-        : `${the} could write to ${key}, but need not`,
+        ? `${the} cannot write to the account ${key}, but must`
+        : `${the} can write to the account ${key}, but must not`,
     );
   });
 }
@@ -252,7 +257,7 @@ export function checkVote(
   ensure(
     priorityFeeLamports <= MAX_PRIORITY_FEE_LAMPORTS,
     () =>
-      `${the} could pay ${priorityFeeLamports} lamports of priority fee, the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
+      `${the} allows a priority fee of ${priorityFeeLamports} lamports; the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
   );
   checkAccounts(message, feePayer, instructions, added, expected, the);
   return {
@@ -301,19 +306,19 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
     if (found === undefined) return false;
     ensure(
       found.onlyAsserts,
-      () => `The approval contains ${found.name} of the program Lighthouse, which does more than assert`,
+      () => `The wallet added ${found.name} of the program Lighthouse, which is not an assertion`,
     );
     assertions.push(found.name);
     return true;
   };
   try {
     const checked = checkVote(wire, expected, isAssertion);
-    ensure(checked.version === 0, () => 'The approval is no longer a version 0 transaction');
+    ensure(checked.version === 0, () => 'The wallet did not return a version 0 transaction');
     ensure(
       blockhashes.has(checked.blockhash),
-      () => `The approval is for the blockhash ${checked.blockhash}, which the wallet was not given`,
+      () => `The wallet changed the blockhash to ${checked.blockhash}`,
     );
-    ensure(checked.missingSignatures.length === 0, () => `The approval is not signed by ${owner}`);
+    ensure(checked.missingSignatures.length === 0, () => `The owner ${owner} has not signed the approval`);
     const { blockhash, priorityFeeLamports } = checked;
     const [signature = new Uint8Array()] = decodeTransaction(wire).signatures;
     return { wire, signature: base58Encode(signature), blockhash, priorityFeeLamports, assertions };
@@ -364,10 +369,7 @@ export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Arra
   const { signatures, message, messageBytes } = decodeTransaction(wire);
   const place = message.staticKeys.indexOf(signer.address);
   if (place < 0 || place >= message.signers || place >= signatures.length) {
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      `The transaction needs no signature of ${signer.address}.`,
-    );
+    throw new FlywheelError('ERR_INVALID_REQUEST', `${signer.address} is not a signer of the transaction.`);
   }
   const signed = signatures.map((signature, index) =>
     index === place ? signer.signNow(messageBytes) : signature,

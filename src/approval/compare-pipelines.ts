@@ -68,6 +68,6 @@ export function compareWithPipelines(
   const named = differences.slice(0, MAX_NAMED_DIFFERENCES).join('; ');
   ensure(
     differences.length === 0,
-    () => `The batch differs from what was expected: ${named}${rest > 0 ? `; and ${rest} more` : ''}`,
+    () => `The batch is not the expected one: ${named}${rest > 0 ? `; and ${rest} more` : ''}`,
   );
 }

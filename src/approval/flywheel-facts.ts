@@ -126,7 +126,7 @@ function requirePlainMint(address: Address, mint: Mint): void {
     const name = extensionName(type);
     ensure(
       PLAIN_MINT_EXTENSIONS.has(name),
-      () => `The mint ${address} has the extension ${name}, so a batch could do something other than it says`,
+      () => `The mint ${address} has the extension ${name}, so a batch could do more than it shows`,
     );
   }
 }

@@ -34,10 +34,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function limitsProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be an object';
   const unknown = Object.keys(value).find((name) => !(LIMIT_NAMES as readonly string[]).includes(name));
-  if (unknown !== undefined)
-    return `holds ${JSON.stringify(unknown)}, which this version of flywheel does not know`;
+  if (unknown !== undefined) return `has the unknown limit ${JSON.stringify(unknown)}`;
   const wrong = LIMIT_NAMES.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));
-  return wrong && `holds ${wrong}, which must be a decimal number as text`;
+  return wrong && `has the limit ${wrong}, which must be a decimal number as text`;
 }
 
 /** A decimal number as a whole one and how often it was multiplied by ten. */

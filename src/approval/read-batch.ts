@@ -69,7 +69,7 @@ function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef
   );
   ensure(
     vault.bump === batch.vaultBump,
-    () => `The batch ${found.address} acts for an address that is not its vault`,
+    () => `The batch ${found.address} does not belong to the vault of its multisig`,
   );
   return [batch, vault.address];
 }
@@ -90,7 +90,7 @@ function requiredProposal(found: FoundAt<Proposal>, { multisig, batchIndex }: Ba
 function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>): DecodedTransaction {
   const { address, bump } = found;
   const state = required(found);
-  ensure(state.bump === bump, () => `The transaction ${number} at ${address} states another bump`);
+  ensure(state.bump === bump, () => `Transaction ${number} of the batch, at ${address}, has a wrong bump`);
   const { message, ephemeralSignerBumps } = state;
   return decodedTransaction({ number, address, message, ephemeralSigners: ephemeralSignerBumps.length });
 }

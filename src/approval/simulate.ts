@@ -104,6 +104,6 @@ export async function simulateBatch(
 function requireChange(what: string, { before, after }: Change, expected: bigint): void {
   ensure(
     after - before === expected,
-    () => `The ${what} would change by ${after - before} base units, but its pipelines say ${expected}`,
+    () => `The ${what} would change by ${after - before} base units, but the pipelines say ${expected}`,
   );
 }

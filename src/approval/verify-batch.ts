@@ -72,7 +72,7 @@ function changeProblems(
     const isLess = feeCharged && address !== flywheel.vaultTokenAccount && moved >= 0n && moved < expected;
     return moved === expected || isLess
       ? []
-      : [`token account ${address} changed by ${moved} base units, but its pipelines say ${expected}`];
+      : [`token account ${address} changed by ${moved} base units, but the pipelines say ${expected}`];
   });
 }
 

@@ -118,7 +118,7 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   }
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${where} is not an RPC node. Expected an http or https URL, or one of ${Object.keys(MONIKERS).join(', ')}.`,
+    `${where} is not an RPC node. Expected an http or https URL, or ${Object.keys(MONIKERS).join(', ')}.`,
   );
 }
 

@@ -70,11 +70,11 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
       command('revoke', 'Revoke an API key.', keys),
     ]),
     group('db', 'Manage the PostgreSQL database.', [
-      command('status', 'Show its size, schema version and running work.', db),
-      command('copy', 'Copy a data directory into it.', db),
-      command('migrate', 'Upgrade its schema.', db),
+      command('status', 'Show size, schema version and running work.', db),
+      command('copy', 'Copy a data directory into the database.', db),
+      command('migrate', 'Upgrade the schema.', db),
       command('check', 'Check a database or a data directory for errors.', db),
-      command('accept-gap', 'Accept on-chain transactions that the store has lost.', db),
+      command('accept-gap', 'Accept on-chain transactions that the store lacks.', db),
     ]),
     command('caps', 'Show or change the daily caps.', keys),
     group('local', 'Manage the project on this machine.', [

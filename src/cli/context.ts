@@ -19,7 +19,7 @@ export type {
 } from '../contract/local-admin.js';
 
 /** Why a stream cannot be written whose reader left, which may be all that it wanted. */
-export const READER_GONE = 'its reader has closed it';
+export const READER_GONE = 'the reader closed the pipe';
 
 /** A stream to write to; writing to one that its reader has closed does nothing. */
 export interface OutputStream {

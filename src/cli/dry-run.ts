@@ -16,7 +16,7 @@ export async function outlookOf(session: Session): Promise<Outlook> {
   try {
     const { foresight, credential, symbol } = await session.service();
     if (foresight !== null) return { foresight, credential, symbol };
-    return { foresight: null, reason: 'only the service has them', symbol };
+    return { foresight: null, reason: 'the service has not been asked', symbol };
   } catch (error) {
     return { foresight: null, reason: wrapUnknown(error).message.replace(/\.$/, ''), symbol: null };
   }

@@ -61,6 +61,6 @@ export function withFundsHint(
   if (lacking.length === 0) return thrown;
   const hint = isOnThisMachine
     ? `Fund it: ${lacking.map((words) => `\`${commandLine(settings, 'local', 'fund', ...words)}\``).join(', ')}.`
-    : `Send what is missing to that address. \`${commandLine(settings, 'vault')}\` shows what has arrived.`;
+    : `Send the missing amount to that address. Check the balances: \`${commandLine(settings, 'vault')}\``;
   return thrown.with({ hint });
 }

@@ -63,7 +63,7 @@ export function timesQuery(
   const since = timeOption('--since', options.since, nowMs);
   const until = timeOption('--until', options.until, nowMs);
   if (since !== undefined && until !== undefined && since >= until)
-    throw new FlywheelError('ERR_INPUT_INVALID', '--since is not before --until.');
+    throw new FlywheelError('ERR_INPUT_INVALID', '--since must be before --until.');
   return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
 }
 
@@ -91,7 +91,7 @@ export const pageOptions = <Args extends unknown[], Options extends Record<strin
 ) =>
   command
     .option('--limit <n>', `most items to print (default: ${usual})`)
-    .option('--cursor <cursor>', 'continue an earlier list');
+    .option('--cursor <cursor>', 'continue after an earlier page');
 
 /** @throws `ERR_INPUT_INVALID` for a limit that is none. */
 export const partOf = (

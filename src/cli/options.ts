@@ -152,7 +152,7 @@ export const KEYPAIR_OPTION = new Option(
 
 export const WALLET_OPTION = new Option(
   '--wallet',
-  'sign with the Solana wallet of your browser; sent at once, the wallet pays',
+  'sign and send with the Solana wallet of your browser, which pays the fee',
 );
 
 export const EXPECT_OPTION = new Option(
@@ -228,7 +228,7 @@ export function parseIdempotencyKey(
 
 export const AGAIN_OPTION = new Option('--again', 'run it again as a new operation');
 
-export const REST_OPTION = new Option('--rest', 'send only what has not landed yet, also of a changed file');
+export const REST_OPTION = new Option('--rest', 'send only what has not landed, also from a changed file');
 
 export const ALLOW_CHANGED_OPTION = new Option(
   '--allow-changed',

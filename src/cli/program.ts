@@ -12,7 +12,7 @@ import { indented, wrapText } from './output/table.js';
 
 /** What it is, in one sentence. */
 const DESCRIPTION =
-  'Burn and airdrop Solana tokens on proof of what users did, on this machine or through an API.';
+  'Burn and airdrop Solana tokens on proof of user actions, on this machine or through an API.';
 
 const ROOT_NOTES = [
   'Try it: flywheel demo',
@@ -106,7 +106,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
       requireUse(root, path, usesOf(command));
       const runInMode: Run = (session) => {
         if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
-        throw new FlywheelError('ERR_USAGE', `\`${path}\` prints no list, so --output csv does not apply.`);
+        throw new FlywheelError('ERR_USAGE', `--output csv needs a list, and \`${path}\` prints none.`);
       };
       return options.execute({ run: runInMode, path, globals: globalFlags(root) });
     });

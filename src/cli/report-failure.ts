@@ -15,7 +15,7 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
   const explained = isFlywheelError(thrown) && thrown.code !== 'ERR_INTERNAL';
   if (!signal.aborted || explained) return error;
   return new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', {
-    hint: 'Requests that were sent continue. Run the same command again to see the outcome.',
+    hint: 'The service continues with the sent requests. Run the same command again to see the outcome.',
     cause: thrown,
   });
 }

@@ -22,7 +22,7 @@ export async function requireSameCluster(store: Store, genesisHash: string): Pro
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
     `store.db belongs to ${clusterText(genesis)}, but local.json to ${clusterText(genesisHash)}.`,
-    { hint: 'Restore both from one backup. Nothing was written.' },
+    { hint: 'Nothing was written. Restore both files from one backup.' },
   );
 }
 

@@ -12,7 +12,7 @@ import { isBusy } from '../files/sqlite-errors.js';
 const SET_UP_WAIT_MS = 10_000;
 const POLL_MS = 20;
 const SET_UP_REFUSAL =
-  'another flywheel process is creating or deleting the data directory, or its lock cannot be used';
+  'another flywheel process is creating or deleting the data directory, or the lock file cannot be used';
 
 /** A lock that is held until it is closed for the first time. */
 interface DataLock {
@@ -44,7 +44,7 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
     return { close };
   } catch (cause) {
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
-      hint: 'Wait until the other flywheel processes have finished, or stop them. Then run the command again.',
+      hint: 'Stop the other flywheel processes, or wait until they end. Then run the command again.',
       cause,
     });
   }
@@ -52,11 +52,15 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
 
 /** For working in the directory. @throws `ERR_STORE_UNAVAILABLE` while it is being wiped. */
 export const shareDataDirectory = (path: string): Promise<DataLock> =>
-  take(path, 'begin', 'the data directory is being deleted, or its lock cannot be used');
+  take(
+    path,
+    'begin',
+    'another flywheel process is deleting the data directory, or the lock file cannot be used',
+  );
 
 /** For wiping it. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it. */
 export const ownDataDirectory = (path: string): Promise<DataLock> =>
-  take(path, 'begin exclusive', 'the data directory is in use by another flywheel process');
+  take(path, 'begin exclusive', 'another flywheel process uses the data directory');
 
 /**
  * For setting it up, which others may work in meanwhile. Whoever does that already is waited for: what it has made is there then.

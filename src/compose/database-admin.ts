@@ -110,7 +110,7 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): P
   if (!isOnCluster(config))
     throw new FlywheelError(
       'ERR_USAGE',
-      `The project in ${dataDir} is on the embedded ledger, which cannot be copied to a database.`,
+      `The project in ${dataDir} uses the embedded ledger, which cannot be copied to a database.`,
     );
   const { lock, store: path } = dataFiles(dataDir);
   return whileOpen(async (opened) => {
@@ -132,7 +132,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
     const address = settings.database.value;
     if (address !== null) return address;
     throw new FlywheelError('ERR_CONFIG_INVALID', 'No database is set.', {
-      hint: 'Set FLYWHEEL_DATABASE_URL, or name a file with its address: --database-url-file.',
+      hint: 'Set FLYWHEEL_DATABASE_URL, or add --database-url-file FILE.',
     });
   };
   return {

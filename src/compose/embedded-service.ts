@@ -112,6 +112,6 @@ function pauseOf(error: unknown): number | undefined {
 const stillOpen = (waitMs: number, cause: FlywheelError): FlywheelError =>
   new FlywheelError(
     'ERR_TIMEOUT',
-    `No outcome within ${waitMs / 1_000} s. The transaction is stored and may still land.`,
-    { cause, hint: 'Run the same command again to keep waiting, or allow more time with --wait.' },
+    `No outcome after ${waitMs / 1_000} s. The transaction is stored and may still land.`,
+    { cause, hint: 'Run the same command again to keep waiting, or set a longer --wait.' },
   );

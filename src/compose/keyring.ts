@@ -38,7 +38,7 @@ export function createFileKeyring(directory: string): FileKeyring {
       const path = fileOf(address);
       const signer = createKeypairSigner(readKeypair(path, 'ERR_STORE_UNAVAILABLE'));
       if (signer.address !== address)
-        throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: it has the key of another address.`);
+        throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: the key belongs to another address.`);
       signers.set(address, signer);
       return signer;
     },

@@ -129,9 +129,9 @@ function requireWipeable(dataDir: string): void {
   if (!isOnCluster(requireDataConfig(dataDir))) return;
   throw new FlywheelError(
     'ERR_USAGE',
-    `The project in ${dataDir} is on a real cluster. Deleting its keys would lose the funds of operator and burn wallet. Nothing was deleted.`,
+    `The project in ${dataDir} is on a real cluster. Without its keys, the funds of operator and burn wallet would be lost. Nothing was deleted.`,
     {
-      hint: 'Check that nothing is pending (`flywheel pending`, `flywheel batch list`), move the funds, then delete the directory yourself.',
+      hint: 'Check that nothing is pending: `flywheel pending`. Move the funds of operator and burn wallet. Then delete the directory yourself.',
     },
   );
 }
@@ -141,7 +141,7 @@ async function fetchFromCluster(ambient: Ambient, settings: Settings): Promise<F
     fetchSquads(settings.dataDir.value, () => {
       const rpc = openOwnRpc(ambient, settings);
       if (rpc !== null) return opened.keep(rpc).reader;
-      throw new FlywheelError('ERR_USAGE', 'No RPC node is set to download the program from.', {
+      throw new FlywheelError('ERR_USAGE', 'No RPC node is set.', {
         hint: 'Add --rpc-url mainnet, or set FLYWHEEL_RPC_URL.',
       });
     }),

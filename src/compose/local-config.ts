@@ -102,7 +102,7 @@ export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig 
   if (config !== undefined) return config;
   if (exists(dataFiles(dataDir).registration))
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not finished.`, {
-      hint: 'Run the same `flywheel register` command again to resume it.',
+      hint: 'Run the same `flywheel register` command again to finish the registration.',
     });
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in ${dataDir}.`);
 }
@@ -114,7 +114,7 @@ export function requireLocalConfig(dataDir: string): LocalConfig {
   throw new FlywheelError(
     'ERR_USAGE',
     `The project in ${dataDir} is on ${clusterName(config.cluster.genesisHash) ?? 'a cluster'}, but this command is for the embedded ledger only. Nothing was changed.`,
-    { hint: 'Name the data directory of a local project with --data-dir.' },
+    { hint: 'Use the data directory of a local project: --data-dir.' },
   );
 }
 
@@ -144,7 +144,7 @@ export function readKeypair(path: string, code: ErrorCode): Uint8Array {
     throw refuse(fileProblem(error));
   }
   const parsed = parseKeypairText(text);
-  if ('problem' in parsed) throw refuse('it is not a keypair file');
+  if ('problem' in parsed) throw refuse('this is not a keypair file');
   return parsed.bytes;
 }
 

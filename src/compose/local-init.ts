@@ -56,7 +56,7 @@ export async function initLocal(
 /** @throws `ERR_LOCAL_ALREADY_EXISTS`, also where a registration on a cluster has begun; what is on a cluster cannot be wiped. */
 function requireNone(dataDir: string): void {
   const config = readDataConfig(dataDir);
-  const elsewhere = { hint: 'Name another directory with --data-dir.' };
+  const elsewhere = { hint: 'Use another directory: --data-dir.' };
   if (config !== undefined)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
@@ -82,8 +82,8 @@ function clearUnfinished(dataDir: string): void {
     if (lost !== undefined)
       throw new FlywheelError(
         'ERR_STORE_UNAVAILABLE',
-        `${lost} exists, but local.json, which describes it, is missing. Nothing was changed.`,
-        { hint: 'Restore local.json from a backup, or name another directory with --data-dir.' },
+        `${lost} exists, but local.json is missing. Nothing was changed.`,
+        { hint: 'Restore local.json from a backup, or use another directory: --data-dir.' },
       );
     makePrivateDirectory(unfinished, 'ERR_STORE_UNAVAILABLE');
   }

@@ -35,7 +35,7 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
   if (!isOnCluster(config) && !found.isOwn) return null;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${found.name} names a database, but ${dataDir.value} has a project too: flywheel cannot tell which one you mean.`,
+    `${found.name} sets a database, but ${dataDir.value} has a project too. flywheel cannot tell which one you mean.`,
     {
       hint: `Unset ${found.name}, or name another directory with --data-dir. \`flywheel db copy\` copies the directory into the database.`,
     },

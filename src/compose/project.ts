@@ -50,7 +50,7 @@ export async function findProject(
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
       `The API key belongs to the project ${own.flywheel.name}, not to ${name}.`,
-      { hint: 'Name the project of the key, or leave out --project.' },
+      { hint: 'Leave out --project, or use the key of that project.' },
     );
   const found = own ?? (await findRegistration(tx, name));
   if (found === undefined)

@@ -118,7 +118,7 @@ async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<str
   if (state != null) return walletChain(state.genesisHash);
   throw (
     reports[0]?.problem ??
-    new FlywheelError('ERR_UNAVAILABLE', 'No RPC node answered which cluster it belongs to.')
+    new FlywheelError('ERR_UNAVAILABLE', 'No RPC node said which cluster it belongs to.')
   );
 }
 

@@ -198,7 +198,9 @@ export async function openNamedCluster(
     throw new FlywheelError(
       'ERR_CHAIN_MISMATCH',
       `--cluster ${cluster}: the RPC nodes belong to ${name ?? 'another cluster'} (genesis ${genesis}), expected ${expected}.`,
-      { hint: 'Name nodes of that cluster with --rpc-url, or leave out --rpc-url to use its public node.' },
+      {
+        hint: 'Use nodes of that cluster: --rpc-url. Without --rpc-url, the public node of the cluster is used.',
+      },
     );
   const rpc = openOwnRpc(ambient, nodes, { genesis });
   invariant(rpc !== null, 'A cluster has a node.');

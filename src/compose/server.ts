@@ -110,7 +110,7 @@ async function createServer(
       inBackground: data.network.kind === 'cluster',
       onProblem: (what, error) => {
         const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
-        log.warn(`Not finished yet: ${what}. ${reason}`);
+        log.warn(`Not finished: ${what}. ${reason}`);
       },
     }),
   );
@@ -144,7 +144,7 @@ async function verifyAtStart({ chain }: OpenedEngine, log: HttpServerDeps['log']
     await chain.latestBlockhash();
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_UNAVAILABLE')) throw error;
-    log.warn(`${error.message} The server starts, but is not ready until a node answers.`);
+    log.warn(`${error.message} The server starts and is ready once a node answers.`);
   }
 }
 

@@ -35,7 +35,7 @@ export function readSquadsProgram(path: string): Uint8Array {
   if (hash === SQUADS_PROGRAM_SHA256) return bytes;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${path}: this is not the Squads v4 program of mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+    `${path}: not the Squads v4 program of mainnet. The SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
   );
 }
 
@@ -49,7 +49,7 @@ function programFile(deployed: ReadonlyBytes): Buffer {
 const otherProgram = (hash: Sha256): FlywheelError =>
   new FlywheelError(
     'ERR_CHAIN_MISMATCH',
-    `The Squads program of this cluster differs from the one on mainnet: its SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
+    `The Squads program of this cluster is not the one of mainnet. The SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
     { hint: 'Download it from mainnet: --rpc-url mainnet' },
   );
 

@@ -11,10 +11,10 @@ import type { Store } from '../store/store.js';
 import { randomIds } from '../values/ids.js';
 import { isoTime } from '../values/time.js';
 
+const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
+
 const refuse = (message: string): FlywheelError =>
-  new FlywheelError('ERR_STORE_UNAVAILABLE', message, {
-    hint: 'Restore store.db and ledger.db together from one backup. Nothing was written.',
-  });
+  new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint: RESTORE });
 
 /**
  * Binds a fresh pair to each other, and refuses what does not belong together.
@@ -32,10 +32,8 @@ export async function requireTogether(
   if (count > 0)
     throw new FlywheelError(
       'ERR_STORE_BEHIND',
-      `store.db does not know ${count} transactions of this project that are in ledger.db: it is older, or somebody else signs with the same keys.`,
-      {
-        hint: 'Review and accept what is missing: `flywheel db accept-gap`. Or restore store.db and ledger.db together from one backup. Nothing was written.',
-      },
+      `store.db lacks ${count} transactions of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
+      { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
     );
   if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
 }
@@ -74,7 +72,7 @@ async function lostTransactions(
   const landed = chain.landedAfter(ledgerMark);
   if (landed === null)
     throw refuse(
-      'ledger.db does not have the newest block that store.db knows: it is older, or was used without store.db.',
+      'The newest block of store.db is missing from ledger.db. ledger.db is older, or was used without store.db.',
     );
   if (landed.length === 0) return [];
   const { token, flywheel, known } = await store.read(async (tx) => {

@@ -64,7 +64,7 @@ interface Rest {
 export function attributeOutcomes(request: readonly BurnRequest[], result: BurnBatchResult): Attribution {
   const given = result.success.length + result.errors.length;
   if (given !== request.length)
-    return { outcomes: [], problem: `it has ${given} results for ${request.length} elements` };
+    return { outcomes: [], problem: `${given} results for ${request.length} elements` };
   const successes = byKey(result.success, ({ type, hash }) => keyOf(type, hash.toLowerCase()));
   const errors = byKey(result.errors, ({ proofType, proof }) => keyOf(proofType, comparable(proof)));
   const outcomes: (ElementOutcome | undefined)[] = request.map(({ type, proof }, index) => {
@@ -107,10 +107,9 @@ function restProblem({ burned, failed, open }: Rest): string | undefined {
   for (const type of new Set([...burned.keys(), ...failed.keys(), ...open.keys()])) {
     const name = JSON.stringify(type.slice(0, 100));
     const [burns, failures, elements] = [countOf(burned, type), countOf(failed, type), countOf(open, type)];
-    if (elements === 0) return `it has a result of type ${name} for an element that was not sent`;
-    if (burns + failures !== elements) return `it has no result for an element of type ${name}`;
-    if (burns > 0 && failures > 0)
-      return `it does not say which elements of type ${name} burned and which failed`;
+    if (elements === 0) return `a result of type ${name} for an element that was not sent`;
+    if (burns + failures !== elements) return `no result for an element of type ${name}`;
+    if (burns > 0 && failures > 0) return `unclear which elements of type ${name} burned and which failed`;
   }
   return undefined;
 }

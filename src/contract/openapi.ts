@@ -221,7 +221,7 @@ export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
     info: {
       title: 'Flywheel',
       version: options.version,
-      description: 'Burn and airdrop tokens on proof of what users did. Amounts are whole tokens.',
+      description: 'Burn and airdrop tokens on proof of user actions. Amounts are whole tokens.',
       contact: { name: 'Operator of this service' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
@@ -355,7 +355,11 @@ function successResponse(operation: Operation, schema: unknown): Json {
           }),
       ...(operation.deprecated
         ? DEPRECATION_HEADERS
-        : { [BATCH_COST_HEADER]: header('Lamports so far: `fee=…;rent-paid=…;rent-reclaimed=…`.') }),
+        : {
+            [BATCH_COST_HEADER]: header(
+              'Lamports that the batch has cost until now: `fee=…;rent-paid=…;rent-reclaimed=…`.',
+            ),
+          }),
     },
     content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },
   };

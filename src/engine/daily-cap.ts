@@ -70,7 +70,7 @@ export function capExceededMessage(
   },
 ): string {
   const text = (amount: bigint): string => tokenText(amount, token);
-  return `The request exceeds the daily ${at.kind} cap of ${text(at.cap)}: ${text(at.used)} are used on ${at.day} (UTC), ${text(at.asked)} more were requested.`;
+  return `The request exceeds the daily ${at.kind} cap of ${text(at.cap)}: ${text(at.used)} are used or reserved on ${at.day} (UTC), and ${text(at.asked)} more are requested.`;
 }
 
 /** What is asked of the caps of one day. */

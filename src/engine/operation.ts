@@ -105,13 +105,13 @@ export async function admit(
 /** @throws `ERR_TOKEN_NOT_FOUND` when the key's token is gone. */
 export function requireToken(principal: Principal): TokenRecord {
   if (principal.token !== undefined) return principal.token;
-  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The token of the API key was not found.');
+  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The API key belongs to an unknown token.');
 }
 
 /** @throws `ERR_FLYWHEEL_NOT_FOUND` when the token has none. */
 export function requireFlywheel(principal: Principal): FlywheelRecord {
   if (principal.flywheel !== undefined) return principal.flywheel;
-  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The token of the API key has no registered project.');
+  throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The API key belongs to a token without a project.');
 }
 
 /** May this key submit proofs of this type? */
@@ -249,7 +249,7 @@ async function withOwnError<Result>(
   } catch (cause) {
     if (isFlywheelError(cause)) throw cause;
     if (signal?.aborted === true) {
-      const message = 'Interrupted. Running work is stored and can be resumed.';
+      const message = 'Interrupted. Unfinished work is stored and can be resumed.';
       throw new FlywheelError('ERR_INTERRUPTED', message, { cause });
     }
     throw new FlywheelError(failureOf(id), 'Internal error of the service.', { cause });

@@ -67,11 +67,11 @@ export class Reconciler {
     const deps = this.#deps;
     const { tokenId = null } = terms;
     await this.#forgetOld(terms);
-    await this.#try('what the chain knows more than the store', 'gaps', terms, async () => {
+    await this.#try('on-chain transactions that the store lacks', 'gaps', terms, async () => {
       for (const gap of await deps.gaps.again())
         terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
     });
-    await this.#try('burns that have landed and are not final', 'confirmed', terms, async () => {
+    await this.#try('burns that are confirmed but not finalized', 'confirmed', terms, async () => {
       const { missing } = await watchConfirmed(deps, { tokenId });
       // To send what has landed all the same changes nothing.
       if (missing.length > 0) await deps.chain.submit(missing);

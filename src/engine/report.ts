@@ -97,7 +97,7 @@ class Table {
     const known = this.#rows.get(key);
     if (known === undefined && this.#rows.size >= MAX_REPORT_ROWS)
       throw invalidRequest([
-        `the report has more than ${MAX_REPORT_ROWS} rows; choose a shorter time or longer periods`,
+        `the report would have more than ${MAX_REPORT_ROWS} rows; choose a shorter time or longer periods`,
       ]);
     const row = known ?? { period, type: shown, amounts: nothing() };
     this.#rows.set(key, row);

@@ -46,7 +46,7 @@ export function requireRepeat(
   if (earlier.fingerprint !== fingerprint) {
     throw new FlywheelError(
       'ERR_IDEMPOTENCY_KEY_REUSED',
-      `The idempotency key ${earlier.value} was used with another body.`,
+      `The idempotency key ${earlier.value} was used before with another body.`,
     );
   }
   if (earlier.status === 'running' && isWorkedOn(at, earlier))
@@ -156,7 +156,7 @@ export async function claimRequest(
 export const justRun = (): FlywheelError =>
   new FlywheelError(
     'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    'A request with the same idempotency key has just finished.',
+    'A request with the same idempotency key just finished.',
     { retryAfterSeconds: 1 },
   );
 

@@ -140,7 +140,7 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
   const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
   // The rest of a unit is on its way where a chain takes its time; elsewhere it would be there.
   if (landed.length > 0 && (isOver || pollMs === null)) {
-    const reason = 'the bundle was split, and only the transactions before it landed';
+    const reason = 'only part of the bundle landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
   if (isOver) return EXPIRED;
@@ -165,7 +165,7 @@ export const maybeSent = (error: unknown): unknown =>
 const forgotten = ([first]: Unit['transactions']): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
-    `No node has enough history to say whether the transaction ${first?.signature} landed. Nothing is signed in its place.`,
+    `No node has enough history to say whether the transaction ${first?.signature} landed. No replacement was signed.`,
     { hint: 'Use an RPC node with more history: --rpc-url.' },
   );
 
@@ -226,7 +226,7 @@ export async function settle<U extends Unit>(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The outcome of ${left.length} transactions that were sent is not known yet.`,
+    `${left.length} transactions were sent, and their outcome is not known yet.`,
   );
 }
 

@@ -39,7 +39,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.internal,
     meaning: 'internal error',
-    script: 'Stop and keep standard error. `flywheel pending` lists what was started',
+    script: 'Stop and keep standard error. Run `flywheel pending`: it lists what was started',
   },
   {
     code: EXIT.usage,
@@ -49,12 +49,12 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.partial,
     meaning: 'burn-batch: some burns failed',
-    script: 'Fix the file that --failed-out wrote and send it, or add --rest to the same command',
+    script: 'Correct the file of --failed-out and send it, or run the same command with --rest',
   },
   {
     code: EXIT.auth,
     meaning: 'not authenticated or not allowed (401, 403)',
-    script: 'Stop. `flywheel whoami` shows which key was used',
+    script: 'Stop. Run `flywheel whoami`: it shows where the key comes from',
   },
   {
     code: EXIT.refused,
@@ -64,18 +64,18 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.unavailable,
     meaning: 'rate limited or unavailable after waiting --max-wait',
-    script: 'Later, `flywheel pending resume`; if nothing is pending, the same command',
+    script: 'Wait, then run `flywheel pending resume`. If nothing is pending, run the same command',
   },
   {
     code: EXIT.unknownOutcome,
     meaning:
-      'outcome unknown: sent, but there was no answer or a contradictory one; the command that resumes safely is printed',
-    script: '`flywheel pending resume` until the exit code is another one; never a new idempotency key',
+      'outcome unknown: sent, but the answer is missing or contradictory; the hint has the command that resumes',
+    script: 'Run `flywheel pending resume` until the exit code changes. Never use a new idempotency key',
   },
   {
     code: EXIT.pending,
     meaning: 'still pending when --timeout ran out',
-    script: 'Later, `flywheel pending resume`',
+    script: 'Wait, then run `flywheel pending resume`',
   },
   {
     code: EXIT.unsafe,
@@ -84,12 +84,12 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   },
   {
     code: EXIT.failedOnChain,
-    meaning: 'failed on chain: the batch is FAILED, or the registration failed',
-    script: 'Stop. `flywheel batch show` says why; `flywheel batch run --rest` runs what is left',
+    meaning: 'failed on chain: the batch or the registration failed',
+    script: 'Stop. `flywheel batch show` shows the reason; `flywheel batch run --rest` runs the rest',
   },
   {
     code: EXIT.interrupted,
     meaning: 'interrupted or declined',
-    script: '`flywheel pending` lists what was started before',
+    script: 'Run `flywheel pending`: it lists what was started',
   },
 ];

@@ -100,7 +100,7 @@ export function prepareSqliteFile(name: FileName, create: boolean): void {
   const stats = statSync(name.path, { throwIfNoEntry: false });
   if (!create && !stats?.size) {
     throw fileUnavailable(name, stats === undefined ? 'is missing' : 'is empty', {
-      hint: 'Restore store.db and ledger.db together from one backup. Nothing was written.',
+      hint: 'Nothing was written. Restore store.db and ledger.db together from one backup.',
     });
   }
   if (stats === undefined) closeSync(openSync(name.path, 'a', FILE_MODE));

@@ -17,7 +17,7 @@ interface Reason {
 }
 
 const DAMAGED_HINT =
-  'Stop all flywheel processes, keep a copy, and restore the directory from a backup, or start with another directory.';
+  'Stop all flywheel processes and keep a copy. Restore the directory from a backup, or start with another directory.';
 
 /** Primary result codes of SQLite that a file or its surroundings can bring about, and what the schema refuses. */
 const CODE = {
@@ -35,11 +35,11 @@ const CODE = {
 
 const LOCKED: Reason = {
   what: 'is locked by another process',
-  hint: 'Wait until the other command has finished, or stop it, then run this one again.',
+  hint: 'Wait for the other command, or stop it. Then run this command again.',
 };
 const READ_ONLY: Reason = {
   what: 'is read-only for this user',
-  hint: 'Give this user write access to the file and its directory, or use another directory. `flywheel doctor` shows how.',
+  hint: 'Give this user write access to the file and its directory (`flywheel doctor` shows how), or use another directory.',
 };
 const FULL: Reason = {
   what: 'cannot grow: the disk or the quota is full',
@@ -47,7 +47,7 @@ const FULL: Reason = {
 };
 const CANNOT_OPEN: Reason = {
   what: 'cannot be opened',
-  hint: 'Check that its directory exists, that the path is a file, and that this user may read and write it.',
+  hint: 'Check that the directory exists, that the path is a file, and that this user can read and write it.',
 };
 const NOT_A_DIRECTORY: Reason = {
   what: 'cannot be opened: a part of its path is not a directory',
@@ -142,7 +142,7 @@ export const fileUnavailable = (
 
 /** Somebody has removed the file, or put another in its place, while it was open. */
 export const fileReplaced = (name: FileName): FlywheelError =>
-  fileUnavailable(name, 'was removed or replaced while in use, so nothing more is written', {
+  fileUnavailable(name, 'was removed or replaced while in use. Nothing more is written', {
     hint: 'Stop all flywheel processes before you delete or restore a data directory.',
   });
 

@@ -36,7 +36,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-const notFound = () => new FlywheelError('ERR_NOT_FOUND', 'There is nothing at this path.');
+const notFound = () => new FlywheelError('ERR_NOT_FOUND', 'Nothing is at this path.');
 
 /** An answer as text, for a connection that ends with it. */
 function answerText(error: FlywheelError, requestId: string): string {

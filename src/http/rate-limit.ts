@@ -61,7 +61,7 @@ export async function takeRate(counts: RateCounts, keyId: string, limit: RateLim
     return { allowed, remaining, resetSeconds: wholeSeconds(wholeAfterUs), retryAfterSeconds };
   } catch (cause) {
     const options = { cause, retryAfterSeconds: 1 };
-    throw new FlywheelError('ERR_UNAVAILABLE', 'The request cannot be counted for its rate limit.', options);
+    throw new FlywheelError('ERR_UNAVAILABLE', 'The rate limit cannot be checked.', options);
   }
 }
 

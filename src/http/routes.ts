@@ -180,7 +180,7 @@ function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret |
 function notReady(cause: unknown): FlywheelError {
   if (isFlywheelError(cause, 'ERR_STORE_BEHIND')) return cause;
   const what = comesFrom(cause, 'ERR_STORE_UNAVAILABLE')
-    ? 'The store does not answer or is full.'
+    ? 'The store does not answer, or its disk is full.'
     : 'The chain does not answer.';
   return new FlywheelError('ERR_UNAVAILABLE', what, { cause });
 }

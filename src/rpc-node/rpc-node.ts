@@ -73,7 +73,7 @@ async function listen(handle: BodyHandler, { host, port: wanted }: ListenAddress
       throw new FlywheelError(
         'ERR_CONFIG_INVALID',
         `Cannot listen on ${host}, ports ${port} and ${port + 1}: ${why}.`,
-        { cause: error, hint: 'Give another --port; subscriptions take the port after it.' },
+        { cause: error, hint: 'Use another --port. Subscriptions use the port after it.' },
       );
     }
   }

@@ -40,7 +40,7 @@ class Words {
 
 const refuse = (name: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', `${name} is not a valid command: ${reason}.`, {
-    hint: 'Name a program with its arguments. Quote arguments with spaces. Put anything else into a script.',
+    hint: 'Give a program with its arguments. Quote arguments with spaces. For anything else, write a script.',
   });
 
 /**

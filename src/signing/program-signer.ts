@@ -14,7 +14,7 @@ import { type ProcessTerms, SigningProcess } from './signing-process.js';
 const MAX_PROCESSES = 8;
 /** Longest time for one signature. */
 const SIGNATURE_TIMEOUT_MS = 30_000;
-const CLOSED = 'it was being shut down';
+const CLOSED = 'flywheel was shutting down';
 
 export interface ProgramSignerOptions {
   readonly address: Address;
@@ -138,7 +138,7 @@ class Program {
       'ERR_SIGNATURE_WRONG',
       `The signing program of the ${role} answered with ${what}. That transaction was not sent.`,
       {
-        hint: 'The program must sign the bytes of the message unchanged, with Ed25519 and the key of that address.',
+        hint: 'The program must sign the unchanged bytes of the message with Ed25519 and the key of that address.',
       },
     );
   }

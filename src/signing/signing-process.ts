@@ -126,7 +126,7 @@ export class SigningProcess {
     this.#read = `${this.#read}${text}`.trimStart();
     const end = this.#read.indexOf('\n');
     if (end < 0) {
-      if (this.#read.length > MAX_LINE) this.#fail('it answered with more than a signature');
+      if (this.#read.length > MAX_LINE) this.#fail('it answered more than a signature');
       return;
     }
     const line = this.#read.slice(0, end).trim();
@@ -143,8 +143,8 @@ export class SigningProcess {
     // The last line may lack its end.
     if (code === 0 && this.#settle !== undefined && this.#read !== '') this.#take('\n');
     if (code === 0 && this.#answers > 0) this.#finish({ kind: 'ended' });
-    else if (code === 0) this.#fail('it ended without an answer');
-    else this.#fail(signal === null ? `it ended with status ${code}` : `it was ended by ${signal}`);
+    else if (code === 0) this.#fail('it exited without an answer');
+    else this.#fail(signal === null ? `it exited with status ${code}` : `${signal} killed it`);
   }
 
   #fail(reason: string): void {

@@ -44,11 +44,10 @@ const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): Fl
   new FlywheelError('ERR_INPUT_INVALID', `The store ${what}; nothing was copied.`, more);
 
 const elseThere = (): FlywheelError =>
-  refuse('cannot go where something else is', {
-    hint: 'Copy into a database in which nothing is registered yet.',
+  refuse('cannot be written over other rows', {
+    hint: 'Use a database without projects.',
   });
-const notAgain = (table: string): FlywheelError =>
-  refuse(`was not found again as it is in ${table} after it was written`);
+const notAgain = (table: string): FlywheelError => refuse(`differs in ${table} after it was written`);
 
 /** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
 function asWritten(name: TableName, row: AnyRow, place: ProjectPlace | undefined): AnyRow {

@@ -11,19 +11,19 @@ export const storeUnavailable = (
 /** The write lock was not to be had in time. */
 export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
   storeUnavailable(place, `is locked by ${by} (waited ${(waitedMs / 1_000).toLocaleString('en')} s)`, {
-    hint: 'Wait until the other process has finished, or stop it, then run the command again.',
+    hint: 'Wait for the other process, or stop it. Then run the command again.',
     cause,
   });
 
 export const storeClosed = (place: string): FlywheelError =>
-  storeUnavailable(place, 'is closed', { hint: 'The process was shutting down. Run the command again.' });
+  storeUnavailable(place, 'is closed', { hint: 'Interrupted while shutting down. Run the command again.' });
 
 /** The statement is at fault, or the record: nothing of the database or the way to it. */
 export const statementFailed = (isRefusedRow: boolean, cause: unknown): FlywheelError =>
   new FlywheelError(
     'ERR_INTERNAL',
     isRefusedRow
-      ? 'The store refused a record that violates one of its rules.'
+      ? 'The store refused a record that violates a constraint.'
       : 'The store could not run a statement.',
     { cause },
   );

@@ -130,7 +130,7 @@ async function commandLine({ answer, read = answer, status = 200 }: Case, human:
     // It does not say what it has done.
     const isLookUp = /[?&](?:idempotencyKey|proofHash)=|\/pipelines\b/.test(request.url ?? '');
     const reply = isLookUp
-      ? json(404, { error: 'ERR_NOT_FOUND', message: 'There is nothing at this path.' })
+      ? json(404, { error: 'ERR_NOT_FOUND', message: 'Nothing is at this path.' })
       : json(status, request.method === 'GET' ? read : answer, headers);
     return reply(request, ...rest);
   });

@@ -168,7 +168,7 @@ describe('two projects of a database', () => {
       const one = await run('doctor', '--project', 'shop');
       expect(one.checks).toEqual(
         expect.arrayContaining([
-          { name: 'api key', ok: true, detail: 'the one that this machine keeps' },
+          { name: 'api key', ok: true, detail: 'from the data directory' },
           expect.objectContaining({ name: 'service', ok: true }),
         ]),
       );

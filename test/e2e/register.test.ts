@@ -342,7 +342,7 @@ describe('flywheel register', () => {
       ['ERR_NOT_VERIFIED', 'No multisig at', ['--multisig', registration.vaultAddress]],
       [
         'ERR_NOT_VERIFIED',
-        `${project.burnWallet.address} is not a member; ${project.owner.address} is a member besides owner and operator`,
+        `${project.burnWallet.address} is not a member; ${project.owner.address} is a third member`,
         ['--multisig', registration.multisig, '--owner', project.burnWallet.address],
       ],
       ['ERR_CHAIN_MISMATCH', 'expected devnet', ['--cluster', 'devnet', '--rpc-url', node.url]],
@@ -469,7 +469,7 @@ describe('flywheel register', () => {
       expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
         error: 'ERR_LOCAL_ALREADY_EXISTS',
         message: expect.stringContaining('differs in dailyBurn'),
-        hint: 'Finish it first, with its original command.',
+        hint: 'Run the original `flywheel register` command to finish it.',
       });
       node.faults.set([]);
       const planned = JSON.parse((await run(...words('--dry-run'))).stdout);

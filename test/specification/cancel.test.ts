@@ -131,7 +131,7 @@ describe('a batch whose multisig was changed after its set-up', () => {
       for (const answer of [await ask(`${id}/approval`, {}), await ask('execute', { batchId: id, signedTx })])
         expect([answer.status, answer.body.message]).toEqual([
           400,
-          expect.stringContaining('cannot be approved any more'),
+          expect.stringContaining('can no longer be approved'),
         ]);
       expect((await ask(`${id}/cancel`, {})).status).toBe(200);
     });

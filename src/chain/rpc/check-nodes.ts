@@ -92,7 +92,7 @@ function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeR
       : new FlywheelError(
           'ERR_UNAVAILABLE',
           `The RPC node ${address.host} is behind ${states.length === 2 ? 'the other one' : 'the others'} by ${slotsBehind} slots.`,
-          { hint: 'Wait until it catches up, or use another node: --rpc-url.' },
+          { hint: 'Wait until the node catches up, or use another node: --rpc-url.' },
         );
   return { address, state: { ...state, slotsBehind }, problem: problem ?? strange ?? late };
 }

@@ -206,8 +206,7 @@ export class NodePool {
   #failure<Value>({ failures }: Round<Value>): FlywheelError {
     const errors = this.nodes.flatMap((node) => failures.get(node)?.error ?? []);
     const [first] = errors;
-    if (first === undefined)
-      return new FlywheelError('ERR_UNAVAILABLE', 'There is no further RPC node to ask.');
+    if (first === undefined) return new FlywheelError('ERR_UNAVAILABLE', 'No other RPC node is left to ask.');
     const message = [...new Set(errors.map((error) => error.message))].join(' ');
     return message === first.message ? first : new FlywheelError(first.code, message, first.options);
   }

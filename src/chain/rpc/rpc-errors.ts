@@ -73,13 +73,13 @@ const trouble = (
 const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble =>
   trouble('limited', `${named(asked)} limits the request rate (${code})`, {
     waitMs,
-    hint: 'Wait and run the command again, allow a longer wait with --max-wait, or add nodes with --rpc-url.',
+    hint: 'Run the command again later, set a longer --max-wait, or add nodes with --rpc-url.',
   });
 
 const notAllowed = (asked: Asked, code: number): Trouble =>
   trouble('not allowed', `${named(asked)} does not allow ${asked.method} (${code})`, {
     exit: EXIT.auth,
-    hint: 'Check the API key in the address of the RPC node, and its permissions.',
+    hint: 'Check the API key in the address of the RPC node and its permissions.',
   });
 
 /** The node has not seen what has been seen elsewhere. */
@@ -87,7 +87,7 @@ export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
     'behind',
     `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
-    { hint: 'Allow a longer wait with --max-wait, or use another node: --rpc-url.' },
+    { hint: 'Set a longer --max-wait, or use another node: --rpc-url.' },
   );
 
 const failing = (asked: Asked, how: string, waitMs?: number): Trouble =>
@@ -96,7 +96,7 @@ const failing = (asked: Asked, how: string, waitMs?: number): Trouble =>
     hint: 'Run the command again later, or use another node: --rpc-url.',
   });
 
-const CHECK_ADDRESS = 'Check the address of the RPC node, including its path: `flywheel doctor`';
+const CHECK_ADDRESS = 'Check the address of the RPC node and its path: `flywheel doctor`';
 
 /** @param how - as in "it answered …". */
 const notSolana = (asked: Asked, how: string): Trouble =>

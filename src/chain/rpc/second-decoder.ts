@@ -98,8 +98,8 @@ function requireSameReading(sdk: Sdk, address: Address, { owner, data }: Account
   if (ourReading(found as Kind<unknown>, data) === theirReading(sdk, name, readBuffer(data))) return;
   throw new FlywheelError(
     'ERR_APPROVAL_REFUSED',
-    `The ${name} account ${address} is read in one way here and in another by the SDK of Squads.`,
-    { hint: 'Do not approve it. Report the address.' },
+    `The Squads SDK reads the ${name} account ${address} differently than flywheel.`,
+    { hint: 'Do not approve the batch. Report this address as a bug.' },
   );
 }
 

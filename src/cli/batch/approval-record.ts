@@ -36,8 +36,9 @@ const APPROVALS: FileFormat = {
   tables: TABLES,
   kind: 'a record of approvals',
   hints: {
-    otherBuild: 'Move it away: what was approved before then counts no more. Nothing was signed.',
-    otherFile: 'Move it away. Nothing was written into it, and nothing was signed.',
+    otherBuild:
+      'Nothing was signed. Move the file away. Earlier approvals then no longer count towards the limits.',
+    otherFile: 'Nothing was written or signed. Move the file away.',
   },
 };
 

@@ -104,7 +104,7 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   requireKind(name, value, 'an approval file');
   const batch = isJsonObject(value) ? value['batch'] : undefined;
   if (!isJsonObject(value) || !isJsonObject(batch))
-    throw inputError(name, 'expected a file from `batch init --out`');
+    throw inputError(name, 'expected an approval file, as `batch init --out` writes it');
   const { id, multisig, batchIndex } = batch;
   const approval = value['proposalApproveTx'];
   if (typeof id !== 'string' || !isUuid(id)) throw inputError(name, 'batch.id: expected a UUID');
@@ -125,7 +125,7 @@ async function currentBatchName(session: Session): Promise<BatchName> {
   const { value } = await opened.service.currentBatch(callWith(session, opened));
   if (value !== null) return batchName(value);
   throw new FlywheelError('ERR_INPUT_INVALID', 'No batch is waiting for approval.', {
-    hint: 'Name the file from `batch init --out`; it contains the batch.',
+    hint: 'Name the approval file of the batch, from `batch init --out`.',
   });
 }
 

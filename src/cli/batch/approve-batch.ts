@@ -112,7 +112,7 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
     canAsk(session)
       ? 'With --yes an approval needs --expect. Nothing was signed.'
       : `Without a terminal an approval needs ${missing}. Nothing was signed.`,
-    expectation === null ? { hint: 'Add --yes --expect pipelines.json, or --expect sha256:… .' } : {},
+    expectation === null ? { hint: 'Add --yes --expect pipelines.json' } : {},
   );
 }
 
@@ -143,7 +143,7 @@ function showRows(
   output.show(
     expectation === null
       ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
-      : 'The on-chain batch is what was expected.',
+      : 'The on-chain batch is the expected one.',
   );
 }
 

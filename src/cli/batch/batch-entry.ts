@@ -73,7 +73,7 @@ export async function failedOutOf(
   // Of a batch that is over there is nothing to send, and its result is printed all the same.
   if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
   throw notSent(
-    `--failed-out: this machine does not know the pipelines of batch ${batchId}.`,
+    `--failed-out: this machine does not have the pipelines of batch ${batchId}.`,
     'Add --expect pipelines.json.',
   );
 }
@@ -106,7 +106,7 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   // A list by its own proofs that does not hold the batch itself says nothing.
   if (own === null || !found.some((one) => one.batch.id === batch.id))
     return session.output.tell(
-      'The service does not say what it has done, so nobody looked whether another batch has landed the same.',
+      'This service cannot be asked whether another batch already landed these pipelines.',
     );
   // What waits in another batch may have been executed by members meanwhile, or be yet.
   const elsewhere = new Set(
@@ -118,8 +118,8 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   if (twice === 0) return;
   const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
   throw notSent(
-    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait in one.`,
-    `Cancel it: \`${cancel}\`. To execute all of it all the same, add --again.`,
+    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait there.`,
+    `Cancel this batch: \`${cancel}\`. --again executes it anyway.`,
   );
 }
 

@@ -103,9 +103,9 @@ async function contradictionOf(
   if (found !== null)
     return found.executed === landed && !(isCancelled && found.isOpen)
       ? null
-      : `${said}. On chain it is ${found.executed}, and the proposal is ${found.kind}.`;
+      : `${said}. The chain says ${found.executed}, and that the proposal is ${found.kind}.`;
   if (landed === total && total > 0 && !isCancelled) return null;
-  const closed = `${said}; on chain it is over and closed`;
+  const closed = `${said}. On chain the batch is closed`;
   if (!isCancelled) return `${closed}.`;
   const past = await readPastBatch(chain, ref);
   const executed = past?.transactions.filter((one) => one.executed !== null).length;
@@ -134,7 +134,7 @@ export async function requireChainAgrees(
   if (found === null) return;
   throw outcomeUnknown(
     found,
-    `Do not run it again before you know which is right: \`flywheel batch status ${batch.id}\`, and a block explorer.`,
+    `Do not run this batch again before you know which is right. Compare \`flywheel batch status ${batch.id}\` with a block explorer.`,
   );
 }
 
@@ -159,8 +159,8 @@ export async function landedPipelines(
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
   if (executed !== undefined && executed.join() !== landed.join())
     throw outcomeUnknown(
-      `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, and lists ${executed.length === 0 ? 'none' : executed.join(', ')}.`,
-      `Do not run it again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
+      `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, but lists ${executed.length === 0 ? 'none' : executed.map((index) => index + 1).join(', ')}.`,
+      `Do not run this batch again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
     );
   await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
   return landed;
@@ -224,11 +224,11 @@ async function difference(
   if (refusal !== null) return refusal.message.replace(/\.$/, '');
   return content.digest === digest
     ? null
-    : `its digest is ${content.digest === null ? 'none' : digestText(content.digest)}, but ${digestText(digest)} was approved`;
+    : `the digest is ${content.digest === null ? 'none' : digestText(content.digest)}, but ${digestText(digest)} was approved`;
 }
 
 const howToCompare = ({ id }: NamedBatch): { readonly hint: string } => ({
-  hint: `Stop and investigate: \`flywheel batch inspect ${id}\`, another RPC node, and a block explorer.`,
+  hint: `Stop and investigate: run \`flywheel batch inspect ${id}\`, also with another RPC node, and look at a block explorer.`,
 });
 
 /** Why what was approved cannot be held against the chain, or what it is to be held against. */
@@ -236,7 +236,7 @@ async function groundOf(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
 ): Promise<{ readonly chain: ChainReader; readonly flywheel: Flywheel } | string> {
   const { chain, pins } = opened;
-  if (chain === null) return 'no chain can be read';
+  if (chain === null) return 'no RPC node is set';
   if (pins === null) return 'no project is pinned';
   const flywheel = await opened.trusted();
   return flywheel === null ? `the account ${pins.mint} is not a mint` : { chain, flywheel };
@@ -268,7 +268,7 @@ export async function requireWillRun(
   if (typeof ground === 'string')
     throw new FlywheelError(
       code,
-      `Batch ${batch.id} cannot be compared with what was approved: ${ground}.${ending}`,
+      `Batch ${batch.id} cannot be compared with the approved one: ${ground}.${ending}`,
       {
         hint: 'Set FLYWHEEL_RPC_URL to your own RPC node and pin the project (`flywheel profile pin`, or --pins FILE).',
       },
@@ -283,7 +283,7 @@ export async function requireWillRun(
   if (reviewed?.digest === digest && (await isAsDescribed(chain, reviewed))) return;
   const differs = await difference(await readBatch(chain, ref), flywheel, digest);
   if (differs === null) return;
-  const message = `Batch ${batch.id} differs from what was approved: ${differs}.${ending}`;
+  const message = `Batch ${batch.id} is not the approved one: ${differs}.${ending}`;
   throw new FlywheelError(code, message, howToCompare(batch));
 }
 
@@ -318,7 +318,7 @@ export async function requireRanAsApproved(
     const isAsMany = ran === totalSuccessful;
     seen.found =
       seen.other ??
-      (isAsMany ? null : `${ran} of its transactions were executed, but the service says ${totalSuccessful}`);
+      (isAsMany ? null : `${ran} transactions were executed, but the service says ${totalSuccessful}`);
     return seen.found === null;
   });
   const { past, other, found } = seen;
@@ -326,7 +326,7 @@ export async function requireRanAsApproved(
     const unknown = `the RPC node does not have the history of batch ${batch.id}`;
     if (digest !== null)
       session.output.warn(
-        `Batch ${batch.id} was not compared with what was approved: ${typeof ground === 'string' ? ground : unknown}. Compare it with \`flywheel batch verify\`.`,
+        `Batch ${batch.id} was not compared with the approved one: ${typeof ground === 'string' ? ground : unknown}. Compare both: \`flywheel batch verify\`.`,
       );
     return;
   }
@@ -337,10 +337,10 @@ export async function requireRanAsApproved(
   if (other !== null && !wasSent)
     throw new FlywheelError(
       'ERR_APPROVAL_REFUSED',
-      `Batch ${batch.id} is finished and differs from what was expected: ${what} This command approved nothing.`,
-      { hint: `See what it did: \`flywheel batch inspect ${batch.id}\`` },
+      `Batch ${batch.id} is finished and is not the expected one: ${what} This command approved nothing.`,
+      { hint: `Show what the batch did: \`flywheel batch inspect ${batch.id}\`` },
     );
-  const message = `Batch ${batch.id} ran on chain and differs from what was approved: ${what}`;
+  const message = `Batch ${batch.id} was executed on chain and is not the approved one: ${what}`;
   throw new FlywheelError('ERR_OUTCOME_UNKNOWN', message, howToCompare(batch));
 }
 

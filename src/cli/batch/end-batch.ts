@@ -48,8 +48,8 @@ export async function cancelBatch(
   session.output.result(batch, (style) => [
     style.good(
       batch.status === 'EXECUTED'
-        ? `Batch ${batch.id} was executed on chain to its end. There was nothing left to cancel.`
-        : `Batch ${batch.id} is cancelled. Nothing more of it can be executed.`,
+        ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
+        : `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`,
     ),
     ...viewBatch(batch, style),
   ]);
@@ -108,7 +108,7 @@ async function noteCancelled(
 function notOffered(error: unknown): never {
   if (!isNotOffered(error)) throw error;
   throw new FlywheelError('ERR_NOT_FOUND', 'This service cannot cancel batches.', {
-    hint: "Cancel it with the multisig's own tools. Until then the rest of it can still be executed.",
+    hint: 'Cancel the batch in the Squads app. Until then, members can still execute the rest.',
   });
 }
 
@@ -133,13 +133,11 @@ async function signVote(
 async function agree(session: Session, opened: OpenedService, { id, batchIndex }: Batch): Promise<void> {
   const { chain, pins } = opened;
   if (chain === null || pins === null)
-    session.output.warn(`The rest of batch ${id} was not checked, because no chain can be read.`);
+    session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
   else await show(session, opened, chain, pins, BigInt(batchIndex));
-  await requireConsent(
-    session,
-    `Cancel batch ${id}? Transactions that were not executed will never be executed.`,
-    { declined: `Declined. Nothing was signed, and batch ${id} is unchanged.` },
-  );
+  await requireConsent(session, `Cancel batch ${id}? Its other transactions will never be executed.`, {
+    declined: `Declined. Nothing was signed, and batch ${id} is unchanged.`,
+  });
 }
 
 async function show(

@@ -133,7 +133,7 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
   if (failedOut?.pipelines) writeRest(session, failedOut.file, failedOut.pipelines, left);
   else if (failedOut !== null)
     output.warn(
-      `${failedOut.file.path} was not written: this machine does not know the pipelines of the batch.`,
+      `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
     );
   const failure = batchFailure(session, batch, result);
   output.result({ batchId, result }, (style) => [
@@ -153,7 +153,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
     if (listed !== null && listed !== terms.digest)
       throw refuse(
         `Batch ${batchId} is finished, and its pipelines are not the expected ones. This command approved nothing.`,
-        `See what it did: \`flywheel batch inspect ${batchId}\``,
+        `Show what the batch did: \`flywheel batch inspect ${batchId}\``,
       );
     // Without a keypair it may have been asked for what was approved elsewhere.
     return conclude(session, before, before.executeResult, terms, terms.sign === null);
@@ -235,7 +235,7 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     }
     throw new FlywheelError(
       'ERR_NOT_FOUND',
-      'This service needs the signed approval in the request. It does not accept an approval that is already on chain.',
+      'This service does not accept an approval that is already on chain. It needs the signed approval in the request.',
       {
         hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
       },

@@ -83,7 +83,7 @@ export async function initiate(
   addToStage(entry, { batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
-  if (entry.isNew) session.output.tell(`The service set up this file before, as batch ${answer.batch.id}.`);
+  if (entry.isNew) session.output.tell(`The service already set up this file as batch ${answer.batch.id}.`);
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
 }
 
@@ -93,7 +93,7 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   if (batch !== null) return batch;
   throw outcomeUnknown(
     `The service does not know batch ${batchId}, which was set up from this machine.`,
-    `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. To set up a new batch, add --again.`,
+    `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. --again sets up a new batch.`,
   );
 }
 

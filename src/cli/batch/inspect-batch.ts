@@ -138,7 +138,7 @@ async function inspectPast(
 const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_NOT_FOUND',
-    `Batch ${batchIndex} of the multisig ${multisig} is closed, and the RPC node does not have its full history.`,
+    `Batch ${batchIndex} of the multisig ${multisig} is closed, and the RPC node lacks its full history.`,
     { hint: 'Use an RPC node with full history: --rpc-url.' },
   );
 

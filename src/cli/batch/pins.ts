@@ -29,7 +29,7 @@ export function requirePins(pins: Pins | null): Pins {
 
 /** Without its facts a change of the flywheel would not be noticed. */
 export function unpinned(pins: Pins | null): FlywheelError {
-  const what = pins === null ? 'No project is pinned' : 'Only the addresses of this project are pinned';
+  const what = pins === null ? 'No project is pinned' : 'Only the addresses of the project are pinned';
   return refuse(
     `${what}, so a change of its members, rules or token would go unnoticed.`,
     pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or add --pins FILE.',
@@ -40,7 +40,7 @@ export function unpinned(pins: Pins | null): FlywheelError {
 export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainReader {
   if (chain !== null) return chain;
   throw refuse(
-    'No chain can be read, so the batch cannot be checked.',
+    'No RPC node is set, so the batch cannot be checked.',
     'Set FLYWHEEL_RPC_URL to your own RPC node.',
   );
 }
@@ -48,8 +48,8 @@ export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainRead
 /** The same where nothing is signed. @param what - cannot be done without. @throws `ERR_CONFIG_INVALID` */
 export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: string): ChainReader {
   if (chain !== null) return chain;
-  throw new FlywheelError('ERR_CONFIG_INVALID', `No chain can be read, so ${what}.`, {
-    hint: 'Set FLYWHEEL_RPC_URL to an RPC of your own.',
+  throw new FlywheelError('ERR_CONFIG_INVALID', `No RPC node is set, so ${what}.`, {
+    hint: 'Set FLYWHEEL_RPC_URL to your own RPC node.',
   });
 }
 
@@ -89,12 +89,12 @@ export async function pinsForApproval(
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
   output.show(viewPins(pins, output.noticeStyle).join('\n'));
-  await requireConsent(session, 'Is this your project, and is everything correct?', {
+  await requireConsent(session, 'Is this your project, and are all values correct?', {
     declined: 'Declined. Nothing was pinned or signed.',
   });
   const name = settings.profile.value;
   if (name === null) {
-    output.tell('Without a profile the pins last for this command only.');
+    output.tell('No profile is in use, so the pins apply to this command only.');
     return;
   }
   await keepPins(session, name, pins);
@@ -119,7 +119,7 @@ async function proposedAddresses(
   const [owner, ...others] = members.filter((key) => key !== operator);
   const mint = mintOf(description);
   if (operator === undefined || owner === undefined || others.length > 0 || mint === undefined)
-    throw refuse('No project is pinned, and the batch does not say which one it belongs to.', HOW_TO_PIN);
+    throw refuse('No project is pinned, and the batch does not identify its project.', HOW_TO_PIN);
   return { multisig, owner, operator, vaultIndex: description.batch.vaultIndex, mint };
 }
 

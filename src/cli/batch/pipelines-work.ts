@@ -277,8 +277,8 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
   override end({ id }: Batch): Promise<void> {
     throw notSent(
-      `A member of the multisig can still execute the rest of batch ${id}.`,
-      `Cancel it first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` does both.`,
+      `Members of the multisig can still execute the rest of batch ${id}.`,
+      `Cancel the batch first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` cancels it and runs the rest.`,
     );
   }
 
@@ -309,6 +309,6 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   }
 
   summary({ batch }: InitBatchResult): string {
-    return `Batch ${batch.id} is set up and waiting for the owner's approval.`;
+    return `Batch ${batch.id} is set up and waits for approval.`;
   }
 }

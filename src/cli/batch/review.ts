@@ -72,7 +72,9 @@ export function checkApproval({ wire, batch }: IssuedApproval, pins: Pins): Chec
 /** @throws `ERR_APPROVAL_REFUSED` for a batch of somebody else. */
 export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'multisig'>): void {
   if (multisig !== pins.multisig)
-    throw refuse(`The batch belongs to the multisig ${multisig}, but the project's is ${pins.multisig}.`);
+    throw refuse(
+      `The batch belongs to the multisig ${multisig}, but the multisig of the project is ${pins.multisig}.`,
+    );
 }
 
 /** Why something refuses, or `null`. */
@@ -172,7 +174,7 @@ async function machineFor(
     if (!isFlywheelError(error, 'ERR_INTERNAL')) throw error;
     if (expectation !== null) return null;
     throw refuse(
-      'This computer cannot run the Solana virtual machine, so the batch cannot be simulated.',
+      'The batch cannot be simulated: this computer cannot run the Solana virtual machine.',
       'Add --expect pipelines.json to compare the batch with the file instead.',
     );
   }

@@ -117,7 +117,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     }
     if (entry.state === 'open' && new CurrentStage(entry).note.digest === undefined)
       entry.settle({ state: 'waiting', landed: [] });
-    session.output.notice(`Batch ${batch.id} is set up. Checking it.`);
+    session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
     const result = await this.#execute(entry, initiated);
     return this.#conclude(entry, await getBatch(session, batch.id), result);
   }
@@ -250,15 +250,11 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const { keypair } = this.#options;
     const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
     const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
-    return new FlywheelError(
-      error.code,
-      `${error.message} Batch ${batchId} stays set up and waits for approval.`,
-      {
-        ...error.options,
-        hint: `Resume it: \`${resumeLine(this.session, entry)}\`. Cancel it: \`${cancel}\``,
-        cause: error,
-      },
-    );
+    return new FlywheelError(error.code, `${error.message} Batch ${batchId} still waits for approval.`, {
+      ...error.options,
+      hint: `Resume: \`${resumeLine(this.session, entry)}\`. Or cancel the batch: \`${cancel}\``,
+      cause: error,
+    });
   }
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<RunResult>> {

@@ -122,13 +122,13 @@ export async function requireWalletPays(opened: OpenedService, owner: Address): 
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
     `With --wallet the owner pays the fee. The owner ${owner} has ${account?.lamports ?? 0n} lamports and needs ${LAMPORTS_PER_SIGNATURE}.`,
-    { hint: 'Send SOL to the owner, then run the command again.' },
+    { hint: 'Send SOL to the owner. Then run the command again.' },
   );
 }
 
 function requireSender({ sender }: OpenedService): ChainSender {
   if (sender !== null) return sender;
-  throw refuse('flywheel cannot send transactions to this chain. Nothing was signed.');
+  throw refuse('No RPC node is set to send the approval. Nothing was signed.');
 }
 
 /** What the page shows, as the terminal does. @param expected - the file or digest that the batch was compared with */
@@ -174,7 +174,7 @@ async function requireDigest(
 ): Promise<void> {
   if (typed === null) return;
   if (session.settings.yes && expectation === null)
-    throw refuse('This is a large batch, so --yes needs --expect. Nothing was signed.');
+    throw refuse('Large batch: --yes needs --expect. Nothing was signed.');
   await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
     ...{ typed, declined: 'Declined. Nothing was signed.' },
   });

@@ -174,8 +174,8 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (failed.length === 0) return undefined;
     const hint =
       failedOut === null
-        ? 'Add --rest to send the failed ones again, or --failed-out FILE to write them to a file that you can correct.'
-        : `Correct the failed entries in ${failedOut.path} and send that file, or add --rest to send them unchanged.`;
+        ? '--rest sends the failed burns again. --failed-out FILE writes them to a file that you can correct.'
+        : `Correct the failed entries in ${failedOut.path} and send that file, or send them unchanged with --rest.`;
     const message = `${failed.length} of ${countText(outcomes.length, 'burn')} failed.`;
     return new FlywheelError('ERR_PARTIAL', message, { hint });
   }
@@ -243,7 +243,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (context.signal.aborted)
       throw new FlywheelError(
         'ERR_INTERRUPTED',
-        'Interrupted between two requests. Run the command again to resume.',
+        'Interrupted between two requests. Run the same command again to resume.',
       );
     const opened = await this.#session.service();
     const burns = pick(this.#body.burns, part.indexes);
@@ -274,7 +274,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (heard() < burns.length) {
       throw new FlywheelError(
         'ERR_RESPONSE_INVALID',
-        'The service did not answer for every burn of the request.',
+        'The answer of the service lacks burns of the request.',
       );
     }
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');

@@ -126,7 +126,7 @@ export async function requireNotOnChain(
 function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelError {
   const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
   return outcomeUnknown(
-    `The service says that the burn failed, but transaction ${signature} on chain has its proof${when}.`,
+    `The service says that the burn failed, but transaction ${signature} on chain has the proof${when}.`,
   );
 }
 

@@ -126,7 +126,7 @@ export function giveUpBurns(entry: Entry, burns: readonly BurnRequest[]): void {
 
 const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome => ({
   ...{ index, status: 'error', type: 'ERR_OUTCOME_UNKNOWN', proof, proofType: type },
-  message: 'Dropped before its outcome was known.',
+  message: 'Dropped with `pending forget` before the outcome was known.',
 });
 
 /** Elements of one kind and what they are about, in whole tokens. */

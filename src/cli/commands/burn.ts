@@ -46,7 +46,7 @@ const burnOptions = (command: Command) =>
     .option('--persist-onchain', 'record the hash of the proof on chain')
     .option('--once', 'do not burn the same type, proof and amount a second time')
     .addOption(AGAIN_OPTION)
-    .option('--dry-run', 'show the effects; send nothing')
+    .option('--dry-run', 'show the effects, send nothing')
     .addOption(idempotencyKeyOption('a new key'));
 
 type BurnOptions = OptionsOf<typeof burnOptions>;
@@ -91,7 +91,7 @@ function keyOrigin(options: BurnOptions): KeyOrigin {
   if (key !== undefined && once)
     throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once cannot be combined.');
   if (options.again === true && !once)
-    throw new FlywheelError('ERR_USAGE', '--again needs --once. Without --once every burn is a new one.');
+    throw new FlywheelError('ERR_USAGE', '--again needs --once. Without --once, each burn is a new one.');
   if (key !== undefined) return { from: 'user', key };
   return { from: once ? 'content' : 'chance' };
 }
@@ -131,7 +131,7 @@ const burnBatchOptions = (command: Command) =>
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
-    .option('--dry-run', 'check the file and show what would fail; send nothing')
+    .option('--dry-run', 'check the file, show what would fail, send nothing')
     .option('--strict', 'send nothing if any entry would fail')
     .option('--failed-out <file>', 'write the failed entries to a file that can be sent again')
     .addOption(FORCE_OPTION);
@@ -173,7 +173,7 @@ export const commands = {
   burn: defineCommand({
     configure: burnOptions,
     run: burn,
-    details: [DEPRECATED, 'Each call burns again, unless --once is given.'],
+    details: [DEPRECATED, 'Each call burns again, except with --once.'],
     output: [
       '{ "result": "SUCCESS", "hash": sha256, "txHash": signature, "type": text, "dateBurned": time }',
       '--dry-run: { "dryRun": true, "type", "hash", "amount", "foreseen": { "burnWallet", "supply", "usedToday" }|null }',
@@ -190,8 +190,8 @@ export const commands = {
     details: [
       DEPRECATED,
       'Each entry is { "type": text, "proof": object, "burnAmount": number, "persistOnchain": true|false }.',
-      'The whole file is checked before anything is sent. More than 1,000 entries are sent as several requests.',
-      'Run again with the same file, it prints the stored result and burns nothing.',
+      'The whole file is checked before the first request. A request has up to 1,000 entries.',
+      'The same file again prints the stored result and burns nothing.',
     ],
     output: [
       '{ "success": [ { "result", "hash", "txHash", "type", "dateBurned" } ],',

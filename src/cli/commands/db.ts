@@ -73,12 +73,12 @@ function viewGap(gap: GapReport): readonly string[] {
     );
   const more = lost.length - shown.length;
   return [
-    `The chain has ${burnsText(gap)} of ${gap.project ?? symbol} that the store does not know: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
+    `The chain has ${burnsText(gap)} of ${gap.project ?? symbol} that the store lacks: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more; --output json lists all`] : []),
     ...(pendingBurns > 0
       ? [
-          `${countText(pendingBurns, 'burn')}, pending in the store, will be resumed. Make sure that none of them is listed above.`,
+          `${countText(pendingBurns, 'pending burn')} of the store will be resumed. Make sure that none of them is listed above.`,
         ]
       : []),
   ];
@@ -115,7 +115,7 @@ async function acceptGap(session: Session, _args: [], { expect }: OptionsOf<type
   if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
-    `Continue without a record of ${burnsText(gap)}? Lost requests that are sent again will burn again.`,
+    `Accept ${burnsText(gap)} without a record? A lost request that is sent again burns again.`,
     { without: `--yes --expect ${gap.transactions}` },
   );
   await local.acceptGap(gap.transactions);
@@ -126,9 +126,7 @@ export const commands = {
   status: defineCommand({
     run: async ({ context, settings }) => (await context.openDatabase(settings)).status(),
     view: viewDatabase,
-    details: [
-      'Row counts are estimates of the database. Running work is known by leases: a process that has ended may be listed until its lease expires.',
-    ],
+    details: ['Row counts are estimates. A process that ended may be listed until its lease expires.'],
     uses: ['service'],
     output: [
       '{ "database", "source", "serverVersion", "latencyMs", "schema": { "version", "needed", "upToDate" }, "chain": { "name", "genesisHash" }|null,',
@@ -146,8 +144,8 @@ export const commands = {
         : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,
     ],
     details: [
-      'Copies all rows, the configuration and the API keys of the data directory into the configured database, which must have no project yet. The copy is read back and compared before it counts. Running it again changes nothing.',
-      'Stop every process that uses the directory first, and use the database from then on. Private keys stay in the directory. Writes start once every transaction that was sent before has expired.',
+      'Copies all rows, the configuration and the API keys of the data directory into the configured database, which must have no project yet. Reads the copy back and compares it. Running it again changes nothing.',
+      'First stop every process that uses the directory. From then on use the database. Private keys stay in the directory. Writes start when all earlier transactions have expired.',
       'For a backup use `VACUUM INTO` on store.db, or `pg_dump` on the database.',
     ],
     uses: ['service'],
@@ -157,7 +155,7 @@ export const commands = {
     examples: ['flywheel db copy --data-dir ~/.local/share/flywheel --database-url-file database-url'],
   }),
   migrate: defineCommand({
-    configure: (command) => command.option('--dry-run', 'show what would be done; change nothing'),
+    configure: (command) => command.option('--dry-run', 'show the changes, make none'),
     run: async ({ context, settings }, _args, { dryRun = false }) => ({
       ...(await (await context.openDatabase(settings)).migrate({ isDryRun: dryRun })),
       dryRun,
@@ -170,8 +168,8 @@ export const commands = {
       ];
     },
     details: [
-      'Several processes may run it at once; one does the work. Servers of an older version then answer 503 until you replace them.',
-      '`serve` and `register` migrate by themselves. Other commands ask you to run this one.',
+      'Several processes may run this at once; one does the work. Servers of an older version then answer 503 until you replace them.',
+      '`serve` and `register` upgrade the schema by themselves.',
     ],
     uses: ['service'],
     output: ['{ "database", "from": version, "to": version, "applied": [ name ], "dryRun": true|false }'],
@@ -190,9 +188,9 @@ export const commands = {
     exit: ({ ok }) => (ok ? EXIT.done : EXIT.unsafe),
     details: [
       'Checks the configured database, or the store of the data directory. A server may keep running.',
-      'Reads every row, which is slow on a large database, and changes nothing.',
-      'With --chain it looks up the newest burns of each project, compares the supply with everything that was burned, and lists',
-      'transactions that are on chain and not in the database.',
+      'Reads every row (slow on a large database) and changes nothing.',
+      '--chain also looks up the newest burns of each project, compares the supply with all burns, and lists on-chain',
+      'transactions that the store lacks.',
       `Exits with ${EXIT.unsafe} if a check fails.`,
     ],
     output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
@@ -207,13 +205,13 @@ export const commands = {
     run: acceptGap,
     view: ({ gap }, style) => [
       gap === null
-        ? 'Nothing is missing: the store knows every transaction of the chain.'
+        ? 'Nothing is missing: the store has every on-chain transaction.'
         : style.good(`Accepted: ${burnsText(gap)} without a record. Writes are possible again.`),
     ],
     details: [
-      'flywheel stores every transaction before it sends it. If the chain has a transaction of the project that the store does not know, an older copy of the store was restored, or somebody else signs with the same keys.',
-      'Accepting counts the lost burns and airdrops against the daily caps and writes an audit log entry. Lost proofs, API keys and idempotency keys do not come back: create lost keys again. A lost request that is sent again burns again. Pending requests of the restored copy are then resumed.',
-      'On the embedded ledger it is for a store.db that is older than ledger.db.',
+      'flywheel stores every transaction before sending it. If the store lacks an on-chain transaction of the project, an older copy of the store was restored, or another program signs with the same keys.',
+      'Accepting counts the lost burns and airdrops against the daily caps, writes an audit log entry, and resumes the pending requests of the restored copy. Lost proofs, API keys and idempotency keys do not come back. A lost request that is sent again burns again.',
+      'On the embedded ledger, use this command when store.db is older than ledger.db.',
     ],
     output: [
       '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "pendingBurns", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',

@@ -106,7 +106,7 @@ async function run(session: Session) {
   const pipelines = somePipelines();
   for (const [name, value] of Object.entries({ proof: PROOF, burns: BURNS, pipelines: { pipelines } }))
     writeFileAtomic(file(name), `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');
-  tell(`Everything runs on this machine, in ${folder}. No network, no account.`);
+  tell(`Everything runs on this machine, in ${folder}. The demo needs no network and no account.`);
 
   const commands: string[] = [];
   const perform = async <Value>(what: string, ...words: readonly string[]): Promise<Value> => {
@@ -177,7 +177,7 @@ export const commands = {
     run,
     // All of it was told on the way.
     view: () => [],
-    details: ['Uses a temporary directory, and leaves everything there.'],
+    details: ['Uses a temporary directory and leaves its files there.'],
     uses: [],
     output: [
       '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; progress is on standard error',

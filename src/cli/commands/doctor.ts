@@ -33,7 +33,7 @@ function freeSpace(directory: string): string {
   const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
   if (free >= LEAST_FREE) return text;
   throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
-    hint: 'Free disk space. flywheel does not send what it cannot store first.',
+    hint: 'Free disk space. flywheel stores each transaction before sending it.',
   });
 }
 
@@ -44,7 +44,7 @@ export function lockText(dataDir: string): string {
   try {
     held = stats === undefined ? [] : readFileSync('/proc/locks', 'utf8').split('\n');
   } catch {
-    return 'this system does not show who uses the data directory';
+    return 'unknown: this system does not show which processes use the data directory';
   }
   const ours = held.map((line) => line.split(/\s+/)).filter((words) => words[5]?.endsWith(`:${stats?.ino}`));
   const holders = new Set(ours.flatMap((words) => words[4] ?? []));
@@ -101,7 +101,7 @@ function keyText(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
   const { source } = session.settings.apiKey;
   if (source !== 'default') return `from the ${source}`;
-  return opened.isOnThisMachine ? 'the one that `local init` made' : 'the one that this machine keeps';
+  return 'from the data directory';
 }
 
 /** Looks at one thing after the other. @returns was it in order? */
@@ -119,7 +119,9 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
   });
   const { value: apiUrl } = session.settings.apiUrl;
   // The client speaks plain http to this machine only, and answers nobody whose certificate does not hold.
-  const tls = apiUrl?.startsWith('https:') ? 'the certificate is valid' : 'not needed on this machine';
+  const tls = apiUrl?.startsWith('https:')
+    ? 'the certificate is valid'
+    : 'not needed: the service is on this machine';
   if (apiUrl !== null && isOk) await look('tls', () => tls);
   const serverTimeMs = seen;
   if (serverTimeMs === undefined) return;
@@ -238,7 +240,7 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
 async function nativeParts(opened: OpenedService): Promise<string> {
   await opened.simulator();
   const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
-  return ['database and virtual machine can be loaded', ...names].join(', ');
+  return ['SQLite and the Solana virtual machine are loaded', ...names].join(', ');
 }
 
 /** As wide as a mark and the blank after it. */
@@ -268,9 +270,9 @@ export const commands = {
       return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
     },
     details: [
-      'With a remote API it checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
-      'It lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
-      'Exits with the code of the first problem, else 0. Changes nothing without --repair.',
+      'With a remote API, also checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
+      'Lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
+      'Exits with the code of the first problem, or 0. Changes nothing without --repair.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [

@@ -73,7 +73,7 @@ export const commands = {
   create: defineCommand({
     configure: (command) =>
       command
-        .option('--name <name>', 'what to call the key, such as "cron on web-1"')
+        .option('--name <name>', 'name of the key, such as "cron on web-1"')
         .addOption(SCOPE_OPTION)
         .addOption(
           proofTypes('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)'),
@@ -99,7 +99,7 @@ export const commands = {
       const end = key.dateRevoked === null ? `from ${key.dateExpires} on` : 'from now on';
       if (key.isInUse)
         session.output.warn(
-          `This is the key that commands on this machine use. They are refused ${end}. Make another with \`${commandLine(session.settings, 'keys', 'create')}\`, then set FLYWHEEL_API_KEY to it.`,
+          `Commands on this machine use this key. The service refuses them ${end}. Create another key with \`${commandLine(session.settings, 'keys', 'create')}\`, then set FLYWHEEL_API_KEY to it.`,
         );
       return key;
     },
@@ -111,8 +111,8 @@ export const commands = {
       ),
     ],
     details: [
-      'To replace a key, create another with the same scopes (`flywheel keys create`), hand it out, and revoke the old one with --after. Idempotency keys belong to the project: the new key resumes and repeats requests that the old key started.',
-      'Commands on this machine use the file api-key in the data directory, unless FLYWHEEL_API_KEY is set.',
+      'To replace a key, create another with the same scopes (`flywheel keys create`), hand it out, and revoke the old one with --after. The new key can resume requests of the old one: idempotency keys belong to the project.',
+      'Commands on this machine use FLYWHEEL_API_KEY, or else the file api-key in the data directory.',
     ],
     output: [
       '{ "id", "name", "isInUse", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" }',
@@ -154,7 +154,7 @@ export const commands = {
     },
     view: viewAudit,
     details: [
-      'Registrations, key changes, copies, migrations and accepted gaps are logged in the same transaction. The database refuses to change or delete an entry. The log holds no secrets.',
+      'Logs registrations, changes of keys and caps, copies, migrations and accepted gaps, each in the same transaction. The database refuses to change or delete an entry. The log has no secrets.',
     ],
     output: ['[ { "date", "actor", "action", "project", "subject", "detail" } ]'],
     csv: AUDIT_CSV,

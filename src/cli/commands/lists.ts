@@ -75,7 +75,7 @@ type HistoryOptions = OptionsOf<typeof historyOptions>;
 function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
   if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
   throw new FlywheelError('ERR_USAGE', '--status works for single burns only. Leave out the other filters.', {
-    hint: 'What became of pipelines: `flywheel batch list`, `flywheel batch show ID`.',
+    hint: 'Outcomes of pipelines: `flywheel batch show ID`',
   });
 }
 
@@ -149,7 +149,9 @@ export const commands = {
   history: defineCommand({
     configure: historyOptions,
     run: history,
-    details: ['A burn is listed once it is confirmed, an airdrop once its batch is executed.'],
+    details: [
+      'Lists a single burn when it is confirmed, and the burns and airdrops of a batch when they are executed.',
+    ],
     output: [
       '[ { "action": "BURN"|"AIRDROP", "date", "amount", "toAddress"?, "type", "hash", "txHash"?, "batchId"?, "status" } ]',
     ],

@@ -157,7 +157,7 @@ export const commands = {
       `SHA-256  ${sha256}`,
     ],
     details: [
-      'Downloads the program from the RPC node of --rpc-url, checks its SHA-256 against the one on mainnet, and stores it in the data directory. Without it a native implementation of Squads runs, which answers UnsupportedInstruction to what it lacks.',
+      'Downloads the Squads program from the RPC node of --rpc-url, checks its SHA-256 against the one on mainnet, and stores it in the data directory. Without the program, a native implementation runs, which answers UnsupportedInstruction to instructions that it lacks.',
     ],
     output: ['{ "program": address, "sha256", "file", "fetched": boolean }'],
     examples: ['flywheel local fetch-squads --rpc-url mainnet'],
@@ -170,7 +170,7 @@ export const commands = {
     },
     view: viewVault,
     details: [
-      'Reads the project of the data directory. For "pipelines" it assumes one burn per pipeline: rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
+      '"pipelines" assumes one burn per pipeline. Rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',

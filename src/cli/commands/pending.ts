@@ -121,7 +121,7 @@ function viewPending(
 const configure = (command: Command) =>
   command
     .addArgument(new Argument('[action]', 'action (default: list)').choices(['list', 'resume', 'forget']))
-    .argument('[id]', 'operation id; without it, resume takes all')
+    .argument('[id]', 'operation id (resume without an id resumes all)')
     .addOption(KEYPAIR_OPTION);
 
 async function list(session: Session, journal: Journal): Promise<void> {
@@ -149,8 +149,8 @@ async function freeOfService(session: Session, journal: Journal): ReturnType<typ
     const left = await leftByService(session, journal);
     if (!left.some(({ running }) => running)) return left;
     if (clock.nowMs() >= endMs)
-      throw new FlywheelError('ERR_TIMEOUT', 'Another process is still at what the service has left.', {
-        hint: 'Run the command again to wait on; it does nothing twice.',
+      throw new FlywheelError('ERR_TIMEOUT', 'Another process is still finishing the work of the service.', {
+        hint: 'Run the same command again to keep waiting. Nothing happens twice.',
       });
     session.output.progress.show('waiting for another process …');
     await sleep(POLL_MS);
@@ -167,7 +167,7 @@ async function finishForService(session: Session, journal: Journal): Promise<num
     signal: session.context.signal,
     onProblem: (what, error) => {
       const reason = error instanceof FlywheelError ? error.message : 'internal error.';
-      session.output.warn(`Not finished yet: ${what}. ${reason}`);
+      session.output.warn(`Not finished: ${what}. ${reason}`);
     },
   });
   session.output.progress.clear();
@@ -282,7 +282,7 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `A batch that waits is not forgotten but cancelled: \`${commandLine(settings, 'batch', 'cancel', id)}\``
+        ? `Cancel a waiting batch instead: \`${commandLine(settings, 'batch', 'cancel', id)}\``
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );
@@ -293,7 +293,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
   const line = typed(found.command);
   await requireConsent(
     session,
-    `Forget \`${line}\`, started ${found.dateBegun}? It may have been sent. Running it again may do it twice.`,
+    `Forget \`${line}\`, started ${found.dateBegun}? If its requests were sent, the same command sends them a second time.`,
     { declined: 'Declined. Nothing was forgotten.' },
   );
   const entry = await takeOperation(session, journal, id);
@@ -302,14 +302,14 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
   else if (await giveUp(entry)) {
     entry.markPrinted();
     session.output.tell(
-      'Requests without an answer count as failed. Add --rest to the same command: it looks them up and sends the others.',
+      'Requests without an answer now count as failed. The same command with --rest looks them up and sends only those that did not land.',
     );
   } else if (entry.hasLanded) {
     // A batch of it is under way, and ends by itself.
     entry.release();
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
-      `Part of operation ${id} has landed and its batch is set up, so it cannot be forgotten.`,
+      `Operation ${id} cannot be forgotten: part of it landed, and its batch is set up.`,
       { hint: `Resume it: ${resumeLine(session, entry)}` },
     );
   } else entry.remove();
@@ -363,10 +363,10 @@ export const commands = {
     run,
     details: [
       'An operation is pending until its outcome is known and printed.',
-      'Resuming does nothing twice: it looks up what was sent and sends only the rest.',
-      '`forget` drops requests without an answer. Answered ones are kept; the same command with --rest sends the others.',
-      'Batches that wait for approval are listed too, with their amounts and the command that approves and executes them.',
-      'With the embedded engine, unfinished requests of the service are listed too, and `resume` without an id finishes them.',
+      '`resume` looks up what was sent and sends only the rest, so nothing happens twice.',
+      '`forget` drops requests without an answer and keeps the answered ones. The same command with --rest then sends the others.',
+      'The list includes batches that wait for approval, with amounts and the command that approves and executes them.',
+      'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [

@@ -125,18 +125,18 @@ const MAX_KEY_BYTES = 4_096;
 
 const addOptions = (command: Command) =>
   command
-    .option('--batch-tokens <n>', 'most tokens to approve per batch, burned and airdropped')
+    .option('--batch-tokens <n>', 'most tokens to approve per batch, burns plus airdrops')
     .option('--day-tokens <n>', 'most tokens to approve per UTC day')
-    .option('--digest-above <n>', 'ask for the digest when a batch has more tokens')
+    .option('--digest-above <n>', 'ask for the digest if a batch has more tokens')
     .argument('<name>', 'name of the profile')
-    .option('--update', 'change an existing profile; other values stay')
+    .option('--update', 'change an existing profile, keep other values')
     .option('--api-key-stdin', 'read the API key from standard input')
     .option('--keypair <file>', "the owner's keypair file")
     .option('--multisig <address>', 'pin the multisig of the project')
-    .option('--owner <address>', 'pin its owner')
-    .option('--operator <address>', 'pin its operator')
-    .option('--mint <address>', 'pin its mint')
-    .addOption(integer('--vault-index <n>', 'index of its vault', 0, 255).default(0));
+    .option('--owner <address>', 'pin the owner')
+    .option('--operator <address>', 'pin the operator')
+    .option('--mint <address>', 'pin the mint')
+    .addOption(integer('--vault-index <n>', 'index of the vault', 0, 255).default(0));
 
 type AddOptions = OptionsOf<typeof addOptions>;
 
@@ -233,7 +233,7 @@ async function readKey({ context }: Session): Promise<Secret> {
 
 const pinOptions = (command: Command) =>
   command
-    .argument('[name]', 'the profile in use, named for safety')
+    .argument('[name]', 'name of the profile in use, as a safety check')
     .option('--out <file>', 'also write the pins to this file, for --pins')
     .addOption(FORCE_OPTION);
 
@@ -273,8 +273,8 @@ export const commands = {
     view: viewProfile,
     details: [
       `The profile also stores these global options: ${KEPT.map((name) => longFlag(SETTING_ROWS[name].flags ?? '')).join(', ')}.`,
-      'The API key is stored in a separate file that only you can read. It is never taken from the command line.',
-      'A batch over a limit is never signed, not even with --yes. `none` removes a limit. The daily limit counts approvals of this machine, executed or not.',
+      'The API key is stored in a separate file that only you can read. The command line does not accept it.',
+      'flywheel never signs a batch over a limit, not even with --yes. `none` removes a limit. The daily limit counts the approvals of this machine, executed or not.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
@@ -327,7 +327,7 @@ export const commands = {
     view: viewPins,
     details: [
       'Reads members and rights, threshold, time lock, configuration authority, rent collector, mint and vault account from the chain.',
-      'Approvals are refused once any of it changes, until you pin it again.',
+      'If any of these changes, flywheel refuses approvals until you pin the project again.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: ['{ "multisig", "owner", "operator", "vaultIndex", "mint", "facts": { name: text } }'],
@@ -337,10 +337,10 @@ export const commands = {
     configure: (command) =>
       command
         .argument('[name]', 'name of the profile')
-        .option('--none', 'use no profile: commands use the embedded engine again'),
+        .option('--none', 'use no profile (commands then use the embedded engine)'),
     run: async ({ settings }, [given], { none }) => {
       if ((given === undefined) === (none === undefined))
-        throw new FlywheelError('ERR_USAGE', 'Name a profile, or add --none.');
+        throw new FlywheelError('ERR_USAGE', 'Give the name of a profile, or --none.');
       const current = given === undefined ? null : parseProfileName(given);
       const { useProfile } = await import('../config/profile-store.js');
       await useProfile(settings.configDir.value, current);

@@ -10,7 +10,7 @@ const verifyOptions = (command: Command) =>
   command
     .requiredOption('--tx <signature>', 'signature of the transaction')
     .requiredOption('--proof <file>', 'proof file (a JSON object); - for standard input')
-    .option('--amount <n>', 'whole tokens that should have been burned')
+    .option('--amount <n>', 'expected burn in whole tokens')
     .option('--expect <file>', 'burns file or pipelines file with the expected amounts');
 
 async function verify(session: Session, _args: [], options: OptionsOf<typeof verifyOptions>): Promise<void> {
@@ -31,7 +31,7 @@ export const commands = {
     configure: (command) => command.argument('<file>', 'proof file (a JSON object); - for standard input'),
     run: async ({ context }, [file]) => ({ hash: proofHash(readProof(await readInputText(context, file))) }),
     view: ({ hash }) => [hash],
-    details: ['Hashes the canonical JSON (RFC 8785), so white space and key order do not matter.'],
+    details: ['Hashes the canonical JSON (RFC 8785): white space and key order do not matter.'],
     uses: [],
     output: ['{ "hash": sha256 }'],
     examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],
@@ -40,10 +40,10 @@ export const commands = {
     configure: verifyOptions,
     run: verify,
     details: [
-      'Reads the transaction from the local ledger, or from FLYWHEEL_RPC_URL with a remote API. No service is asked.',
-      'Decodes what it burned and sent for this proof from its instructions, or from the batch it executed, and compares that with',
-      '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. A difference, or an unreadable',
-      'transaction, is exit 9. Without either option the amounts are only shown.',
+      'Reads the transaction from the local ledger or, with a remote API, from FLYWHEEL_RPC_URL. Needs no service.',
+      'Decodes the burn and airdrops of this proof from the instructions, or from the batch, and compares them with',
+      '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. Exits with 9 for a',
+      'difference or an unreadable transaction. Without either option, only shows the amounts.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [

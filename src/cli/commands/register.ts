@@ -29,7 +29,10 @@ const MAX_NAME_LENGTH = 64;
 /** What is typed to agree, where the cluster has no name. */
 const WORD = 'register';
 
-const GENERATION_OPTION = new Option('--token-generation <name>', 'only v1 has the burn operations')
+const GENERATION_OPTION = new Option(
+  '--token-generation <name>',
+  'generation of the token; single burns need v1',
+)
   .choices(['v1', 'v2'] as const)
   .default('v1', 'v1');
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
@@ -50,13 +53,13 @@ const registerOptions = (command: Command) =>
   command
     .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
     .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
-    .requiredOption('--owner <address>', 'owner, who approves every batch; no key needed')
-    .option('--operator-keypair <file>', "operator's keypair; copied into the data directory")
-    .option('--operator <address>', 'operator whose key --operator-signer or the environment has')
+    .requiredOption('--owner <address>', 'address of the owner, who approves every batch')
+    .option('--operator-keypair <file>', "operator's keypair, copied into the data directory")
+    .option('--operator <address>', 'address of an operator whose key is kept elsewhere (--operator-signer)')
     .option('--multisig <address>', 'existing Squads v4 multisig (default: a new one)')
     .option(
       '--burn-wallet <file|address>',
-      'burn wallet: a keypair file, copied too, or an address with --burn-signer (default: a new one)',
+      'burn wallet: a keypair file, which is copied, or an address with --burn-signer (default: a new one)',
     )
     .addOption(integer('--vault-index <n>', 'index of the vault', 0, 255).default(0))
     .option('--name <text>', 'name of the token (default: its symbol)')
@@ -68,7 +71,7 @@ const registerOptions = (command: Command) =>
     .addOption(decimal('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
     .addOption(OPERATOR_SOL_OPTION)
     .addOption(BATCH_RENT_OPTION)
-    .option('--dry-run', 'show the plan and its costs; send nothing');
+    .option('--dry-run', 'show the plan and its costs, send nothing');
 
 type RegisterOptions = OptionsOf<typeof registerOptions>;
 
@@ -129,7 +132,7 @@ async function operatorOption(session: Session, options: RegisterOptions): Promi
     return keypairOption(session, '--operator-keypair', file ?? '');
   }
   if (isKept) return addressOption('--operator', operator);
-  throw new FlywheelError('ERR_USAGE', '--operator: no program or key signs for it.', {
+  throw new FlywheelError('ERR_USAGE', '--operator: no program or key signs for this address.', {
     hint: 'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
   });
 }
@@ -295,7 +298,7 @@ const initOptions = (command: Command) =>
     .addOption(decimal('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
     .addOption(OPERATOR_SOL_OPTION)
     .addOption(BATCH_RENT_OPTION)
-    .option('--squads-program <file>', 'Squads program file to run instead of the native implementation');
+    .option('--squads-program <file>', 'run this Squads program instead of the native implementation');
 
 async function initInput(
   session: Session,
@@ -326,10 +329,10 @@ export const commands = {
     view: (value, style, { settings }) =>
       'dryRun' in value ? viewRegistrationPlan(value, style) : viewRegistered(value, settings, style),
     details: [
-      'Shows costs, known addresses and what cannot be undone, then asks (not with --yes). Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration: every run makes new keys.',
-      'After an interruption, run the same command again: it resumes, and nothing is paid twice. A database registers one project at a time, and refuses one with the mint, name or vault of another. In a registered directory the command checks everything again and pins what has changed.',
-      'From then on, commands with this data directory use that cluster, through --rpc-url or a public node. The keys of operator and burn wallet are stored in the data directory, readable by this user only, unless programs sign for them. --max-priority-fee, --commitment, --operator-signer and --burn-signer are stored too.',
-      'With a database these are settings of each machine, and are not stored (FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER, FLYWHEEL_BURN_SIGNER, or the profile).',
+      'Shows costs, addresses and what cannot be undone, then asks. Then creates the multisig of owner and operator, or checks an existing one, and opens the token accounts of vault and burn wallet, in one transaction that the operator pays. New addresses are known only after registration, because every run makes new keys.',
+      'After an interruption, run the same command again: it resumes, and nothing is paid twice. In a registered directory, the command checks everything again and pins what has changed. In a database, each project needs its own mint, name and vault.',
+      'Later commands with this data directory use that cluster, through --rpc-url or a public node. The data directory stores the keys of operator and burn wallet, readable by this user only, unless programs sign for them. It also stores --max-priority-fee, --commitment, --operator-signer and --burn-signer.',
+      'With a database they are not stored: set FLYWHEEL_RPC_URL, FLYWHEEL_MAX_PRIORITY_FEE, FLYWHEEL_COMMITMENT, FLYWHEEL_OPERATOR_SIGNER and FLYWHEEL_BURN_SIGNER on each machine, or use a profile.',
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',

@@ -94,9 +94,7 @@ const serveOptions = (command: Command) =>
     )
     .option('--bearer', 'also accept the API key as "authorization: Bearer …"')
     .addOption(
-      integer('--shutdown-grace <seconds>', 'time that running requests get at shutdown', 0, 3_600).default(
-        30,
-      ),
+      integer('--shutdown-grace <seconds>', 'time for running requests at shutdown', 0, 3_600).default(30),
     );
 
 function parse(options: OptionsOf<typeof serveOptions>, { context }: Session): ServeOptions {
@@ -125,8 +123,8 @@ export const commands = {
       await untilStopped(session, server, 'Shutting down; finishing open requests.');
     },
     details: [
-      'Serves the embedded engine or the database. SIGTERM or Ctrl-C stops it: received requests are answered first; after the grace period the rest gets 503 and can be repeated safely with its idempotency key. A second signal stops it at once.',
-      'FLYWHEEL_METRICS_TOKEN allows /metrics from other machines, with that bearer token.',
+      'Serves the embedded engine or the database. SIGTERM or Ctrl-C stops the server after it has answered the received requests. After the grace period the rest gets 503; clients can repeat them with the same idempotency key. A second signal stops the server at once.',
+      'Other machines can read /metrics with the bearer token FLYWHEEL_METRICS_TOKEN.',
     ],
     output: ['{ "url": address }, once it listens; logs are JSON lines on standard error'],
     examples: [
@@ -150,7 +148,7 @@ export const commands = {
     run: async (session, _args, { host, port }) => {
       const node = await session.context.startLocalRpc(session.settings, { host, port });
       if (!isLoopbackHost(host))
-        session.output.warn(`Everyone who can reach ${host} can take SOL from this test cluster.`);
+        session.output.warn(`Anyone who can reach ${host} can take SOL from this test cluster.`);
       const { url, webSocketUrl } = node;
       session.output.result({ url, webSocketUrl }, (style) => [
         style.good(`Test cluster at ${url}, subscriptions at ${webSocketUrl}`),
@@ -158,8 +156,8 @@ export const commands = {
       await untilStopped(session, node, 'Stopping.');
     },
     details: [
-      'Serves the ledger of the data directory as Solana JSON-RPC with subscriptions, for web3.js, kit and wallets. Other commands and `flywheel serve` may use the same directory. It is a test cluster: its tokens are worthless, and `requestAirdrop` sends up to 100 SOL.',
-      'Stop it with SIGTERM or Ctrl-C.',
+      'Serves the ledger of the data directory as Solana JSON-RPC with subscriptions, for web3.js, kit and wallets. Other commands and `flywheel serve` may use the same directory. Tokens of this test cluster are worthless, and `requestAirdrop` sends up to 100 SOL.',
+      'SIGTERM or Ctrl-C stops the server.',
     ],
     uses: ['service'],
     output: ['{ "url": address, "webSocketUrl": address }, once it listens'],

@@ -68,8 +68,8 @@ export const commands = {
     run: async (_session, [kind]) => (await import('../../contract/openapi-schemas.js')).fileSchema(kind),
     view: (schema) => JSON.stringify(schema, null, 2).split('\n'),
     details: [
-      'JSON Schema 2020-12, for editors and for programs that write such files.',
-      'A pipelines file may name it in "$schema"; a burns file is an array and cannot. CSV has no schema.',
+      'JSON Schema 2020-12, for editors and for programs that write these files.',
+      'A pipelines file may name the schema in "$schema". A burns file, an array, cannot. CSV has no schema.',
       'Addresses, decimals and JSON inside text are checked when the file is read, not by the schema.',
     ],
     uses: [],

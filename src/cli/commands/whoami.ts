@@ -105,7 +105,7 @@ async function askForKey(session: Session): Promise<KeyDescription | null> {
 }
 
 function keyText(key: KeyDescription | null): string {
-  if (key === null) return 'unknown: this service does not say';
+  if (key === null) return 'unknown: the service cannot be asked';
   const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
   return `${key.name === null ? '' : `${key.name}, `}${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;
 }
@@ -137,7 +137,7 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
           [name, `${value ?? 'none'} (${source})`] as const,
           ['', problem] as const,
         ]),
-        ['chain', isAsked ? chainText(chain) : 'that of the database'],
+        ['chain', isAsked ? chainText(chain) : 'unknown without --check'],
         ['key', check === true ? keyText(key) : null],
         ...limits.flatMap(({ value, source }) =>
           limitFields(value).map(([name, limit]): Field => [name, limit && `${limit} (${source})`]),
@@ -156,8 +156,8 @@ export const commands = {
     configure,
     run,
     details: [
-      'Never shows the API key itself. Makes no network requests unless you pass --check.',
-      'Shows the keypair that a command would use, with its address.',
+      'Never shows the API key. Makes no network requests without --check.',
+      'Shows the keypair that commands would use, with its address.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [

@@ -88,7 +88,7 @@ function readObject(file: string): Record<string, unknown> | undefined {
 
 function readPinned(value: unknown, where: string, file: string): Pins {
   if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
-    return refuse(file, `${where} is not a set of pins`);
+    return refuse(file, `${where} has no valid pins`);
   for (const field of PINNED_FIELDS)
     if (!isAddress(String(value[field]))) refuse(file, `${where}.${field} must be an address`);
   const { facts = {} } = value;
@@ -166,9 +166,13 @@ export function readProfileKey(configDir: string, profile: string, platform: str
   const key = Object.hasOwn(keys, profile) ? keys[profile] : undefined;
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${file} holds API keys, and other users can read it.`, {
-      hint: `Run: ${shellLine(['chmod', '600', file])}`,
-    });
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `${file} has API keys, and other users can read the file.`,
+      {
+        hint: `Run: ${shellLine(['chmod', '600', file])}`,
+      },
+    );
   }
   return new Secret(key);
 }

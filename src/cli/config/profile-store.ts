@@ -54,9 +54,9 @@ function requireSameService(configDir: string, name: string, before: Profile, af
   if (old === undefined || now === undefined || old === now || !hasKey(configDir, name)) return;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The API key of profile ${JSON.stringify(name)} belongs to ${old} and would be sent to ${now}. Nothing was changed.`,
+    `The API key of profile ${JSON.stringify(name)} is for ${old}, but would be sent to ${now}. Nothing was changed.`,
     {
-      hint: 'Set the key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
+      hint: 'Set a key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
     },
   );
 }
@@ -75,8 +75,7 @@ const isInUse = (name: string, pending: number, unchanged: string): FlywheelErro
 
 /** @throws `ERR_CONFIG_INVALID` where operations are pending at the address that the profile has. */
 function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
-  if (pending > 0 && placeOf(before) !== placeOf(after))
-    throw isInUse(name, pending, 'Its API address was not changed.');
+  if (pending > 0 && placeOf(before) !== placeOf(after)) throw isInUse(name, pending, 'Nothing was changed.');
 }
 
 /** How many operations are open at the address that a profile has. @throws `ERR_STORE_UNAVAILABLE` */
@@ -109,7 +108,7 @@ export async function saveProfile(
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
       throw new FlywheelError('ERR_CONFIG_INVALID', `The profile ${name} already exists.`, {
-        hint: 'Add --update to change it. Other values stay.',
+        hint: '--update changes the profile and keeps other values.',
       });
     const before = (isThere ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...changes(before) };
@@ -137,7 +136,7 @@ export function useProfile(configDir: string, name: string | null): Promise<void
 /** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name, or operations are pending there. */
 export async function removeProfile(configDir: string, name: string): Promise<void> {
   const pending = await pendingOf(configDir, name);
-  if (pending > 0) throw isInUse(name, pending, 'It was not removed.');
+  if (pending > 0) throw isInUse(name, pending, 'Nothing was removed.');
   return alone(configDir, () => {
     const { current, profiles } = requireProfile(configDir, name);
     checkKeys(configDir);

@@ -85,7 +85,7 @@ function readSecretFile(path: string, name: string, platform: string): string {
   if (text === undefined) throw refuse('there is no such file');
   if (platform !== 'win32' && (statSync(path).mode & WORLD) !== 0)
     throw refuse(
-      'it holds the database password, and every user can read it',
+      'every user can read this file, which has the database password',
       `Run: ${shellLine(['chmod', 'o=', path])}`,
     );
   return text;
@@ -214,7 +214,7 @@ function checkApiUrl(text: string, where: string): string {
     throw invalid(`${where} must be an http or https address, got ${JSON.stringify(text)}.`);
   // An empty query or fragment is still there in the text.
   if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href))
-    throw invalid(`${where} must not hold a user name, password, query or fragment.`);
+    throw invalid(`${where} must not contain a user name, password, query or fragment.`);
   return url.href.replace(/\/+$/, '');
 }
 
@@ -357,6 +357,6 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   if (!READS_DIRECTORY.test(path) && !(isTyped && LOCAL.test(path))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
   throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory, but ${remote} is a remote API.`, {
-    hint: 'Add --local to use the data directory of this machine.',
+    hint: '--local uses the data directory of this machine.',
   });
 }

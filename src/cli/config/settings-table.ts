@@ -157,12 +157,12 @@ const SETTINGS_TABLE = {
   },
   timeoutSeconds: {
     ...{ use: 'request', flags: '--timeout <seconds>' },
-    help: 'time limit of one try, or of --watch',
+    help: 'time limit of one request, or of --watch',
     reading: seconds(null),
   },
   waitSeconds: {
     ...{ use: 'request', flags: '--wait <seconds>' },
-    help: 'total time limit of a request, retries included',
+    help: 'total time limit of a request with its retries',
     reading: seconds(DEFAULT_WAIT_SECONDS),
   },
   maxWaitSeconds: {
@@ -200,7 +200,7 @@ const SETTINGS_TABLE = {
   },
   signerKeypairs: {
     ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
-    help: 'keypairs instead of signing programs: a file, or the key itself',
+    help: 'keypair instead of a signing program: a file, or the key itself',
   },
   maxPriorityFee: {
     ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
@@ -225,7 +225,7 @@ const SETTINGS_TABLE = {
   },
   keypair: {
     ...{ use: 'approval', variables: ['FLYWHEEL_KEYPAIR'], profile: 'keypair' },
-    help: "the owner's keypair: a file, or in the environment the key itself; --keypair overrides it",
+    help: "the owner's keypair: a file, or the key itself in the environment; --keypair overrides it",
   },
 } as const satisfies Readonly<Record<string, SettingRow>>;
 
@@ -278,7 +278,7 @@ export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
 export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
   for (const option of program.options) {
     if (hasEffect(option, uses) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
-    throw new FlywheelError('ERR_USAGE', `\`${path}\` does not take ${option.long}.`, {
+    throw new FlywheelError('ERR_USAGE', `\`${path}\` does not accept ${option.long}.`, {
       hint: 'See `flywheel help settings`.',
     });
   }

@@ -79,8 +79,8 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
   });
   if (stats.isSymbolicLink())
     return odd(
-      'is a symbolic link, which may lead to a file of others',
-      'Replace the link with the file, or remove it',
+      'is a symbolic link, which may point to a file of another user',
+      'Replace the link with the file, or remove the link',
       ['ls', '-l'],
     );
   if (stats.uid !== uid)
@@ -93,7 +93,7 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
   if (hasOtherNames(stats))
     return odd(
       'is accessible to other users and has a hard link elsewhere',
-      'Replace it with a copy, or remove it',
+      'Replace the file with a copy, or remove it',
       ['ls', '-li'],
     );
   const mode = rightMode(stats);

@@ -51,8 +51,8 @@ const settingField = ({ flags, variables = [], profile, choices, help, reading }
 function settings(): readonly Part[] {
   const rows = Object.values(SETTING_ROWS);
   return [
-    'A setting comes from the option, then the environment, then the profile, then the default. Brackets show the environment variables and profile fields.',
-    '`flywheel whoami` shows each value and its source. A command refuses options that have no effect on it.',
+    'flywheel takes a setting from the option, else the environment, else the profile, else the default. Brackets show the environment variables and profile fields.',
+    '`flywheel whoami` shows each value and its source. A command refuses options that do not apply to it.',
     ...HEADINGS.flatMap(([use, heading]): readonly Part[] => [
       ...['', heading],
       rows.filter((row) => row.use === use).map(settingField),
@@ -83,7 +83,7 @@ const FILES: readonly Part[] = [
     line: '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
   },
   '',
-  'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or only the list. The payload is the proof: an object, or JSON text.',
+  'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or the list alone. The payload is the proof: an object, or JSON text.',
   { line: '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [' },
   { line: '      { "action": "BURN", "amount": 5 },' },
   {
@@ -91,9 +91,9 @@ const FILES: readonly Part[] = [
   },
   { line: '      { "action": "MEMO", "message": "thank you" } ] } ] }' },
   '',
-  'Amounts are whole tokens, as a number or a decimal string. Numbers that JSON would round, duplicate keys and unknown keys are refused. All problems of a file are reported at once with their place, and nothing is sent.',
+  'Amounts are whole tokens, as a number or a decimal string. flywheel refuses numbers that JSON would round, duplicate keys and unknown keys. flywheel reports all problems of a file at once with their places, and sends nothing.',
   '',
-  'CSV files end in .csv or .tsv, or need --format csv. The first line names the columns, separated by commas, semicolons or tabs. --column amount=Tokens reads a field from a column with another name. Unknown columns are refused.',
+  'CSV files end in .csv or .tsv, or need --format csv. The first line names the columns, separated by commas, semicolons or tabs. --column amount=Tokens reads a field from a column with another name. flywheel refuses unknown columns.',
   {
     point:
       'burns: type, amount, persistOnchain (true or false; empty is false), and the proof: a column proof.KEY for each key, with text values, or one column proof with JSON',
@@ -106,22 +106,22 @@ const FILES: readonly Part[] = [
   '',
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: written by `batch init --out`. Signed approval: printed by `batch approve`, { "batchId", "signedTx" }.',
-  'Keypair file: 64 bytes as a JSON array (Solana CLI) or base58. Refused if other users can read it.',
-  'Configuration directory: profiles.json and api-keys.json. Data directory: ledger.db, store.db and the keys. Both also have journal.db (operations, so that nothing happens twice), approvals.db (approvals, for the daily limit) and approvals/. All are private to you.',
+  'Keypair file: 64 bytes as a JSON array (Solana CLI) or base58. Other users must not be able to read it.',
+  'Configuration directory: profiles.json and api-keys.json. Data directory: ledger.db, store.db and the keys. Both also have journal.db (operations, so that nothing happens twice), approvals.db (approvals, for the daily limit) and approvals/. Only you can read them.',
 ];
 
 const OUTPUT: readonly Part[] = [
-  'Standard output has the result only. Notices, progress and errors go to standard error.',
+  'Standard output has only the result. Notices, progress and errors go to standard error.',
   '',
   [
-    ['--output human', 'text and tables for people; the default on a terminal'],
-    ['--output json', 'one JSON value; the default in a pipe; same as --json'],
+    ['--output human', 'text and tables, the default on a terminal'],
+    ['--output json', 'one JSON value, the default in a pipe; same as --json'],
     ['--output ndjson', 'one JSON value per line: list items, or burns of a burn-batch as they land'],
-    ['--output csv', 'lists and reports for a spreadsheet; formulas are escaped'],
+    ['--output csv', 'lists and reports for a spreadsheet, with formulas escaped'],
     ['--quiet', 'no notices and no progress'],
   ],
   '',
-  'With JSON output an error is one line of JSON. Codes never change their meaning:',
+  'With JSON output an error is one line of JSON. The meaning of a code never changes:',
   {
     line: '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
   },

@@ -37,7 +37,7 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
   const burns = elements.flatMap((element) => readBurn(element, decimals) ?? []);
   if (elements.length === 0 && problems.count === 0) problems.add('expected at least one burn');
   if (elements.length > MAX_BURNS)
-    problems.add(`a file has at most ${MAX_BURNS} burns, got ${elements.length}; split the file`);
+    problems.add(`a file has at most ${MAX_BURNS} burns, got ${elements.length}: split the file`);
   problems.throwIfAny();
   return burns;
 }

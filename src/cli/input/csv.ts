@@ -113,9 +113,9 @@ function csvRows({ name, text }: Input) {
 }
 
 const REASONS = [
-  ['CLOSING_QUOTE', 'text follows the closing quote of a cell'],
-  ['OPENING_QUOTE', 'a quote inside a cell that is not quoted'],
-  ['QUOTE_NOT_CLOSED', 'a quoted cell is not closed'],
+  ['CLOSING_QUOTE', 'text after the closing quote of a cell'],
+  ['OPENING_QUOTE', 'a quote in an unquoted cell'],
+  ['QUOTE_NOT_CLOSED', 'a quoted cell has no closing quote'],
   ['MAX_RECORD_SIZE', `a row has more than ${MAX_ROW_BYTES} bytes`],
 ] as const;
 
@@ -127,7 +127,7 @@ function unreadableTable(name: string, error: unknown): FlywheelError {
   const where = line === undefined ? '' : ` (line ${line})`;
   return new FlywheelError('ERR_INPUT_INVALID', `${name}: ${message}${where}.`, {
     problems: { file: name, count: 1, listed: [{ ...(line !== undefined && { line }), message }] },
-    hint: 'Put a cell that contains quotes into quotes, and double each quote in it.',
+    hint: 'Enclose a cell that contains quotes in quotes, and double each inner quote.',
     cause: error,
   });
 }
@@ -181,7 +181,7 @@ function readHeader(
       const unused = [...fields, object].filter((one) => !names.includes(one));
       return `unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`;
     }
-    if (own.has(field)) return `the file has a column ${field}, but --column names another one`;
+    if (own.has(field)) return `the file has a column ${field}, but --column names another column for it`;
     return field === `${object}.` || field.slice(object.length + 1).includes('.')
       ? `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`
       : undefined;
@@ -202,7 +202,7 @@ function checkFields(
 ): void {
   const fields = columns.map(({ field }) => field);
   const twice = fields.find((field, at) => field !== '' && fields.indexOf(field) < at);
-  if (twice !== undefined) complain(`two columns are for ${twice}`);
+  if (twice !== undefined) complain(`two columns for ${twice}`);
   const [whole, keys] = [JSON.stringify(object), JSON.stringify(`${object}.KEY`)];
   const hasKeys = fields.some((field) => field.startsWith(`${object}.`));
   if (hasKeys && fields.includes(object)) complain(`use either a column ${whole} or columns ${keys}`);
@@ -239,13 +239,13 @@ export function amountProblem(text: string): string | undefined {
 }
 
 function oddity(text: string): string {
-  if (/^[+-]/.test(text)) return 'it has a sign';
+  if (/^[+-]/.test(text)) return 'signs are not allowed';
   if (/^[0-9.]+[eE][+-]?[0-9]+$/.test(text))
-    return 'scientific notation may have lost digits; format the column as text';
+    return 'scientific notation may have lost digits: format the column as text';
   if (/^[0-9][0-9.,'\u2019 \u00a0\u202f]*$/.test(text) && /[,'\u2019 \u00a0\u202f]|\..*\./.test(text))
     return 'thousands separators and decimal commas are not allowed';
-  if (/\p{Sc}/u.test(text)) return 'it has a currency sign';
-  return 'it is not a decimal number';
+  if (/\p{Sc}/u.test(text)) return 'currency signs are not allowed';
+  return 'this is not a decimal number';
 }
 
 /**

@@ -50,7 +50,7 @@ export function readPipelinesFile(input: Input, decimals: number | null): InitBa
   if (elements.length === 0) problems.add('expected at least one pipeline', place);
   if (elements.length > MAX_PIPELINES)
     problems.add(
-      `a batch has at most ${MAX_PIPELINES} pipelines, got ${elements.length}; split the file`,
+      `a batch has at most ${MAX_PIPELINES} pipelines, got ${elements.length}: split the file`,
       place,
     );
   const pipelines = elements.flatMap((element) => readPipeline(element, decimals) ?? []);

@@ -123,7 +123,7 @@ export function withNumberAmount(
   const key = String(path.at(-1));
   const value = Object.hasOwn(object, key) ? object[key] : undefined;
   if (value instanceof InexactNumber)
-    problems.add(path, `JSON would round ${shortened(value.text)}; write it as a decimal string`);
+    problems.add(path, `JSON would round ${shortened(value.text)}: write a decimal string`);
   if (typeof value !== 'string') return object;
   const amount = readAmountText(value);
   if ('value' in amount) return { ...object, [key]: amount.value };

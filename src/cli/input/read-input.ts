@@ -39,7 +39,7 @@ export async function readInputBytes({ io, cwd, signal }: ReadContext, file: str
       pieces.push(piece);
       length += piece.length;
       if (length > MAX_INPUT_BYTES)
-        throw inputError(inputName(file), `it is larger than ${MAX_INPUT_BYTES} bytes`);
+        throw inputError(inputName(file), `the file is larger than ${MAX_INPUT_BYTES} bytes`);
       // Reading a file waits for nothing, and without a turn no signal is heard.
       await setImmediate();
       if (signal.aborted) break;
@@ -136,7 +136,7 @@ export async function openInput(context: ReadContext, file: string, terms: Input
   const bytes = await readInputBytes(context, file);
   const text = inInput(name, () => decodeUtf8(bytes));
   const first = text.trimStart().charAt(0);
-  if (first === '') throw inputError(name, 'It is empty');
+  if (first === '') throw inputError(name, 'the file is empty');
   const format = terms.format ?? formatOf(file, first);
   if (terms.format === undefined && format === 'ndjson' && !/[[{"]/.test(first))
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON.`, {

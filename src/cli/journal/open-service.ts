@@ -25,7 +25,7 @@ export async function openWithJournal(
   const service = await open(settings, warn);
   if (service.takenBack > 0)
     warn(
-      `A fork of the chain has undone ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
+      `A fork of the chain rolled back ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
   let copy: string | undefined;
   let opened: Promise<Journal> | undefined;

@@ -37,8 +37,8 @@ const JOURNAL: FileFormat = {
   tables: TABLES,
   kind: 'a journal',
   hints: {
-    otherBuild: 'Finish what is pending with that build, then move the file away. Nothing was sent.',
-    otherFile: 'Move it away. Nothing was written into it, and nothing was sent.',
+    otherBuild: 'Nothing was sent. Finish the pending operations with that build. Then move the file away.',
+    otherFile: 'Nothing was written or sent. Move the file away.',
   },
 };
 

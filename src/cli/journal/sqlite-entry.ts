@@ -101,8 +101,8 @@ export class SqliteEntry implements OperationSummary {
     const isKept = !isOver(this.state) || this.state === 'partial';
     if (answer !== undefined || isKept || this.hasAnswers) return answer;
     throw notSent(
-      `This was done on ${this.dateChanged}, but its result is no longer stored on this machine.`,
-      'To run it again as a new operation, add --again.',
+      `This operation was done on ${this.dateChanged}, but its result is no longer stored on this machine. Nothing was sent.`,
+      '--again runs the file again as a new operation.',
     );
   }
 

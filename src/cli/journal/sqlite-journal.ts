@@ -191,7 +191,7 @@ export class SqliteJournal {
     if (row === undefined || row.content === content) return row;
     throw new FlywheelError(
       'ERR_IDEMPOTENCY_KEY_REUSED',
-      `The idempotency key was used for something else on ${row.dateBegun}. Nothing was sent.`,
+      `The idempotency key was used for another request on ${row.dateBegun}. Nothing was sent.`,
     );
   }
 
@@ -311,5 +311,5 @@ const takenOf = (elements: readonly Element[], taken: readonly number[] | null):
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   notSent(
     `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it.`,
-    'Wait for that process. Run the command again only if you want to do it a second time.',
+    'Wait for that process. Running the command again later does everything a second time.',
   );

@@ -121,8 +121,8 @@ function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationReques
 /** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
 const noRest = (): FlywheelError =>
   notSent(
-    'The journal of this machine does not know this file, so --rest cannot tell what has landed.',
-    'To send everything, leave out --rest.',
+    'The journal of this machine does not have this file, so --rest cannot tell what already landed.',
+    'Without --rest the whole file is sent.',
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
@@ -130,8 +130,8 @@ export const wasCancelled = (date: string, isPart = false): FlywheelError =>
   notSent(
     `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
     isPart
-      ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
-      : 'To run it anyway, add --again.',
+      ? 'Another request landed part of the file. --rest sends the others. --again sends everything.'
+      : '--again runs the file anyway.',
   );
 
 /** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
@@ -183,7 +183,7 @@ async function take<Asked extends Begun | undefined>(
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
       throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still running this operation.`, {
-        hint: 'Run the command again to keep waiting. Nothing happens twice.',
+        hint: 'Run the same command again to keep waiting. Nothing happens twice.',
       });
     }
     if (!isSaid) session.output.tell(`Process ${who} is running this operation. Waiting for it to finish.`);
@@ -209,7 +209,7 @@ async function requireLost(
   if (begun?.status !== 'taken') throw unfinished(session, entry);
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
-  const what = batchId === undefined ? 'what has landed of this file' : `batch ${batchId} of this file`;
+  const what = batchId === undefined ? 'the landed part of this file' : `batch ${batchId} of this file`;
   session.output.warn(`The service no longer knows ${what}. Starting everything again.`);
 }
 
@@ -243,11 +243,11 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
         'is not finished: its batch waits for approval',
         `Approve and execute the batch, or cancel it: \`${cancel}\``,
       ],
-      partial: ['has landed in part', 'Use --rest instead of --again to send what did not land.'],
+      partial: ['has landed in part', '--rest, instead of --again, sends what did not land.'],
     } as const
   )[entry.state as 'open' | 'waiting' | 'partial'];
   return notSent(
-    `--again needs a finished operation. This one, started ${entry.dateBegun}, ${state}.`,
+    `--again needs a finished operation. The operation started ${entry.dateBegun} ${state}.`,
     hint,
     { idempotencyKey: entry.key },
   );
@@ -290,9 +290,9 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
 }
 
 const WOULD: Readonly<Record<OperationState, string>> = {
-  open: 'its outcome is unknown, and the command would resume it',
-  waiting: 'its batch is waiting, and the command would resume it',
-  partial: 'part of it has landed, and only --rest would send the others',
+  open: 'its outcome is unknown, and the command would resume the operation',
+  waiting: 'its batch waits for approval, and the command would resume the batch',
+  partial: 'part of it landed, and only --rest would send the others',
   done: 'it is done, and the command would only print the stored result',
   cancelled: 'its batch was cancelled',
 };
@@ -323,7 +323,7 @@ export async function takenByDryRun(
   if (isOver(entry.state)) await work.requireKnown(entry);
   const { tell } = session.output;
   if (!entry.isNew && !(work.rest === true && before === 'partial'))
-    tell(`This file was started ${entry.dateBegun}: ${WOULD[before]}.`);
+    tell(`This file was sent on ${entry.dateBegun}: ${WOULD[before]}.`);
   else if (isKnownThere)
     tell('This file was sent before. The command would resume it or print the stored result.');
   if (ready === null || isOver(entry.state)) return [];

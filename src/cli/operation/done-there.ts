@@ -81,7 +81,7 @@ async function compare(
   const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
   const words = kind === 'batch' ? LISTS[kind] : ofBurns;
   throw notSent(
-    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another request that the service has not finished.`,
+    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another, unfinished request of the service.`,
     `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
     SAYS_ALL,
   );
@@ -256,7 +256,7 @@ async function foresee(
   if (isFailed) return { left: [], leftOut: [] };
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw notSent(
-      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} that this operation would send.`,
+      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} of this operation.`,
       wayOut(session, operation, isBegun, answer.batch?.id),
       SAYS_ALL,
     );
@@ -288,8 +288,7 @@ function wayOut(
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
-  if (kind === 'burn')
-    return `To burn again, add --again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
+  if (kind === 'burn') return `--again burns again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
   const rest = 'add --rest to send the others';
   if (!isBegun) return `A${rest.slice(1)}.`;
   if (batchId !== undefined)
@@ -315,7 +314,7 @@ export async function noteDone(
 }
 
 const BY_NOTES =
-  'The service does not say what it has done, so only the journal of this machine was checked.';
+  'This service cannot be asked what already landed. Only the journal of this machine was checked.';
 
 const told = new WeakSet<Session['output']>();
 
@@ -399,7 +398,7 @@ export async function requireAnswersKey(
   });
   const items = await (isNamed ? soon(said) : said);
   if (items === null || items.length > 0) return;
-  throw outcomeUnknown(`The answer names ${names}, but the service did not create that for this request.`);
+  throw outcomeUnknown(`The service answered with ${names}, which it did not create for this request.`);
 }
 
 /** The same of a burn. */
@@ -432,11 +431,9 @@ export async function requireRefused(session: Session, key: string, refusal: unk
     () => [],
   );
   if (items.every(({ status }) => status === 'FAILED')) return;
-  throw outcomeUnknown(
-    `The request was refused although the service had started it: ${refusal.message}`,
-    undefined,
-    { cause: refusal },
-  );
+  throw outcomeUnknown(`The service refused the request after starting it: ${refusal.message}`, undefined, {
+    cause: refusal,
+  });
 }
 
 /** @param open - the operation that is to be given up first. */
@@ -451,17 +448,17 @@ function notThere(
 ): FlywheelError {
   const gone = new Set(lost);
   const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [index + 1] : [])));
-  const apart = 'put what is missing into a file of its own and send that with --again';
+  const apart = 'put the missing entries into a new file and send it with --again';
   const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
   const way =
     open !== undefined
-      ? `: give up what has no answer (${forget}), ${apart}. Then this file with --rest sends the others.`
+      ? `: drop the requests without an answer (${forget}), and ${apart}. Then send the others: this file with --rest.`
       : lost.length === noted
-        ? ', run everything again with --again.'
-        : `, ${apart}.`;
+        ? ': send this file with --again.'
+        : `: ${apart}.`;
   return outcomeUnknown(
-    `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed that the service does not know: ${which}. The service may have been restored from a backup, or be another one.`,
-    `Check the chain. What landed there, remove from the file. Only if nothing of that landed${way}`,
+    `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed, but the service does not have them: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
+    `Look these entries up on chain. If some landed, remove them from the file. If none landed${way}`,
     { keyUnused: false },
   );
 }

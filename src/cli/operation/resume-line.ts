@@ -65,7 +65,7 @@ export function chainFlags(
 
 /** @throws `ERR_OUTCOME_UNKNOWN` with the command as the hint, where it stopped in the middle. */
 export async function repeatable<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
-  const hint = `Run the command again; that is safe: ${shellLine(['flywheel', ...session.commandLine])}`;
+  const hint = `Run the same command again; nothing happens twice: ${shellLine(['flywheel', ...session.commandLine])}`;
   try {
     return await run();
   } catch (thrown) {

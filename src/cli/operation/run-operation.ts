@@ -61,7 +61,7 @@ export async function runOperation<Result>(
 
 /** Says that all of a file has landed before, by other requests. @param result - what is printed beside the count. */
 export function tellAllSkipped({ output }: Session, skipped: number, result: object = {}): void {
-  output.warn('Everything in this file already landed. Nothing was sent.');
+  output.warn('All entries of this file already landed. Nothing was sent.');
   output.result({ ...result, skipped }, () => []);
 }
 
@@ -70,7 +70,7 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
   if (error.options.hint !== undefined) return error;
   return error.with({
-    hint: 'Another machine, or an operation that was forgotten here, sent a different part of this file. See what landed, then send the missing entries in a new file.',
+    hint: 'Another machine, or a dropped operation, sent a different part of this file. Check what landed: `flywheel history`. Then send the missing entries in a new file.',
   });
 }
 
@@ -129,7 +129,7 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
     `The printed result is final, but the journal could not be updated: ${reason}`,
     {
       idempotencyKey: entry.key,
-      hint: 'The same command prints it again and sends nothing.',
+      hint: 'The same command prints the result again and sends nothing.',
       cause,
     },
   );
@@ -187,7 +187,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   // number it failed is said of the try only.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
   const forget = hasFailed(entry.kind, error)
-    ? ` Or drop it, if no earlier try can be on its way: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
+    ? ` Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
     : '';
   return outcomeUnknown(
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
@@ -204,12 +204,12 @@ function contextOf(cause: FlywheelError): FlywheelErrorOptions {
 
 /** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
 const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
-  `Its key was used for something else, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what has landed.`;
+  `The idempotency key was used for another request, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what landed.`;
 
 /** Before that is accepted nothing is written, and going on is refused as well. */
 const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
   settings.apiUrl.value === null
-    ? `Review what is missing: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
+    ? `Review the missing transactions: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
     : hint;
 
 /** Codes that say of themselves that the outcome is open. */
@@ -236,7 +236,7 @@ async function print<Result>(
       `${work.summary(result)} The result could not be written: ${reason}`,
       {
         idempotencyKey: entry.key,
-        hint: `Print it again (nothing is sent): ${resumeLine(session, entry)}`,
+        hint: `Print the result again; nothing is sent: ${resumeLine(session, entry)}`,
         ...(cause === undefined ? {} : { cause }),
       },
     );

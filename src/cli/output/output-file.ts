@@ -12,7 +12,7 @@ import { inputError } from '../input/read-input.js';
 /** Of every command that writes a file. */
 export const FORCE_OPTION = new Option(
   '--force',
-  'replace an existing file; never an input, key or database',
+  'replace an existing file (never an input, key or database)',
 );
 
 /** A file that a command writes. */
@@ -59,7 +59,7 @@ export function failedOutFile(
   { failedOut, ...given }: Given & { readonly failedOut?: string },
 ): OutputFile | null {
   if (failedOut !== undefined && /^\.[ct]sv$/i.test(extname(failedOut)))
-    throw inputError(failedOut, 'failed entries are written as JSON; name a file that ends in .json');
+    throw inputError(failedOut, 'failed entries are written as JSON: name a file that ends in .json');
   return outputFile(session, '--failed-out', failedOut, given);
 }
 
@@ -73,7 +73,7 @@ export function requireFree({ path, force }: OutputFile): void {
 
 const taken = (path: string): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `${path} already exists.`, {
-    hint: 'Name another file, or add --force.',
+    hint: 'Use another file, or add --force.',
   });
 
 /**
@@ -112,7 +112,7 @@ interface WriteTerms {
 /** Says that a file was not written by this command, where there was nothing to write. */
 export function noteEarlier({ output }: Session, { path }: OutputFile): void {
   if (exists(path))
-    output.warn(`${path} is from an earlier run. Nothing failed in this one, so it was not written.`);
+    output.warn(`${path} is from an earlier run. Nothing failed in this run, so the file was not written.`);
 }
 
 interface FileId {
@@ -140,15 +140,15 @@ function protection(session: Session, option: string, path: string): string | un
   const inputs = inputsOf(session, option).map((input) =>
     input === '-' ? STANDARD_INPUT : resolve(session.context.cwd, input),
   );
-  if (inputs.some(isIt)) return 'the command reads this file; name another output file';
+  if (inputs.some(isIt)) return 'the command reads this file: use another output file';
   const kind = kindOf(path);
-  if (kind !== undefined) return `it is ${kind} and is never replaced; name another output file`;
+  if (kind !== undefined) return `this is ${kind}, which is never replaced: use another output file`;
   const { settings, context } = session;
   const directory = [settings.dataDir.value, settings.configDir.value, defaultDataDir(context)].find((one) =>
     filesBelow(one).some(isIt),
   );
   if (directory === undefined) return undefined;
-  return `it is one of flywheel's own files in ${directory}; name another output file`;
+  return `this is one of flywheel's own files in ${directory}: use another output file`;
 }
 
 /** All that a command may read: the words of its line, but for the option's own, and the files that settings name. */

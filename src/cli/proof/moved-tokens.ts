@@ -109,7 +109,7 @@ export interface Landed {
 export async function readMoved(landed: Landed, hash: string): Promise<Told> {
   const instructions = ownInstructions(landed);
   if (instructions === undefined)
-    return { untold: 'it uses a lookup table, and the node does not say which accounts' };
+    return { untold: 'the transaction uses a lookup table whose accounts the RPC node does not return' };
   const own: Operation[] = [];
   const sequences: Sequence[] = [own];
   for (const instruction of instructions) {
@@ -124,8 +124,7 @@ export async function readMoved(landed: Landed, hash: string): Promise<Told> {
   }
   const all = sequences.flat();
   const unknown = all.find((operation) => operation.kind === 'unknown');
-  if (unknown?.kind === 'unknown')
-    return { untold: `it calls the program ${unknown.program} in an unknown way` };
+  if (unknown?.kind === 'unknown') return { untold: `unknown instruction of the program ${unknown.program}` };
   return { ofProof: sequences.flatMap((sequence) => sectionsOf(sequence, hash)), all };
 }
 
@@ -155,7 +154,7 @@ const [MULTISIG, BATCH, TRANSACTION] = [0, 3, 4];
 async function executedBy(landed: Landed, { accounts, data }: Instruction): Promise<Sequence | string> {
   const name = instructionName(data);
   if (name === undefined || name === 'vaultTransactionExecute')
-    return 'it calls the multisig program for something other than a batch';
+    return 'an instruction of the multisig program is not part of a batch';
   if (name !== 'batchExecuteTransaction') return [];
   const at = (place: number): Address | undefined => accounts[place]?.address;
   const [multisig, batch, transaction] = [at(MULTISIG), at(BATCH), at(TRANSACTION)];
@@ -163,7 +162,7 @@ async function executedBy(landed: Landed, { accounts, data }: Instruction): Prom
     multisig === undefined || batch === undefined ? null : await pastOfBatch(landed, multisig, batch);
   const found = past?.transactions.findIndex(({ address }) => address === transaction) ?? -1;
   if (past == null || past.executions[found]?.signature !== landed.record.signature)
-    return 'it executed part of a batch whose full history the node does not have';
+    return 'the RPC node lacks the full history of the batch';
   return past.transactions[found]?.operations ?? [];
 }
 

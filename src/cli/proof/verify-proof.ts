@@ -170,7 +170,10 @@ function mintOf(moved: readonly Moved[], tx: string, pins: Pins | null): Moved |
   const [first, second] = moved;
   const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
   if (stranger !== undefined)
-    throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}, but the project's is ${pins?.mint}`);
+    throw notVerified(
+      tx,
+      `it moves tokens of the mint ${stranger.mint}, but the mint of the project is ${pins?.mint}`,
+    );
   if (first !== undefined && second !== undefined)
     throw notVerified(tx, `it moves tokens of several mints, ${first.mint} and ${second.mint}`);
   return first ?? null;
@@ -184,7 +187,7 @@ function holdCandidates(
   moved: Moved | null,
   tx: string,
 ): Candidate {
-  if ('untold' in told) throw notVerified(tx, `what it moved cannot be decoded: ${told.untold}`);
+  if ('untold' in told) throw notVerified(tx, `its amounts cannot be decoded: ${told.untold}`);
   const judged = candidates.map((candidate) => ({
     candidate,
     reasons: candidateDifferences(candidate, memo, moved),
@@ -201,10 +204,11 @@ function candidateDifferences(
   memo: ProofMemo,
   moved: Moved | null,
 ): readonly string[] {
-  const otherType = type !== null && type !== memo.type ? [`its type is ${memo.type}, expected ${type}`] : [];
+  const otherType =
+    type !== null && type !== memo.type ? [`the proof type is ${memo.type}, expected ${type}`] : [];
   if (moved === null)
     return actions.some((action) => 'amount' in action)
-      ? [...otherType, 'it moves no tokens for this proof']
+      ? [...otherType, 'no tokens were moved for this proof']
       : otherType;
   try {
     return [...otherType, ...movedDifferences(moved, expectedOf(actions, moved))];

@@ -79,7 +79,7 @@ export function summaryOf(
   const actions = pipelines.flatMap((pipeline, at) => pipeline.actions.map((action) => ({ action, at })));
   const count = (usage: Usage): string =>
     grouped(actions.filter(({ action }) => usageOf(action) === usage).length);
-  const news = strangers === null ? 'none known from before' : `${grouped(strangers.size)} of them new`;
+  const news = strangers === null ? 'all of them new' : `${grouped(strangers.size)} of them new`;
   const largest = actions.reduce(
     (most, one) => (amountOf(one.action) > amountOf(most.action) ? one : most),
     actions[0] as (typeof actions)[number],
@@ -87,7 +87,7 @@ export function summaryOf(
   const change = (before: bigint, after: bigint, of: Unit): string =>
     `${amountText(before, of)} → ${amountText(after, of)}`;
   const tried = (text: (of: NonNullable<typeof changes>) => string): string =>
-    changes === null ? 'not tried out' : text(changes);
+    changes === null ? 'not simulated' : text(changes);
   return [
     ['burns', `${count('burn')}, ${amountText(burned, unit)}`],
     [
@@ -102,7 +102,7 @@ export function summaryOf(
     ],
     ['vault', tried(({ vaultTokens }) => change(vaultTokens.before, vaultTokens.after, unit))],
     ['vault SOL', tried(({ vaultLamports }) => change(vaultLamports.before, vaultLamports.after, SOL))],
-    ['fees', `at least ${amountText(executionFees, SOL)}, paid by who executes it`],
+    ['fees', `at least ${amountText(executionFees, SOL)}, paid by the executor`],
     ['signs as', owner],
   ];
 }

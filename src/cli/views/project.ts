@@ -44,7 +44,7 @@ export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): rea
 
 /** A key that was just made and stays in the data directory; it need not be seen. */
 export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
-  style.good('Created an API key for the commands on this machine.'),
+  style.good('Created an API key for commands on this machine.'),
   ...fieldLines(
     [...keyFields(key), ['stored in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
     style,

@@ -36,6 +36,6 @@ export const fromEnvironment = (text: string): KeypairSource => (isKeyText(text)
 export function typedPath(text: string, flag: string): string {
   if (!isKeyText(text)) return text;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', `${flag} needs a file name, but got a keypair.`, {
-    hint: 'Other users can see the command line. Put the keypair into a private file (chmod 600) or into FLYWHEEL_KEYPAIR.',
+    hint: 'Other users can see the command line. Put the keypair into a private file (chmod 600), or into FLYWHEEL_KEYPAIR.',
   });
 }

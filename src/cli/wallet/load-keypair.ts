@@ -66,8 +66,8 @@ function fileOf(source: string): string {
   if (/^usb:/i.test(location))
     throw refuseKey(
       location,
-      'use a hardware wallet through the wallet in your browser',
-      'Use --wallet instead of --keypair: `flywheel batch approve <batchId> --wallet`',
+      'hardware wallets work through a browser wallet only',
+      'Use --wallet instead of --keypair: `flywheel batch approve BATCH_ID --wallet`',
     );
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK')
     throw refuseKey(location, 'prompts are not supported', 'Name a keypair file.');
@@ -117,7 +117,7 @@ function readPrivateFile(context: KeypairContext, location: string, count: numbe
     // A pipe gives what it has in pieces, so that its size says nothing.
     for (let got = 1; got > 0 && length < count; length += got)
       got = readSync(handle, bytes, length, count - length, null);
-    if (length > MAX_BYTES) throw refuseKey(location, 'it is too large for a keypair file');
+    if (length > MAX_BYTES) throw refuseKey(location, 'this file is too large for a keypair');
     return bytes.toString('utf8', 0, length);
   } catch (error) {
     throw isFlywheelError(error) ? error : refuseKey(location, fileProblem(error));

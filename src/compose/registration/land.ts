@@ -80,7 +80,7 @@ function requireAsAgreed({ agreed, places }: Landing, state: StateOnChain): void
   throw new FlywheelError(
     'ERR_NOT_VERIFIED',
     `The plan has changed since it was shown: ${changes.join('; ')}.`,
-    { hint: 'Run the same command again to see the new plan.' },
+    { hint: 'Run the same command again and check the new plan.' },
   );
 }
 

@@ -172,13 +172,13 @@ const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | n
       ]
     : []),
   ...(steps.some(({ what, isThere }) => what !== 'multisig' && !isThere)
-    ? ['The rent of the token accounts stays locked while they are open.']
+    ? ['The rent of the token accounts stays locked until they are closed.']
     : []),
 ];
 
 /** What a multisig that was made elsewhere may have allowed before; no account of it says so. */
 const EARLIER_RIGHTS =
-  'The multisig was created elsewhere. A spending limit or an approved transaction may let a member take from the vault without another vote. Check it with the tools of Squads.';
+  'flywheel did not create this multisig. A spending limit or an approved transaction may let a member take from the vault without another vote. Check both in the Squads app.';
 
 /** What somebody else can do to the tokens. */
 export function tokenWarnings({
@@ -200,13 +200,13 @@ export function tokenWarnings({
       : []),
     ...(chargesTransferFee(mint) ? ['The token charges a fee on each transfer.'] : []),
     ...(opensFrozen && Object.values(accounts).includes(null)
-      ? ['New token accounts are frozen: nothing can be sent to them, or burned, before they are thawed.']
+      ? ['New token accounts are frozen. They can receive and burn tokens only after they are thawed.']
       : []),
     ...Object.entries(accounts).flatMap(([whose, account]) => [
       ...(account?.frozen === true ? [`The token account of the ${whose} is frozen.`] : []),
       ...(account?.delegate == null
         ? []
-        : [`${account.delegate} is a delegate and can take tokens out of the ${whose}.`]),
+        : [`The delegate ${account.delegate} can take tokens out of the ${whose}.`]),
     ]),
   ];
 }

@@ -160,7 +160,7 @@ async function requireUnchanged(
   if (JSON.stringify(now) !== JSON.stringify(found) || (stored !== undefined) !== isFinished)
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
-      'Another registration ran here in the meantime. This command sent nothing.',
+      'Another registration just ran here. This command sent nothing.',
       { hint: 'Run the same command again.' },
     );
   if (!isFinished) await target.look(genesisHash, (tx) => requireFree(tx, places, name));

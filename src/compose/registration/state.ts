@@ -114,15 +114,15 @@ function multisigProblems(
   const areThere = missing.length === 0;
   return [
     ...missing.map((key) => `${key} is not a member`),
-    ...strangers.map(({ key }) => `${key} is a member besides owner and operator`),
-    ...(multisig.threshold === THRESHOLD ? [] : [`its threshold is ${multisig.threshold} instead of 2`]),
+    ...strangers.map(({ key }) => `${key} is a third member`),
+    ...(multisig.threshold === THRESHOLD ? [] : [`the threshold is ${multisig.threshold}, expected 2`]),
     ...(areThere && rightsOf(operator) !== ALL_PERMISSIONS
       ? ['the operator lacks the right to initiate, vote or execute']
       : []),
     ...(areThere && (rightsOf(owner) & PERMISSION.vote) === 0 ? ['the owner lacks the right to vote'] : []),
     ...(multisig.configAuthority === NO_AUTHORITY
       ? []
-      : [`${multisig.configAuthority} alone can change its members and rules`]),
+      : [`the config authority ${multisig.configAuthority} alone can change members and rules`]),
   ];
 }
 
@@ -138,7 +138,7 @@ export function requireUsableMultisig(
     'ERR_NOT_VERIFIED',
     `The multisig ${address} does not fit this project: ${problems.join('; ')}.`,
     {
-      hint: 'Nothing was sent. Change the multisig with the tools of Squads, or leave out --multisig to create a new one.',
+      hint: 'Nothing was sent. Change the multisig in the Squads app, or leave out --multisig to create a new one.',
     },
   );
 }
@@ -151,7 +151,7 @@ export function multisigWarnings(
   const lock = `The multisig has a time lock: a batch can be executed ${timeLockSeconds} s after both approvals.`;
   const rent =
     rentCollector === null
-      ? 'The multisig has no rent collector: the rent of a batch does not come back to the operator.'
+      ? 'The multisig has no rent collector, so the rent of a batch does not return to the operator.'
       : `The rent collector of the multisig is ${rentCollector}: the rent of a batch goes there, not back to the operator.`;
   return [...(timeLockSeconds === 0 ? [] : [lock]), ...(rentCollector === operator ? [] : [rent])];
 }

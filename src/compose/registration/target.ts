@@ -31,8 +31,8 @@ export const NOT_STORED = 'nothing was stored; accounts that were created on cha
 const seen = (name: string | null): { readonly hint: string } => ({
   hint:
     name === null
-      ? 'See it with `flywheel vault`. For another project use another --data-dir.'
-      : `See it with \`flywheel vault --project ${name}\`. Another project needs its own name, mint and vault.`,
+      ? 'Show the project: `flywheel vault`. Use another --data-dir for another project.'
+      : `Show the project: \`flywheel vault --project ${name}\`. Another project needs its own name, mint and vault.`,
 });
 
 const PLACE_NAMES: Readonly<Record<keyof Places, string>> = {
@@ -52,7 +52,7 @@ export function requireSame(
   if (differs.length === 0) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${token.symbol} (${token.mintAddress}) is already registered here, with another ${differs.join(' and ')}; ${ending}.`,
+    `The token ${token.symbol} (${token.mintAddress}) is already registered here with another ${differs.join(' and ')}; ${ending}.`,
     seen(flywheel.name),
   );
 }
@@ -115,7 +115,7 @@ export class RegistrationTarget {
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `The symbol ${JSON.stringify(symbol)} cannot be used as the project's name.`,
-      { hint: `Name the project with --project: ${PROJECT_NAME_RULE}.` },
+      { hint: `Add --project NAME: ${PROJECT_NAME_RULE}.` },
     );
   }
 
@@ -134,7 +134,7 @@ export class RegistrationTarget {
       throw new FlywheelError(
         'ERR_LOCAL_ALREADY_EXISTS',
         `${this.#dataDir} already has a local project. Nothing was changed.`,
-        { hint: 'Name another directory with --data-dir.' },
+        { hint: 'Use another directory: --data-dir.' },
       );
     // Before the configuration is written it is not done, whatever the store holds.
     if (config === undefined) return null;
@@ -196,7 +196,7 @@ export class RegistrationTarget {
       'ERR_CHAIN_MISMATCH',
       `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${this.#cluster} is ${clusterText(genesisHash)}; ${ending}.`,
       {
-        hint: 'A database or directory has projects of one cluster only. Use another one, or name its cluster.',
+        hint: 'A database or directory has projects of one cluster only. Use another --data-dir or database, or another --cluster.',
       },
     );
   }
@@ -262,8 +262,8 @@ export function begin(
   if (found?.sent != null)
     throw new FlywheelError(
       'ERR_LOCAL_ALREADY_EXISTS',
-      `An unfinished registration differs in ${differs.join(', ')}. Its transactions may have landed.`,
-      { hint: 'Finish it first, with its original command.' },
+      `An unfinished registration differs from this command in ${differs.join(', ')}. Its transactions may have landed.`,
+      { hint: 'Run the original `flywheel register` command to finish it.' },
     );
   const make = (): Address => {
     const keypair = generateKeypair();

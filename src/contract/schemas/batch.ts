@@ -242,7 +242,7 @@ export const pipelineStateSchema = z
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
       description:
-        'FAILED: this pipeline failed. NOT_EXECUTED: the batch stopped before it, or was cancelled.',
+        'FAILED: this pipeline failed. NOT_EXECUTED: the batch stopped before this pipeline, or was cancelled.',
     }),
     txHash: txHashSchema.optional(),
     dateExecuted: dateTimeSchema.optional(),
@@ -270,14 +270,14 @@ export const cancelBatchRequestSchema = z.strictObject({
   batchId: batchIdSchema,
   signedTx: base64Schema
     .optional()
-    .meta({ description: 'The `cancelTx` of an earlier answer, with the signature of the owner.' }),
+    .meta({ description: 'The `cancelTx` of an earlier answer, signed by the owner.' }),
 });
 export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 
 /** Either the batch, now over, or the vote that its owner has to sign first. */
 export const cancelBatchResultSchema = z
   .object({
-    ownerVoteNeeded: z.boolean().meta({ description: 'True if the owner has to sign `cancelTx` first.' }),
+    ownerVoteNeeded: z.boolean().meta({ description: 'True if the owner must sign `cancelTx` first.' }),
     cancelTx: base64Schema.optional().meta({
       description:
         "With `ownerVoteNeeded`: a transaction that the operator has signed and pays for; the owner's signature is missing.",

@@ -112,7 +112,7 @@ export const burnStateSchema = z
     amount: text('Tokens, exact, as decimal text.', '12.5'),
     persistOnchain: z.boolean().meta({ description: 'True if the proof hash is recorded on chain.' }),
     status: statusSchema.meta({
-      description: 'PENDING: the outcome is not known yet; it may still burn.',
+      description: 'PENDING: the outcome is not known yet, and the burn may still land.',
     }),
     dateCreated: dateTimeSchema,
     dateBurned: dateTimeSchema.optional(),

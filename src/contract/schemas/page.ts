@@ -39,8 +39,7 @@ export const pageOf = <Item extends z.ZodType>(id: string, item: Item, items: st
         .meta({ description: '`cursor` of the next page; null on the last page.' }),
     })
     .meta({ id, ...(description === undefined ? {} : { description }) });
-export const MAY_BE_SHORT =
-  'A page may have fewer items than its limit, even none, and still have a next page.';
+export const MAY_BE_SHORT = 'A page with fewer items than its limit, even none, may have a next page.';
 
 /** Only what was asked for under one idempotency key. */
 export const askedKeySchema = z

@@ -65,7 +65,7 @@ export const historyItemSchema = z
     hash: hashSchema,
     txHash: txHashSchema.optional().meta({
       description:
-        'Absent if members of the multisig sent it with other tools, and the chain no longer tells which.',
+        'Absent if members of the multisig sent the transaction with other tools and the chain no longer has it.',
     }),
     batchId: uuidSchema
       .optional()
@@ -107,12 +107,12 @@ const sums = {
   failedPipelines: count('Pipelines whose batch failed before them. Cancelled pipelines are not counted.'),
   feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
   rentPaidLamports: lamports.meta({ description: 'Rent of batches, paid by the operator.' }),
-  rentReclaimedLamports: lamports.meta({ description: 'Rent that came back to operator or vault.' }),
+  rentReclaimedLamports: lamports.meta({ description: 'Rent returned to operator or vault.' }),
   vaultRentLamports: lamports.meta({
-    description: 'Rent that the vault paid for token accounts of recipients; it does not come back.',
+    description: 'Rent that the vault paid for token accounts of recipients. It does not return.',
   }),
   costLamports: lamports.meta({
-    description: 'Total: fees and rent paid, minus what came back.',
+    description: 'Fees plus paid rent, minus returned rent.',
   }),
 };
 
@@ -137,8 +137,8 @@ export const reportSchema = z
     chargesTransferFee: z.boolean().meta({
       description: 'The token charges a fee on each transfer: recipients receive less than `airdropped`.',
     }),
-    since: textOrNull('As requested; null without a limit.'),
-    until: textOrNull('As requested; null without a limit.'),
+    since: textOrNull('As requested, or null.'),
+    until: textOrNull('As requested, or null.'),
     pendingBurns: count('Burns without a known outcome, not included in any total.'),
     rows: z.array(reportRowSchema).meta({ description: 'Oldest period first. Empty periods are left out.' }),
     total: reportSumsSchema,

@@ -52,11 +52,11 @@ async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promis
   const missing = [...(gap?.lost ?? []), ...lost];
   const name = `known ${token.symbol}`;
   const [first] = missing;
-  if (first === undefined) return { name, ok: true, detail: 'every on-chain transaction is in the store' };
+  if (first === undefined) return { name, ok: true, detail: 'the store has every on-chain transaction' };
   const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
   return {
     ...{ name, ok: false },
-    detail: `on-chain transactions that the store does not know: ${missing.length}, burned ${burned} base units, first ${first.signature}. The store is an older copy, or somebody else signs with its keys (\`flywheel db accept-gap\`)`,
+    detail: `the store lacks ${missing.length} on-chain transactions, which burned ${burned} base units, first ${first.signature}. The store is an older copy, or another program signs with the same keys (\`flywheel db accept-gap\`)`,
   };
 }
 
@@ -70,5 +70,5 @@ async function checkSupply({ store, chain }: Checked, token: TokenRecord): Promi
   // Who may mint makes up for what was burned.
   const isFixed = mint?.mintAuthority === null;
   const ok = !isFixed || token.supply - burned >= supply;
-  return { name, ok, detail: ok ? detail : `${detail}: less was burned than the store says` };
+  return { name, ok, detail: ok ? detail : `${detail}: the chain shows fewer burns than the store` };
 }

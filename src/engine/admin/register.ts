@@ -134,7 +134,7 @@ export async function refuseSecond(tx: StoreTransaction): Promise<void> {
 /** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
 function requireTreasury(deps: EngineDeps): Signer {
   if (deps.treasury !== null) return deps.keyring.get(deps.treasury, 'treasury');
-  throw new FlywheelError('ERR_UNAVAILABLE', 'Only a local chain has a treasury to fund from.');
+  throw new FlywheelError('ERR_UNAVAILABLE', 'Test tokens exist on the embedded ledger only.');
 }
 
 function checkAmounts(input: RegisterInput): Amounts {
@@ -162,7 +162,7 @@ function checkAmounts(input: RegisterInput): Amounts {
     if (value > 0n && value < rentExemptLamports(0)) {
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `The ${name} needs at least 0.00089088 SOL (rent exemption), or none.`,
+        `The ${name} needs 0 SOL, or at least 0.00089088 SOL (rent exemption).`,
       );
     }
   }
@@ -265,7 +265,7 @@ export async function fund(
   const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
   const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
   if (amount === 0n && lamports === 0n) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', 'There is nothing to fund.', {
+    throw new FlywheelError('ERR_INVALID_REQUEST', 'No amount was given.', {
       hint: 'Add --tokens, --sol or both.',
     });
   }

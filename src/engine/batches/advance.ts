@@ -182,7 +182,7 @@ export class Advance {
       }
       throw new FlywheelError(
         'ERR_UNAVAILABLE',
-        `The outcome of transactions that were sent for batch ${this.#batch.id} is not known yet.`,
+        `Transactions of batch ${this.#batch.id} were sent, and their outcome is not known yet.`,
       );
     } catch (error) {
       throw this.#hasSent || this.#in(OPEN).length > 0 ? maybeSent(error) : error;
@@ -610,7 +610,7 @@ export class Advance {
   #notFinal(): FlywheelError {
     return new FlywheelError(
       'ERR_UNAVAILABLE',
-      `Batch ${this.#batch.id} is not finalized on chain yet. Try again.`,
+      `The transactions of batch ${this.#batch.id} are not finalized on chain yet. Try again.`,
     );
   }
 }

@@ -59,11 +59,9 @@ export const batchHolding = (batch: BatchRecord, request: RequestRecord | null =
 });
 
 const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
-  new FlywheelError(
-    'ERR_BATCH_IN_PROGRESS',
-    `Batch ${id} is in use by another request${waitsFor(waiting)}.`,
-    { retryAfterSeconds: 1 },
-  );
+  new FlywheelError('ERR_BATCH_IN_PROGRESS', `Another request uses batch ${id}${waitsFor(waiting)}.`, {
+    retryAfterSeconds: 1,
+  });
 
 /** Whose batch it is. */
 export interface BatchOwner {

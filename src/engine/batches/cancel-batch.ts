@@ -57,7 +57,7 @@ async function claim(deps: EngineDeps, tx: StoreTransaction, { id }: BatchHead):
   const batch = await claimBatch(deps, tx, id);
   // One whose accounts could not be closed when it was executed has them closed now.
   if (batch.status === 'EXECUTED' && !needsClosing(batch)) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED. There is nothing to cancel.`);
+    throw new FlywheelError('ERR_INVALID_REQUEST', `Batch ${id} is EXECUTED, so nothing can be cancelled.`);
   }
   return batch;
 }
@@ -84,7 +84,7 @@ async function isOpened({ deps, batch, lease, advance }: BatchWork): Promise<boo
     if (fate?.kind === 'open') {
       throw new FlywheelError(
         'ERR_UNAVAILABLE',
-        `Set-up transactions of batch ${batch.id} may still land. Try again in a minute, after they have expired.`,
+        `Set-up transactions of batch ${batch.id} may still land. Try again in a minute, when they have expired.`,
       );
     }
   }

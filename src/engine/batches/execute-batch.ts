@@ -134,7 +134,7 @@ async function take(
 ): Promise<{ readonly batch: BatchRecord; readonly request: RequestRecord | null } | 'busy'> {
   const found = await currentRecord(tx, batchId);
   if (found.status === 'AVAILABLE_TO_QUEUE')
-    throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batchId} is not finalized yet.`);
+    throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `The set-up of batch ${batchId} is not finished yet.`);
   if (isOver(found) && isWorkedOn(tx, found)) return 'busy';
   // Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it.
   if (identity === null && !isFinal(found) && !(await tx.unfinished.isExecution(batchId)))
@@ -188,7 +188,10 @@ const judge = (
 async function close(held: HeldBatch): Promise<void> {
   const reason = await closeAccounts(held);
   if (reason !== null)
-    throw new FlywheelError('ERR_UNAVAILABLE', `The accounts of batch ${held.batch.id} stay open. ${reason}`);
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The accounts of batch ${held.batch.id} were not closed, so their rent stays locked. ${reason}`,
+    );
 }
 
 async function answer(
@@ -256,8 +259,8 @@ class Executed implements Goal<BatchState> {
   }
 }
 
-const CLOSED = 'Its accounts were closed on chain.';
-const REST_NOT_TRIED = 'Members have executed what had failed; the rest was not tried.';
+const CLOSED = 'The accounts of the batch were closed on chain.';
+const REST_NOT_TRIED = 'Members executed the failed transaction. The others were not tried.';
 
 function failureOf(
   batch: BatchRecord,
@@ -345,7 +348,7 @@ async function givenVote(input: ApprovalInput, found: BatchState): Promise<Signe
   const earlier = advance.openBytes('OWNER_APPROVAL');
   if (earlier !== undefined && isSignedByAll(earlier))
     return checkSignedVote(input, 'approve', Buffer.from(earlier).toString('base64'));
-  throw invalidRequest(['signedTx: expected base64 text; the owner has not approved on chain']);
+  throw invalidRequest(['signedTx: expected base64 text, because the owner has not approved on chain']);
 }
 
 /**
@@ -360,7 +363,7 @@ async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOn
   if (difference === null) return found;
   throw new FlywheelError(
     'ERR_BATCH_EXECUTE_FAILED',
-    `Batch ${batch.id} on chain differs from the plan: ${difference}. Nothing was approved or executed.`,
+    `Batch ${batch.id} on chain differs from its plan (${difference}). Nothing was approved or executed.`,
   );
 }
 
@@ -400,9 +403,9 @@ async function waitOutTimeLock(
 const lockedUntil = (batchId: string, end: bigint, left: bigint): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_IN_PROGRESS',
-    `Batch ${batchId} is approved. The time lock of its multisig ends ${isoTime(Number(end) * MS_PER_SECOND)}.`,
+    `Batch ${batchId} is approved, but the time lock of the multisig ends at ${isoTime(Number(end) * MS_PER_SECOND)}.`,
     {
       retryAfterSeconds: Number(left),
-      hint: 'Execute it after that; a running server does so by itself.',
+      hint: 'Run `batch execute` again after that time. A running server executes the batch by itself.',
     },
   );

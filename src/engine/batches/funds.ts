@@ -159,7 +159,7 @@ export async function missingFunds(
   const operatorNeeds = costs + leftLamports(rent, needed.leaveOperator);
   const operatorHeld = payer?.lamports ?? 0n;
   if (operatorHeld < operatorNeeds) {
-    const why = `: ${solText(costs)} for fees and rent, the rest as reserve`;
+    const why = ` (${solText(costs)} for fees and rent, the rest as a reserve)`;
     lacks(`operator ${operator.address}`, solText(operatorHeld), solText(operatorNeeds), why);
   }
   return problems;
@@ -205,7 +205,7 @@ export async function requireOperatorFunds(
   if (unpaid === 0n || held.lamports >= needed) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: the operator ${operator.address} has ${solText(held.lamports)} and needs ${solText(needed)}: ${solText(costs)} for fees and rent, ${solText(unpaid)} for batches in set-up, the rest as reserve.`,
+    `The batch is refused and nothing was created: the operator ${operator.address} has ${solText(held.lamports)} and needs ${solText(needed)} (${solText(costs)} for fees and rent, ${solText(unpaid)} for batches in set-up, the rest as a reserve).`,
   );
 }
 
@@ -224,7 +224,7 @@ export async function requireRoomForRent(
   if (open + rentLamports <= maxOpenRentLamports) return;
   throw new FlywheelError(
     'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: waiting batches have ${solText(open)} of rent, this one would add ${solText(rentLamports)}, and the maximum is ${solText(maxOpenRentLamports)}.`,
-    { hint: 'Execute or cancel waiting batches: `flywheel batch list --status FINALIZED`' },
+    `The batch is refused and nothing was created: waiting batches lock ${solText(open)} of rent, this batch would lock ${solText(rentLamports)} more, and the maximum is ${solText(maxOpenRentLamports)}.`,
+    { hint: 'Execute or cancel waiting batches: `flywheel pending`' },
   );
 }

@@ -187,7 +187,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     if (isFinal(batch))
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `Batch ${batch.id} of this request was cancelled after members had executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Its idempotency key cannot be used again.`,
+        `Batch ${batch.id} of this request was cancelled after members executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Use a new idempotency key.`,
       );
     // Somebody cancels it.
     if (isWorkedOn(tx, batch)) throw justRun();

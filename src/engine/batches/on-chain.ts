@@ -37,7 +37,7 @@ export function requireNotStale({ multisig, proposal }: BatchState, { id, batchI
   if (proposal?.status.kind !== 'Active' || batchIndex > multisig.staleTransactionIndex) return;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The multisig was changed after batch ${id} was set up, so the batch cannot be approved any more.`,
+    `The multisig changed after the set-up of batch ${id}, so the batch can no longer be approved.`,
     { hint: `Cancel it: \`flywheel batch cancel ${id}\`` },
   );
 }
@@ -145,7 +145,7 @@ export async function countExecuted(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The accounts of batch ${planned.id} are closed, and the node does not have the history of its execution.`,
+    `The accounts of batch ${planned.id} are closed, and the RPC node lacks the history of its execution.`,
   );
 }
 
@@ -189,9 +189,10 @@ export function differenceFromPlan(
   planned: BatchRecord,
   { vaultIndex }: FlywheelRecord,
 ): string | null {
-  if (batch === null || proposal === null) return 'its accounts are gone';
-  if (batch.size !== planned.pipelines.length) return `it has ${batch.size} transactions`;
-  if (batch.vaultIndex !== vaultIndex) return `it acts for vault ${batch.vaultIndex}`;
+  if (batch === null || proposal === null) return 'the accounts are closed';
+  if (batch.size !== planned.pipelines.length)
+    return `${batch.size} transactions, expected ${planned.pipelines.length}`;
+  if (batch.vaultIndex !== vaultIndex) return `vault ${batch.vaultIndex}, expected ${vaultIndex}`;
   const at = plannedCount({ transactions }, planned);
-  return at === planned.pipelines.length ? null : `transaction ${at} differs`;
+  return at === planned.pipelines.length ? null : `transaction ${at + 1}`;
 }

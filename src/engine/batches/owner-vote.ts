@@ -86,7 +86,7 @@ export const isSignedByAll = (bytes: Uint8Array): boolean =>
 type OfBatch = Pick<BatchWork, 'deps' | 'context' | 'batch'>;
 
 const refuse = (reason: string): FlywheelError =>
-  new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction is refused: ${reason}.`);
+  new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction was not sent: ${reason}.`);
 
 /**
  * Checks a signed vote.
@@ -126,7 +126,7 @@ function isOwners(
 }
 
 function checkSignatures({ message, messageBytes, signatures }: DecodedApproval): void {
-  if (signatures.length !== message.signers) throw refuse('it lacks signatures that it needs');
+  if (signatures.length !== message.signers) throw refuse('it lacks signatures');
   for (const [index, signature] of signatures.entries()) {
     const signer = message.staticKeys[index];
     if ([...signature].every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);
@@ -152,19 +152,19 @@ export async function landOwnerVote(
   if (fate.kind === 'expired') {
     throw new FlywheelError(
       'ERR_APPROVAL_EXPIRED',
-      `The signed transaction of batch ${id} has expired and did not land. Sign a fresh one: \`flywheel batch approve ${id}\`, or POST /v1/flywheel/batch/${id}/approval.`,
+      `The signed transaction of batch ${id} has expired and did not land. Sign a new one: \`flywheel batch approve ${id}\`, or POST /v1/flywheel/batch/${id}/approval.`,
     );
   }
   if (fate.kind === 'open') {
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The outcome of the owner's transaction ${signature} is not known yet.`,
+      `The owner's transaction ${signature} was sent, and its outcome is not known yet.`,
     );
   }
   if (fate.rejection !== null) {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',
-      `The fee payer ${payer} of the signed transaction cannot pay for it: ${fate.reason}.`,
+      `The fee payer ${payer} cannot pay for the signed transaction: ${fate.reason}.`,
     );
   }
   throw new FlywheelError(
@@ -187,7 +187,10 @@ export const issueApproval = operation('issueApproval', {
     const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
     requirePermitted(principal, batch);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
-      throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `Batch ${batch.id} is not finalized yet.`);
+      throw new FlywheelError(
+        'ERR_BATCH_NOT_FINALIZED',
+        `The set-up of batch ${batch.id} is not finished yet.`,
+      );
     const context = contextOf(deps, principal);
     const { flywheel } = context;
     if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);

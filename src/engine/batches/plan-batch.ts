@@ -110,7 +110,7 @@ const MEASURED_TERMS = {
 const FULL_HEAP = 1 + 1e-9;
 
 const overSize = (size: number | string): string =>
-  `its transaction has ${size} bytes; the limit is ${TRANSACTION_SIZE_LIMIT_BYTES} bytes`;
+  `its transaction has ${size} bytes; the limit is ${TRANSACTION_SIZE_LIMIT_BYTES}`;
 
 /** The instructions of a pipeline, and the message that makes the vault run them. */
 interface Layout {
@@ -134,12 +134,12 @@ function obstacle(
   const execute = measure(flywheel, executing(at, inner, instructions));
   if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
   if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
-    return `it names ${execute.accounts} accounts; the limit is ${MAX_TRANSACTION_ACCOUNTS} accounts`;
+    return `its transaction has ${execute.accounts} accounts; the limit is ${MAX_TRANSACTION_ACCOUNTS}`;
   const trace = instructionTrace(instructions);
   if (trace > MAX_INSTRUCTION_TRACE)
-    return `it runs up to ${trace} instructions; the limit is ${MAX_INSTRUCTION_TRACE} instructions`;
+    return `its transaction runs up to ${trace} instructions; the limit is ${MAX_INSTRUCTION_TRACE}`;
   if (heapShare(instructions) > FULL_HEAP)
-    return `its ${added} bytes are within the limit of ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, but its instructions need more memory than the multisig program has`;
+    return `its transaction fits in ${added} bytes, but its instructions need more memory than the multisig program has`;
   return undefined;
 }
 

@@ -93,15 +93,15 @@ class SetUp implements Goal<BatchState> {
       // A node that is behind, or a fork that has taken it back.
       const isComing =
         multisig.transactionIndex < this.#batchIndex || this.#advance.openOf('SETUP', 0) !== undefined;
-      return isComing ? this.#steps(0, 1) : { stop: 'Its accounts were closed on chain.' };
+      return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
     }
     if (proposal.status.kind !== 'Draft')
       return {
-        stop: `Its proposal is ${proposal.status.kind} on chain with ${batch.size} of its transactions.`,
+        stop: `The proposal is ${proposal.status.kind} on chain with ${batch.size} transactions.`,
       };
     const first = this.#position(batch.size);
     if (first === undefined)
-      return { stop: `It has ${batch.size} transactions on chain that were not planned.` };
+      return { stop: `The batch has ${batch.size} transactions on chain that differ from its plan.` };
     return this.#steps(first, this.total);
   };
 
@@ -111,7 +111,9 @@ class SetUp implements Goal<BatchState> {
     const { deps, context } = this.#input;
     const found = await readBatchOnChain(deps.chain, context.flywheel, this.batch);
     const difference = differenceFromPlan(found, this.batch, context.flywheel);
-    return difference === null ? null : { message: `On chain ${difference}.` };
+    return difference === null
+      ? null
+      : { message: `The batch on chain differs from its plan: ${difference}.` };
   }
 
   /** Under the next free index of the multisig, while nothing of it has landed. */
@@ -121,7 +123,7 @@ class SetUp implements Goal<BatchState> {
       if (this.#tries >= MAX_INDEX_TRIES) {
         throw new FlywheelError(
           'ERR_UNAVAILABLE',
-          'Other batches of the multisig keep taking the next index; try again.',
+          'Other batches of the multisig keep taking the next index. Try again.',
         );
       }
       this.#batchIndex = multisig.transactionIndex + 1n;
@@ -189,7 +191,7 @@ async function stop(
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${id} stopped: ${message}`, {
     hint:
       failedTransaction === undefined
-        ? `Nothing more can be added to it. Cancel it: \`flywheel batch cancel ${id}\``
+        ? `Cancel the batch: \`flywheel batch cancel ${id}\``
         : 'Fix the cause, then run init again with the same idempotency key to resume.',
   });
 }

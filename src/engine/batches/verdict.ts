@@ -171,7 +171,7 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
   const { advance } = await Advance.open(held, ['CLOSE']);
   const next = async (state: BatchState): Promise<Next> => {
     if (!isCloseable(state, batch))
-      return { stop: `Its proposal is ${state.proposal?.status.kind ?? 'gone'}.` };
+      return { stop: `The proposal is ${state.proposal?.status.kind ?? 'closed'}.` };
     const { rentCollector } = state.multisig;
     if (rentCollector === null) return 'wait';
     // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.

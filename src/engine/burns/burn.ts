@@ -161,7 +161,7 @@ async function runBurns(run: BurnRun): Promise<readonly ElementOutcome[]> {
 
 const RECORD_FAILED: Refusal = {
   code: 'ERR_CREATE_API_EVENT_FAILED',
-  message: 'The burn could not be stored, so nothing was burned.',
+  message: 'The burn could not be stored. Nothing was burned.',
 };
 
 /** What one run has done so far. */
@@ -287,7 +287,7 @@ class Progress {
       if (this.#request !== undefined) throw cause;
       throw new FlywheelError(
         'ERR_CREATE_API_EVENT_FAILED',
-        'The request could not be stored, so nothing was burned.',
+        'The request could not be stored. Nothing was burned.',
         { cause },
       );
     }

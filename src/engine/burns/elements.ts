@@ -61,9 +61,9 @@ function prepareBurn(
 
 function burnableToken({ token }: Principal): TokenRecord | Refusal {
   const code = 'ERR_TOKEN_NOT_FOUND';
-  if (token === undefined) return { code, message: 'The token of the API key was not found.' };
+  if (token === undefined) return { code, message: 'The API key belongs to an unknown token.' };
   if (token.generation === 'v1') return token;
-  const message = `The burn operations work for v1 tokens only, but ${token.symbol} is a ${token.generation} token. Use a batch instead.`;
+  const message = `Single burns need a v1 token, but ${token.symbol} is a ${token.generation} token. Use a batch.`;
   return { code, message };
 }
 

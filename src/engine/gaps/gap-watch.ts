@@ -27,7 +27,7 @@ const mayStillLand = (blocksLeft: bigint): FlywheelError => {
   const seconds = Number((blocksLeft * BLOCK_MS + 999n) / 1_000n);
   return new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start when they have expired, in about ${seconds} s.`,
+    `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start in about ${seconds} s, when they have expired.`,
     { retryAfterSeconds: Math.max(1, seconds) },
   );
 };
@@ -95,7 +95,7 @@ const burnsText = ({ burns, transactions }: GapRecord): string =>
 export const storeBehind = (gap: GapRecord): FlywheelError =>
   new FlywheelError(
     'ERR_STORE_BEHIND',
-    `The chain has ${burnsText(gap)} of this project that the store does not know: an older copy of the store was restored, or somebody else signs with the same keys. Nothing was sent.`,
+    `The chain has ${burnsText(gap)} of this project that the store lacks: an older copy of the store was restored, or another program signs with the same keys. Nothing was sent.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 
@@ -103,7 +103,7 @@ export const storeBehind = (gap: GapRecord): FlywheelError =>
 const stillLooking = (left: number): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
-    `${left} transactions that name the accounts of this project still have to be checked: the store may not know them. Nothing was sent.`,
+    `${left} on-chain transactions of this project must still be compared with the store. Nothing was sent.`,
     { hint: 'Run the command again; the check continues where it stopped.', retryAfterSeconds: 1 },
   );
 
@@ -119,7 +119,7 @@ export async function requireOneWhole(store: Store): Promise<void> {
   if (isBehind)
     throw new FlywheelError(
       'ERR_STORE_BEHIND',
-      'The chain has burns of every project here that the store does not know. Nothing is written until you accept them.',
+      'The chain has burns of every project here that the store lacks. Nothing is written until you accept them.',
     );
 }
 
@@ -281,7 +281,7 @@ export async function acceptGapIn(
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
-      { hint: 'Run `flywheel db accept-gap` again and review its list.' },
+      { hint: 'Review the list again: `flywheel db accept-gap`' },
     );
   const dateAccepted = isoTime(tx.nowMs);
   await countUse(tx, gap);

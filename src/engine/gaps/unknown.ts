@@ -121,10 +121,7 @@ async function newsOf(deps: GapDeps, account: Address): Promise<News> {
 
 /** What lies behind them may be ours, so that nothing is known of the store. */
 const tooMany = (account: Address): FlywheelError =>
-  new FlywheelError(
-    'ERR_UNAVAILABLE',
-    `Too many transactions name the account ${account} to check all of them.`,
-  );
+  new FlywheelError('ERR_UNAVAILABLE', `The account ${account} has too many transactions to check.`);
 
 /** What an account was used for before it was registered is not of this store, and what failed took nothing. */
 function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonly PastTransaction[] {

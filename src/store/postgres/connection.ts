@@ -28,10 +28,7 @@ const STATEMENT_TIMEOUT_MS = 25_000;
 export function placeOf(url: string): string {
   const place = databasePlace(url);
   if (place !== null) return place;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    'The address of the database is not a URL. Expected postgres://….',
-  );
+  throw new FlywheelError('ERR_CONFIG_INVALID', 'The database address is not a URL. Expected postgres://….');
 }
 
 /** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. @throws `ERR_CONFIG_INVALID` */
@@ -104,7 +101,7 @@ export function asAddressProblem(error: unknown, place: string): unknown {
   if (code === '28P01' || code === '28000')
     return refuse(
       `The database ${place} refuses the user or the password.`,
-      'Nothing was changed. Check both, and pg_hba.conf.',
+      'Nothing was changed. Check the user, the password and pg_hba.conf.',
     );
   if (code === '3D000')
     return refuse(`The database ${place} does not exist.`, 'Create it: `createdb`, or `create database …`.');

@@ -46,15 +46,15 @@ export function isBroken(error: unknown): boolean {
 
 /** It is a standby, or was set to be read only. */
 export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
-  storeUnavailable(place, 'accepts no writes now', {
-    hint: 'It is a standby or read-only (`default_transaction_read_only`). Use the primary, or wait until this one accepts writes.',
+  storeUnavailable(place, 'accepts no writes', {
+    hint: 'The database is a standby or read-only (`default_transaction_read_only`). Use the primary, or wait until this database accepts writes.',
     cause,
   });
 
 /** The connection broke while a transaction was being committed, and nobody could be asked what became of it. */
 export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
   storeUnavailable(place, 'was lost during a commit, whose outcome is unknown', {
-    hint: 'Run the same command again when the database answers. Nothing is done twice.',
+    hint: 'Run the same command again when the database answers. Nothing happens twice.',
     cause,
   });
 
@@ -89,12 +89,12 @@ export function lackOf(error: unknown): Lack | undefined {
   if (code === '42501')
     return {
       what: `does not grant its user the rights that flywheel needs${of(named(error, REFUSED_OBJECT))}`,
-      hint: 'Make the user the owner of the schema, or grant `usage` on it and `select, insert, update, delete` on all its tables. Only the owner can create or migrate it.',
+      hint: 'Make the user the owner of the schema, or grant `usage` on the schema and `select, insert, update, delete` on all its tables. Only the owner can create or migrate the schema.',
     };
   if (OTHER_OBJECTS.has(code))
     return {
       what: `has no flywheel tables in the search path of its user${of(named(error, OBJECT))}`,
-      hint: "`search_path` of user and database has to lead to flywheel's schema first, which the user needs `usage` of, and another program's tables of the same names must not lie there: `create schema flywheel`, `alter role … set search_path = flywheel`.",
+      hint: "flywheel's schema must come first in the `search_path` of user and database, the user needs `usage` on it, and it must not have tables of another program with the same names: `create schema flywheel`, `alter role … set search_path = flywheel`.",
     };
   return tlsProblemOf(error);
 }
@@ -133,7 +133,7 @@ function readOption(options: URLSearchParams, option: string): string | undefine
   if (path === null) return undefined;
   const unreadable = (problem: string, cause?: unknown): FlywheelError =>
     refused(
-      `The file that ${option} of the address of the database names cannot be read: ${problem}.`,
+      `The file of ${option} in the database address cannot be read: ${problem}.`,
       'Name a readable file on this machine.',
       cause,
     );
@@ -153,8 +153,8 @@ function checkFiles(options: URLSearchParams): void {
     createSecureContext({ ca, cert, key });
   } catch (cause) {
     throw refused(
-      `A file of ${FILES.filter((option) => options.has(option)).join(', ')} of the address of the database does not hold what it has to.`,
-      'Certificates and key are in PEM, the key without a password and of that certificate.',
+      `A file of ${FILES.filter((option) => options.has(option)).join(', ')} in the database address has wrong content.`,
+      'Use PEM files: the certificates, and the key of that certificate without a password.',
       cause,
     );
   }
@@ -165,20 +165,17 @@ export function checkTlsOptions(options: URLSearchParams): void {
   for (const name of options.keys())
     if (name.startsWith('ssl') && !OPTIONS.has(name))
       throw refused(
-        'The address of the database has an option for TLS that does not exist.',
-        `They are ${[...OPTIONS].join(', ')}.`,
+        'The database address has an unknown TLS option.',
+        `Known TLS options: ${[...OPTIONS].join(', ')}.`,
       );
   const mode = options.get('sslmode');
   if (mode !== null && !MODES.includes(mode))
-    throw refused(
-      'The address of the database has an sslmode that does not exist.',
-      `It is one of ${MODES.join(', ')}.`,
-    );
+    throw refused('The database address has an unknown sslmode.', `Known modes: ${MODES.join(', ')}.`);
   if (FILES.some((option) => options.has(option))) checkFiles(options);
   if (mode === 'verify-ca' && !options.has('sslrootcert'))
     throw refused(
-      'sslmode=verify-ca of the address of the database needs sslrootcert.',
-      'Name the file of the authority whose certificates count, or use sslmode=verify-full.',
+      'sslmode=verify-ca in the database address needs sslrootcert.',
+      'Set sslrootcert to the file of a certificate authority, or use sslmode=verify-full.',
     );
 }
 
@@ -195,12 +192,12 @@ function tlsProblemOf(error: unknown): { readonly what: string; readonly hint: s
   if (typeof code === 'string' && NOT_BELIEVED.test(code))
     return {
       what: `has a certificate that is not trusted (${code})`,
-      hint: 'Name the authority that signed it with sslrootcert, and the server as its certificate does.',
+      hint: 'Set sslrootcert to the authority that signed the certificate, and use the host name of the certificate.',
     };
   if (code === undefined && WITHOUT_TLS.test(error.message))
     return {
-      what: 'does not speak TLS, but its address requires it',
-      hint: 'Turn on `ssl` in the server. On a private network you may remove sslmode from the address instead.',
+      what: 'does not offer TLS, but its address requires TLS',
+      hint: 'Turn on `ssl` in the server. On a private network, removing sslmode from the address also works.',
     };
   return undefined;
 }

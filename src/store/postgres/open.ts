@@ -95,11 +95,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
   const mutex = new Mutex(busyTimeoutMs, () =>
-    lockedTooLong(
-      place,
-      busyTimeoutMs,
-      'earlier transactions of this process, which may wait for the database themselves',
-    ),
+    lockedTooLong(place, busyTimeoutMs, 'earlier transactions of this process'),
   );
   let isClosed = false;
   const check = (): void => {
@@ -117,7 +113,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       throw storeUnavailable(
         place,
         `now has schema version ${version}, but this process needs ${STORE_VERSION}`,
-        { hint: 'Restart it with the version of flywheel that migrated the schema, or a newer one.' },
+        {
+          hint: 'Restart this process with the version of flywheel that migrated the schema, or a newer one.',
+        },
       );
     clock.tell(nowMs, before);
     const begun: Begun = { nowMs, lineage, copy: `${lineage}@${started}` };

@@ -22,7 +22,7 @@ const LOCK_TIMEOUT_MS = 600_000;
 
 const refusalOf =
   (place: string): Refuse =>
-  (what, hint = 'Name another database, or empty this one.') =>
+  (what, hint = 'Use another database, or empty this one.') =>
     new FlywheelError('ERR_STORE_VERSION_MISMATCH', `The database ${place} ${what}.`, { hint });
 
 /** The version as it stands, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another build. */
@@ -43,7 +43,7 @@ export function refuseOtherSchema(version: number, place: string, schema: 'updat
   if (version === STORE_VERSION || schema === 'update') return;
   if (version === 0)
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in the database ${place}.`, {
-      hint: 'Create one with `flywheel register`, or unset the database address. If there should be one, check `search_path` and rights of the user.',
+      hint: 'Create a project with `flywheel register`, or unset the database address. If the database should have a project, check the `search_path` and rights of the user.',
     });
   throw refusalOf(place)(
     `has schema version ${version}, but this version of flywheel needs ${STORE_VERSION}`,
@@ -172,6 +172,6 @@ export async function lockRegistrations(url: string): Promise<{ close(): Promise
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
     'Another process is registering a project in this database. This command sent nothing.',
-    { hint: 'Wait until it has finished, then run the same command again.' },
+    { hint: 'Wait until that process ends. Then run the same command again.' },
   );
 }

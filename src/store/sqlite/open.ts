@@ -230,7 +230,7 @@ function refuseForeign(database: SqliteConnection, path: string): void {
   // One that is being made by another process right now, or was between the two looks.
   if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0 || isOurs()) return;
   throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
-    hint: 'Check that --data-dir is right; nothing was written into it.',
+    hint: 'Nothing was written. Check --data-dir.',
   });
 }
 

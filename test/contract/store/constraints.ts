@@ -218,7 +218,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       const insert = under().store.transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-3' })));
       await expect(insert).rejects.toMatchObject({
         code: 'ERR_INTERNAL',
-        message: 'The store refused a record that violates one of its rules.',
+        message: 'The store refused a record that violates a constraint.',
       });
     });
   });

@@ -109,9 +109,9 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
   ['burn', 'txHash', '1'.repeat(100_000), /not a transaction signature/],
   ['burn', 'txHash', base58Encode(new Uint8Array(32)), /not a transaction signature/],
   ['burn', 'type', 'WATCH_AD', /type is "WATCH_AD", not "PRODUCT_BUY"/],
-  ['burnBatch', 'success', [], /it has 1 results for 2 elements/],
-  ['burnBatch', 'errors', [], /it has 1 results for 2 elements/],
-  ['burnBatch', 'success', [burned, burned], /it has 3 results for 2 elements/],
+  ['burnBatch', 'success', [], /1 results for 2 elements/],
+  ['burnBatch', 'errors', [], /1 results for 2 elements/],
+  ['burnBatch', 'success', [burned, burned], /3 results for 2 elements/],
   ['burnBatch', 'success.0.result', 'FAILURE', /success\[0\]\.result is "FAILURE"/],
   ['burnBatch', 'success.0.txHash', 'x', /success\[0\]\.txHash is "x"/],
   [

@@ -26,7 +26,7 @@ describe('nodeAddress', () => {
     'sekret-key',
   ])('refuses %j and does not say it again', (text) => {
     expect(() => nodeAddress(text, '--rpc-url')).toThrow(
-      /^--rpc-url is not an RPC node. Expected an http or https URL, or one of mainnet, mainnet-beta, devnet, testnet, localhost\.$/,
+      /^--rpc-url is not an RPC node. Expected an http or https URL, or mainnet, mainnet-beta, devnet, testnet, localhost\.$/,
     );
   });
 

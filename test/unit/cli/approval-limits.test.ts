@@ -140,7 +140,7 @@ describe('the screen one signs by', () => {
       ...['digest', 'burns', 'airdrops', 'largest', 'vault', 'vault', 'fees', 'signs'],
     ]);
     expect(lines[end - 4]).toBe('largest    airdrop 250,000 tokens, pipeline 59');
-    expect(lines[end - 5]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, none known from before');
+    expect(lines[end - 5]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, all of them new');
   });
 
   it('says which recipients are new', async () => {

@@ -302,7 +302,7 @@ describe('an option that has no effect', () => {
     expect(complaint(stderr)).toMatchObject({
       error: 'ERR_USAGE',
       message: expect.stringMatching(
-        / does not take --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
+        / does not accept --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
       ),
     });
   });

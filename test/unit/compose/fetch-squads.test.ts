@@ -51,7 +51,7 @@ describe('local fetch-squads', () => {
     expect(failureOf(await fetchSquads())).toEqual({
       exit: 9,
       error: 'ERR_CHAIN_MISMATCH',
-      message: expect.stringMatching(/its SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
+      message: expect.stringMatching(/SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
     });
     expect(existsSync(join(dataDir, 'squads-v4.so'))).toBe(false);
     expect(requireLocalConfig(dataDir).squadsProgram).toBe(false);

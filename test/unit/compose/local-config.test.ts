@@ -99,7 +99,7 @@ describe('createFileKeyring', () => {
 
   it.each([
     ['not there', (): undefined => undefined, 'no such file'],
-    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'it is not a keypair file'],
+    ['damaged', (path: string) => writeFileSync(path, '[1,2,'), 'this is not a keypair file'],
     [
       'another key',
       (path: string) => writeFileSync(path, JSON.stringify([...generateKeypair()])),
@@ -146,7 +146,7 @@ describe('readSquadsProgram', () => {
     expect(() => readSquadsProgram(path)).toThrow(
       expect.objectContaining({
         code: 'ERR_CONFIG_INVALID',
-        message: expect.stringMatching(/its SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
+        message: expect.stringMatching(/SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
       }),
     );
     expect(readFileSync(path, 'utf8')).toBe('something else');

@@ -22,7 +22,7 @@ describe('a wait', () => {
     const service = withPatience(endless('ERR_INTERRUPTED'), 20);
     await expect(service.burn(burn, { credential: null })).rejects.toMatchObject({
       code: 'ERR_TIMEOUT',
-      message: 'No outcome within 0.02 s. The transaction is stored and may still land.',
+      message: 'No outcome after 0.02 s. The transaction is stored and may still land.',
     });
   });
 

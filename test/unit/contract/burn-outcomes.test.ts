@@ -166,17 +166,15 @@ describe('attributeOutcomes', () => {
       errors: [{ ...failed(b), proof: { changed: true } }],
     };
     const { outcomes, problem } = found([a, b], result);
-    expect(problem).toBe('it does not say which elements of type "A" burned and which failed');
+    expect(problem).toBe('unclear which elements of type "A" burned and which failed');
     expect(outcomes).toEqual([]);
   });
 
   it('names what does not belong to the request', () => {
     const other = element(9, { type: 'B' });
-    expect(found([a, b], { success: [burned(a)], errors: [] }).problem).toBe(
-      'it has 1 results for 2 elements',
-    );
+    expect(found([a, b], { success: [burned(a)], errors: [] }).problem).toBe('1 results for 2 elements');
     expect(found([a], { success: [burned(a), burned(a)], errors: [] }).problem).toBe(
-      'it has 2 results for 1 elements',
+      '2 results for 1 elements',
     );
     for (const result of [
       { success: [burned(a), burned(other)], errors: [] },

@@ -37,11 +37,14 @@ describe('a multisig that is there', () => {
   });
 
   it.each<[string, Partial<Multisig>]>([
-    ['its threshold is 1', { threshold: 1 }],
+    ['the threshold is 1', { threshold: 1 }],
     ['the owner lacks the right to vote', withRights(5, 7)],
     ['the operator lacks the right to initiate, vote or execute', withRights(7, 3)],
-    [`${stranger} alone can change its members and rules`, { configAuthority: stranger }],
-    [`${stranger} is a member`, { members: [...multisig().members, { key: stranger, permissions: 1 }] }],
+    [`the config authority ${stranger} alone can change members and rules`, { configAuthority: stranger }],
+    [
+      `${stranger} is a third member`,
+      { members: [...multisig().members, { key: stranger, permissions: 1 }] },
+    ],
     [`${members.owner} is not a member`, { members: multisig().members.slice(1) }],
   ])('is refused where %s', (text, more) => {
     expect(() => requireUsableMultisig(stranger, multisig(more), members)).toThrow(
@@ -53,6 +56,6 @@ describe('a multisig that is there', () => {
     requireUsableMultisig(stranger, multisig({ timeLockSeconds: 60 }), members);
     expect(multisigWarnings(multisig({ timeLockSeconds: 60 }), members)[0]).toContain('60 s after both');
     expect(multisigWarnings(multisig({ rentCollector: stranger }), members)[0]).toContain(stranger);
-    expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('does not come back');
+    expect(multisigWarnings(multisig({ rentCollector: null }), members)[0]).toContain('does not return');
   });
 });

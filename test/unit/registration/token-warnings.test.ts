@@ -51,9 +51,7 @@ describe('what is said of a token', () => {
     ['vault', { vault: account({ delegate: stranger }) }],
     ['burn wallet', { burn: account({ delegate: stranger }) }],
   ])('names a delegate of the %s', (whose, accounts) => {
-    expect(warnings(accounts)).toEqual([
-      `${stranger} is a delegate and can take tokens out of the ${whose}.`,
-    ]);
+    expect(warnings(accounts)).toEqual([`The delegate ${stranger} can take tokens out of the ${whose}.`]);
   });
 
   it.each<[string, Accounts]>([

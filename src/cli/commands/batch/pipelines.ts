@@ -30,14 +30,17 @@ const fileOptions = <Args extends unknown[], Options extends Record<string, unkn
   command: Command<Args, Options>,
 ) =>
   command
-    .option('--failed-out <file>', 'if the batch is over: write the pipelines that did not land to a file')
+    .option(
+      '--failed-out <file>',
+      'if the batch is finished: write the pipelines that did not land to a file',
+    )
     .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
     .addOption(REST_OPTION)
     .addOption(AGAIN_OPTION)
     .addOption(ALLOW_CHANGED_OPTION)
-    .option('--dry-run', 'check the file and show totals and effects; send nothing')
+    .option('--dry-run', 'check the file, show totals and effects, send nothing')
     .addOption(idempotencyKeyOption('from the content of the file'));
 
 const initOptions = (command: Command) =>
@@ -120,9 +123,9 @@ export const commands = {
     configure: initOptions,
     run: init,
     details: [
-      'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or only the list.',
+      'The file is { "pipelines": [ { "type", "payload", "actions" } ] } or the list alone.',
       'The payload is the proof: an object, or JSON text. Actions are BURN, AIRDROP and MEMO.',
-      'Run again with the same file, it prints the same batch with a fresh approval.',
+      'The same file again prints the same batch with a new approval.',
     ],
     output: [
       '{ "proposalApproveTx": base64, "batch": { "id", "status": "FINALIZED", …, "initResult", "pipelines" } }',
@@ -137,8 +140,8 @@ export const commands = {
     configure: runOptions,
     run: runFile,
     details: [
-      'Reads the batch back from the chain before signing: it must equal the file.',
-      'Run again with the same file, it resumes where it stopped; a finished batch is printed and not run again.',
+      'Reads the batch back from the chain before signing. The batch must equal the file.',
+      'The same file again resumes an unfinished batch, and prints the result of a finished one.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them), as with `batch approve`.',
       'Without a terminal, --yes or --wallet is required.',
     ],

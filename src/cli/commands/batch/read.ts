@@ -154,9 +154,9 @@ async function inspect(session: Session, [source]: [string]): Promise<void> {
 
 const verifyOptions = (command: Command) =>
   command
-    .argument('[batchId]', 'batch id (UUID); the service is asked for its index only')
+    .argument('[batchId]', 'batch id (UUID)')
     .requiredOption('--expect <file>', 'the pipelines file, or its digest (sha256:…)')
-    .option('--batch-index <n>', 'index of the batch in the multisig, instead of the id; asks no service');
+    .option('--batch-index <n>', 'index of the batch in the multisig, instead of the id; needs no service');
 
 async function verify(
   session: Session,
@@ -164,7 +164,7 @@ async function verify(
   { expect, batchIndex }: OptionsOf<typeof verifyOptions>,
 ): Promise<void> {
   if ((id === undefined) === (batchIndex === undefined))
-    throw new FlywheelError('ERR_USAGE', 'Name either the batch id or --batch-index.');
+    throw new FlywheelError('ERR_USAGE', 'Give the batch id or --batch-index, not both.');
   const expectation = await readExpectation(session, expect);
   const opened = await session.service();
   const chain = requireReadable(opened, 'nothing can be verified');
@@ -245,7 +245,7 @@ export const commands = {
     configure: listOptions,
     run: list,
     details: [
-      '--type, --action, --proof-hash and --recipient match any pipeline of a batch. Outcomes are in `batch show`.',
+      '--type, --action, --proof-hash and --recipient match any pipeline of a batch. `batch show` lists the outcomes. A shorter list: --status, --since, --limit; or `--output ndjson` and jq for the fields you need.',
     ],
     output: [
       '[ { "id", "status", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]',
@@ -260,8 +260,8 @@ export const commands = {
     configure: (command) => command.argument('<batch>', 'batch id, or the file from `batch init --out`'),
     run: inspect,
     details: [
-      'Makes the same checks as `batch approve`. "problem" says why that would refuse the batch, or is null.',
-      'A batch whose accounts are closed is read from its transactions, if the node still has them.',
+      'Makes the checks of `batch approve`. "problem" is the reason for a refusal, or null.',
+      'A closed batch is read from its transactions, if the RPC node still has them.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
@@ -279,9 +279,9 @@ export const commands = {
     configure: verifyOptions,
     run: verify,
     details: [
-      'Reads only the chain: what was put into the batch, which of it was executed by transactions that',
-      'succeeded, and, if the node still has them, how the balances of token accounts changed.',
-      'A batch that differs from the file, or was executed only in part, is exit 9.',
+      'Reads only the chain: the pipelines of the batch, the transactions that executed them and, if the',
+      'RPC node still has them, the balance changes of the token accounts.',
+      'Exits with 9 if the batch differs from the file or was executed only in part.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [

@@ -83,12 +83,12 @@ const executeOptions = (command: Command) =>
   command
     .argument('<batchId>', 'batch id (UUID)')
     .option('--signed-tx <base64>', 'signed approval: base64, @file (from `batch approve --out`), or -')
-    .option('--approval <file>', 'approval file or batch id to check and sign here (default: the batch id)')
+    .option('--approval <file>', 'approval file or batch id to check and sign (default: the batch id)')
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
     .option('--failed-out <file>', 'write the pipelines that did not land to a pipelines file')
     .addOption(FORCE_OPTION)
-    .option('--again', 'execute also what landed in another batch')
+    .option('--again', 'also execute pipelines that landed in another batch')
     .addOption(idempotencyKeyOption('from the batch and its approval'));
 
 type ExecuteOptions = OptionsOf<typeof executeOptions>;
@@ -131,7 +131,7 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
     const approval = await readApproval(session, isFresh ? batchId : source);
     isFresh = true;
     if (approval.batch.id.toLowerCase() !== batchId)
-      throw inputError(source, `it is the approval of batch ${approval.batch.id}`);
+      throw inputError(source, `this is the approval of batch ${approval.batch.id}`);
     return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
   };
   return { signedTx, sign, digest };
@@ -142,7 +142,7 @@ async function requireNoSignature(session: Session, batchId: Uuid): Promise<void
   if (!(await needsNoApproval(session, batchId)))
     throw new FlywheelError(
       'ERR_USAGE',
-      'The owner has not approved the batch on chain. Add --keypair, or --signed-tx with a signed approval.',
+      'The owner has not approved the batch on chain. Nothing was sent. Add --keypair FILE, or --signed-tx @FILE with a signed approval.',
     );
   await requireExecutesFromChain(session, batchId);
 }
@@ -158,8 +158,8 @@ async function readSignedTx(session: Session, option: string, batchId: Uuid): Pr
     const { batchId: id, ...signed } = value as Readonly<Record<string, unknown>>;
     signedTx = signed['signedTx'];
     if (typeof signedTx !== 'string' || typeof id !== 'string' || !isUuid(id))
-      throw inputError(name, 'expected what `batch approve` prints: { "batchId", "signedTx" }');
-    if (id.toLowerCase() !== batchId) throw inputError(name, `it is the approval of batch ${id}`);
+      throw inputError(name, 'expected { "batchId", "signedTx" }, as `batch approve` prints it');
+    if (id.toLowerCase() !== batchId) throw inputError(name, `this is the approval of batch ${id}`);
   }
   decodeBase64(name, String(signedTx));
   return String(signedTx);
@@ -170,11 +170,11 @@ export const commands = {
     configure: approveOptions,
     run: approve,
     details: [
-      'Reads the batch back from the chain, checks it, shows it and asks. Then signs exactly one approval of this batch.',
-      'The last eight lines before the question sum the batch up. --verbose also shows members, rules and token.',
+      'Reads the batch from the chain, checks it, shows it and asks. Then signs one approval of this batch.',
+      'The eight lines before the question sum the batch up. --verbose also shows members, rules and token.',
       'Without a terminal, --yes and --expect are required.',
-      'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). The signed approval is',
-      'checked and sent at once, and `batch execute` then needs neither --keypair nor --signed-tx.',
+      'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
+      'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
     output: [
@@ -218,8 +218,8 @@ export const commands = {
       );
     },
     details: [
-      'Shows the batch as it is on chain and asks. Then votes it down, approved or not, and closes its accounts. Their rent and the',
-      'reserved caps come back. Executed transactions stay executed. If the vote of the owner is needed, it is signed with the',
+      'Shows the batch as it is on chain and asks. Then rejects or cancels its proposal and closes its accounts. Rent and',
+      'reserved caps come back. Executed transactions stay executed. The vote of the owner, if needed, is signed with the',
       'keypair.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],

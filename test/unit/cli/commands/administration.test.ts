@@ -68,7 +68,7 @@ describe('keys', () => {
     const revoking = (key: ApiKeyInfo) => local({ revokeKey: async () => key });
     const { stderr } = await revoking({ ...used, dateRevoked: DATE }).run('keys', 'revoke', used.id);
     expect(JSON.parse(stderr).warning).toBe(
-      'This is the key that commands on this machine use. They are refused from now on. Make another with `flywheel keys create`, then set FLYWHEEL_API_KEY to it.',
+      'Commands on this machine use this key. The service refuses them from now on. Create another key with `flywheel keys create`, then set FLYWHEEL_API_KEY to it.',
     );
     expect((await revoking(other).run('keys', 'revoke', other.id)).stderr).toBe('');
   });

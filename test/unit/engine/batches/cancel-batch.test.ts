@@ -152,7 +152,7 @@ describe('cancelBatch', () => {
     await execute(done);
     await expect(cancel(done.batch.id)).rejects.toMatchObject({
       code: 'ERR_INVALID_REQUEST',
-      message: `Batch ${done.batch.id} is EXECUTED. There is nothing to cancel.`,
+      message: `Batch ${done.batch.id} is EXECUTED, so nothing can be cancelled.`,
     });
     await expect(cancel('5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11')).rejects.toMatchObject({
       code: 'ERR_BATCH_NOT_FOUND',

@@ -165,7 +165,7 @@ describe('executeBatch', () => {
       ),
     ).rejects.toMatchObject({
       code: 'ERR_BATCH_EXECUTE_FAILED',
-      message: expect.stringContaining('transaction 0 differs'),
+      message: expect.stringContaining('(transaction 1)'),
     });
     expect(transactionAccounts.size).toBe(1);
     expect(await height()).toBe(before);

@@ -206,7 +206,7 @@ describe('a batch that members have ended with other tools', () => {
       total: 6,
       totalSuccessful: 2,
       totalFailed: 4,
-      failedTxMsg: 'Its accounts were closed on chain.',
+      failedTxMsg: 'The accounts of the batch were closed on chain.',
     });
     expect(await books()).toEqual(['2', '2']);
   });
@@ -366,7 +366,7 @@ describe('a batch of which only a part was set up, and which its members have fi
     const again = test.engine.initBatch(input, keyed());
     await expect(again).rejects.toMatchObject({
       code: 'ERR_BATCH_INIT_FAILED',
-      message: expect.stringContaining('Its proposal is Active on chain with 8 of its transactions.'),
+      message: expect.stringContaining('The proposal is Active on chain with 8 transactions.'),
       hint: expect.stringContaining('batch cancel'),
     });
   });

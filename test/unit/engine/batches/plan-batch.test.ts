@@ -123,7 +123,7 @@ describe('planPipeline', () => {
 
   it('says of a pipeline that is too large its bytes and how many actions would fit', () => {
     expect(refusal([text(100), text(900)])).toMatch(
-      /^a pipeline must fit .*; its transaction has 1[0-9]{3} bytes; the limit is 1232 bytes; the first 1 of its 2 actions would fit$/,
+      /^a pipeline must fit .*; its transaction has 1[0-9]{3} bytes; the limit is 1232; the first 1 of its 2 actions would fit$/,
     );
   });
 
@@ -147,7 +147,7 @@ describe('planPipeline', () => {
     // With the proof and the three of the execution itself, limit and price among them: 64 and 65 of them.
     expect(refusal(airdrops(10))).toContain('memory');
     expect(refusal([...airdrops(10), burn()])).toContain(
-      'it runs up to 65 instructions; the limit is 64 instructions',
+      'its transaction runs up to 65 instructions; the limit is 64',
     );
   });
 
