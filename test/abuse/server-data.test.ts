@@ -61,7 +61,7 @@ describe('a data directory', () => {
       EXIT_UNAVAILABLE,
       expect.objectContaining({
         error: 'ERR_STORE_UNAVAILABLE',
-        message: expect.stringContaining('in use by another flywheel process'),
+        message: expect.stringContaining('another flywheel process uses the data directory'),
       }),
     ]);
     expect((await burn(server, home)).status).toBe(200);

@@ -213,7 +213,7 @@ describe('batch approve --wallet', () => {
     [
       'another blockhash',
       () => remade({ blockhash: stranger.address }),
-      `for the blockhash ${stranger.address}`,
+      `the blockhash to ${stranger.address}`,
     ],
     [
       'a fee without bounds',
@@ -270,7 +270,10 @@ describe('batch approve --wallet', () => {
     const { url, ended, interrupt } = await approving('--json');
     const { page } = await visiting(url, { ...aWallet(), addresses: [stranger.address] });
     await click(page, 'Approve with Testwallet');
-    await statusOf(page, `Testwallet offers ${stranger.address}. The owner is ${owner.address}`);
+    await statusOf(
+      page,
+      `Testwallet offers ${stranger.address}. Choose the account of the owner, ${owner.address}`,
+    );
     interrupt();
     expect((await ended).exit).toBe(130);
   });

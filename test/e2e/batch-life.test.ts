@@ -167,7 +167,7 @@ describe('a batch that failed', () => {
 
 describe('a batch that waits', () => {
   const DECLINED =
-    /stays set up and waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
+    /still waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   /** A person runs three pipelines, sees what they do, and says no. */
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {

@@ -151,7 +151,7 @@ describe('flywheel local rpc', () => {
   it('holds the data directory against being wiped, and says why it cannot listen', async () => {
     const rpc = await startRpc();
     const reset = await besides(home, 'local', 'reset', '--yes');
-    expect(reset.stderr).toContain('in use by another flywheel process');
+    expect(reset.stderr).toContain('another flywheel process uses the data directory');
     const port = String(new URL(rpc.url).port);
     const other = await besides(home, 'local', 'rpc', '--port', port);
     expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('one of them is in use')]);

@@ -93,7 +93,7 @@ describe('a burn wallet that a program keeps', () => {
     const failed = await operator.run(...words);
     expect(problemOf(failed)).toMatchObject({
       error: 'ERR_SIGNER_FAILED',
-      message: expect.stringContaining('it ended with status 1, and printed “AccessDenied”'),
+      message: expect.stringContaining('it exited with status 1, and printed “AccessDenied”'),
     });
     const { burned } = await operator.happened();
     // All that had been signed by then may have landed.

@@ -54,7 +54,7 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   let pending = await run('pending');
   while (pending.stdout.trim() === '[]') pending = await run('pending');
   expect(JSON.parse(pending.stdout)).toMatchObject([{ operation: 'service burn', outcome: 'unknown' }]);
-  expect(pending.stderr).toContain('A fork of the chain has undone 1 that had landed');
+  expect(pending.stderr).toContain('A fork of the chain rolled back 1 confirmed');
 
   expect((await run('pending', 'resume')).exit).toBe(0);
   expect(before - (await supply())).toBe(3_000_000n);

@@ -15,7 +15,7 @@ const PAUSE_MS = 11_000;
 const ALARMING: ReadonlySet<number | null> = new Set([null, 1, 4, 9, 130]);
 
 /** What was typed against the wrong file while all went wrong, of a batch that is over by now: refused for good, and said once. */
-const REFUSED_FOR_GOOD = /Batch \S+ is finished and differs from what was expected/g;
+const REFUSED_FOR_GOOD = /Batch \S+ is finished and is not the expected one/g;
 
 /** @throws Broken */
 export async function bringToRest(office: Office): Promise<void> {

@@ -323,4 +323,4 @@ export function problemOf({ stderr }: Spawned): { error?: string; message?: stri
 
 /** The command that an error says to go on with. */
 export const resumeLineOf = (spawned: Spawned): string =>
-  /(?:Resume it|that is safe): `?(flywheel [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';
+  /(?:Resume it|nothing happens twice): `?(flywheel [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';

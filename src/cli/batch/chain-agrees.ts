@@ -110,7 +110,7 @@ async function contradictionOf(
   const past = await readPastBatch(chain, ref);
   const executed = past?.transactions.filter((one) => one.executed !== null).length;
   if (executed === landed) return null;
-  return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many were' : `${executed} were`}.`;
+  return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many transactions were executed' : `${executed} were executed`}.`;
 }
 
 /**

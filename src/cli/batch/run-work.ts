@@ -252,7 +252,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
     return new FlywheelError(error.code, `${error.message} Batch ${batchId} still waits for approval.`, {
       ...error.options,
-      hint: `Resume: \`${resumeLine(this.session, entry)}\`. Or cancel the batch: \`${cancel}\``,
+      hint: `Resume it: \`${resumeLine(this.session, entry)}\`. Cancel it: \`${cancel}\``,
       cause: error,
     });
   }

@@ -10,6 +10,7 @@ import type { CliContext, OpenedService } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import { plainStyle } from '../output/color.js';
 import { warningLines } from '../output/output.js';
+import { countText } from '../views/unit.js';
 import type { Journal } from './journal.js';
 
 /** Opens a service with its journal, which is opened at the first call. */
@@ -25,7 +26,7 @@ export async function openWithJournal(
   const service = await open(settings, warn);
   if (service.takenBack > 0)
     warn(
-      `A fork of the chain rolled back ${service.takenBack} that had landed. They are pending again. Resume them: \`${commandLine(settings, 'pending', 'resume')}\``,
+      `A fork of the chain rolled back ${countText(service.takenBack, 'confirmed transaction')}. Resume: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
   let copy: string | undefined;
   let opened: Promise<Journal> | undefined;

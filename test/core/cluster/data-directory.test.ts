@@ -171,7 +171,7 @@ describe('a data directory on a cluster', () => {
     expect(await start('error')).toEqual([]);
     const lines = await start('warn');
     expect(lines).toContainEqual(
-      expect.objectContaining({ msg: expect.stringContaining('is not ready until a node answers') }),
+      expect.objectContaining({ msg: expect.stringContaining('is ready once a node answers') }),
     );
     const named = {
       level: 'warn',

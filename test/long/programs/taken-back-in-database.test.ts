@@ -92,7 +92,7 @@ it('of two projects of a database each hears only of its own, and carries on onl
     expect(await store.read((tx) => tx.burns.confirmed(null))).toEqual(confirmed);
 
     const own = await run(other, 'pending');
-    expect(own.stderr).toContain('A fork of the chain has undone 1 that had landed');
+    expect(own.stderr).toContain('A fork of the chain rolled back 1 confirmed');
     expect(JSON.parse(own.stdout)).toMatchObject([{ operation: 'service burn' }]);
     expect((await run(test.project, 'pending')).stdout.trim()).toBe('[]');
     expect((await run(other, 'pending', 'resume')).exit).toBe(0);

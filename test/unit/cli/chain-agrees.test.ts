@@ -101,7 +101,7 @@ describe('a batch that is closed on chain', () => {
   });
 
   it.each([
-    ['all of it was executed', [[execute, executing(2)], made], /and 2 were\.$/],
+    ['all of it was executed', [[execute, executing(2)], made], /and 2 were executed\.$/],
     ['the node has forgotten a transaction', [null, made], /does not know/],
     ['the node has forgotten its beginning', [[execute]], /does not know/],
     ['another program has called it', [[...made, execute], 'called from within'], /does not know/],
