@@ -58,21 +58,25 @@ async function readActs(chain: Past, accounts: readonly Address[], sinceMs: numb
   const acts: Act[] = [];
   for (const [at, signature] of [...signatures].entries()) {
     const record = looked[at];
-    // Of a transaction that failed nothing has happened: a node that says both is not believed.
-    if (record == null || record.error !== null || record.wire === null) return null;
-    const own = instructionsOf(record.wire, record.tableAddresses ?? []);
-    if (own.some(isHidden) || hidesCalls(record, own)) return null;
+    const own = record == null ? null : ownCalls(record);
+    if (record == null || own === null) return null;
     records.set(signature, record);
     if (own.some(({ program }) => !MOVE_NO_TOKENS.includes(program))) mixed.add(signature);
-    const calls = [...own, ...(record.innerCalls ?? [])];
-    acts.push(
-      ...calls
-        .filter(({ program }) => program === SQUADS_PROGRAM)
-        .flatMap((call) => actOf(call, signature) ?? []),
-    );
+    acts.push(...actsAmong([...own, ...(record.innerCalls ?? [])], signature));
   }
   return { acts, records, mixed };
 }
+
+/** Its instructions; `null` where they, or what they called, cannot be told. */
+function ownCalls(record: TransactionRecord): readonly Call[] | null {
+  // Of a transaction that failed nothing has happened: a node that says both is not believed.
+  if (record.error !== null || record.wire === null) return null;
+  const own = instructionsOf(record.wire, record.tableAddresses ?? []);
+  return own.some(isHidden) || hidesCalls(record, own) ? null : own;
+}
+
+const actsAmong = (calls: readonly Call[], signature: Signature): readonly Act[] =>
+  calls.flatMap((call) => (call.program === SQUADS_PROGRAM && actOf(call, signature)) || []);
 
 /** Not every node answers questions about the past. */
 const pastOf = (chain: Past, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
