@@ -404,7 +404,13 @@ it('an operation that goes on does not do what waits in the batch of another mac
     ['pending', 'resume'],
   ]) {
     const refused = await operator.run(...words, '--json');
-    expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 3 ')]);
+    expect([refused.exit, problemOf(refused)]).toMatchObject([
+      2,
+      {
+        message: expect.stringMatching(/1 of 3 .* has not finished: batch [0-9a-f-]{36}\./),
+        hint: expect.stringMatching(/`flywheel batch show [0-9a-f-]{36} /),
+      },
+    ]);
   }
   expect((await operator.happened()).batches).toEqual(['FINALIZED']);
 });
@@ -635,6 +641,65 @@ it('a batch that waits is not executed when others have done the same once more 
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
   }
   expect(await burned()).toBe(2);
+});
+
+it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {
+  operator = await anOperator('embedded', template);
+  const file = operator.write('a.json', pipelines(0, 2));
+  const init = await operator.run('batch', 'init', file, '--json');
+  const { id } = JSON.parse(init.stdout).batch;
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  for (const more of [[], ['--idempotency-key', 'other'], ['--idempotency-key', 'other', '--dry-run']]) {
+    const refused = await runFile(file, ...more);
+    expect([more, refused.exit, problemOf(refused).hint]).toEqual([
+      more,
+      2,
+      expect.stringContaining('--again'),
+    ]);
+  }
+  expect((await runFile(file, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
+it('a batch whose rest another machine has done says so', async () => {
+  operator = await anOperator('remote', template);
+  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  const id = await failedInPart(operator, file);
+  const failed = await runFile(file);
+  expect([failed.exit, problemOf(failed).hint]).toEqual([10, expect.stringContaining('--rest')]);
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  expect((await fund('vault', 1_000)).exit).toBe(0);
+  const rest = operator.write('rest.json', { pipelines: all.slice(4) });
+  await elsewhere(() => runFile(rest));
+  const before = await burned();
+  for (let time = 0; time < 2; time += 1) {
+    const told = await runFile(file);
+    expect([told.exit, problemOf(told).hint]).toEqual([
+      ...[10, expect.stringContaining('Nothing of the file is left to run')],
+    ]);
+  }
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(before);
+});
+
+it('a rest whose service is told by an earlier answer has no known outcome', async () => {
+  operator = await anOperator('remote', template);
+  const gate = gateOf(operator);
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 2, MUCH)]);
+  expect((await burnFile(file)).exit).toBe(3);
+  expect((await burnFile(file, '--rest', '--dry-run')).exit).toBe(0);
+  const [list] = gate.passed.filter(({ method, path }) => method === 'GET' && path.includes('burns'));
+  gate.fate = ({ method, path }) =>
+    list !== undefined && method === 'GET' && path.includes('burns')
+      ? { replay: list, withHeaders: true, reaches: false }
+      : 'pass';
+  const refused = await burnFile(file, '--rest');
+  expect([refused.exit, problemOf(refused).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+  gate.fate = () => 'pass';
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + MUCH);
 });
 
 it('a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how', async () => {

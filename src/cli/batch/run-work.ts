@@ -15,7 +15,7 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes } from '../journal/journal.js';
-import { requireThere } from '../operation/done-there.js';
+import { hasAllLanded, requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
@@ -62,6 +62,8 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   readonly #options: RunOptions;
   /** It has its result, and nothing more is asked for. */
   #isOver = false;
+  /** Others have landed all that its batch has not. */
+  #isRestDone = false;
   /** Once: standard input can be read only once. */
   #loaded: Promise<KeypairSigner> | undefined;
 
@@ -105,7 +107,9 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const { session } = this;
     if (this.#isOver) {
       await this.requireKnown(entry);
-      return { result: new CurrentStage(entry).runAnswer as RunResult };
+      const result = new CurrentStage(entry).runAnswer as RunResult;
+      await this.#lookForRest(entry, result);
+      return { result };
     }
     const initiated = await initiate(session, entry, this.request, { isLast: false });
     const batch = await upToDate(session, initiated.batch);
@@ -126,7 +130,18 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const { failedOut } = this.#options;
     if (failedOut !== null) writeRest(this.session, failedOut, this.request.pipelines, left);
     this.session.output.result({ batch, result }, (style) => viewBatch(batch, style));
-    return batchFailure(this.session, batch, result);
+    const failure = batchFailure(this.session, batch, result);
+    return this.#isRestDone
+      ? failure?.with({
+          hint: 'Other batches executed what this one did not. Nothing of the file is left to run.',
+        })
+      : failure;
+  }
+
+  /** What the batch has not landed another machine may have done since. */
+  async #lookForRest(entry: Entry, { left }: RunResult): Promise<void> {
+    const elements = pipelineElements(this.request.pipelines);
+    this.#isRestDone = left.length > 0 && (await hasAllLanded(this.ask, elements, entry));
   }
 
   summary({ batch, result }: RunResult): string {
@@ -268,6 +283,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     await requireRanAsApproved(session, opened, batch, result, pipelinesDigest(source), true);
     const found = await landedInFile(session, stage, batch, pipelines);
     const ran: RunResult = { batch, result, left: found.left };
+    await this.#lookForRest(entry, ran);
     return { result: ran, verdict: verdictOf(stage, batch, found, pipelines, ran) };
   }
 }

@@ -121,6 +121,15 @@ export class SqliteJournal {
     });
   }
 
+  /** When the batch of this content was cancelled, where nothing was begun of it since, under whichever key; `undefined`: it was not. */
+  dateCancelled(kind: OperationKind, content: Sha256): string | undefined {
+    return this.#file.read(() => {
+      const of = [kind, digestBytes(content)];
+      const latest = this.#table.row('kind = ? AND content = ? ORDER BY serial DESC', of);
+      return latest?.state === 'cancelled' ? latest.dateChanged : undefined;
+    });
+  }
+
   /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);

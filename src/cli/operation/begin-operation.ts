@@ -89,6 +89,12 @@ async function begin(
   work: Preparation,
 ): Promise<Entry | null> {
   const { noun, rest: isRest = false } = work;
+  const { kind, content, origin, again, isKnown = false } = request;
+  // Another key makes it no other file.
+  if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
+    const date = journal.dateCancelled(kind, content);
+    if (date !== undefined) throw wasCancelled(date, { isKeyed: origin.from === 'user' });
+  }
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
     const begun = await take(
@@ -107,10 +113,15 @@ async function begin(
 }
 
 /** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
-function requireToDo(begun: Entry, { elements, taken, isKnown }: OperationRequest, isRest: boolean): void {
+function requireToDo(
+  begun: Entry,
+  { elements, origin, taken, isKnown }: OperationRequest,
+  isRest: boolean,
+): void {
   if (begun.state === 'cancelled') {
     const isPart = begun.lacking(elements).length < elements.length;
-    if (!isRest || !isPart) throw wasCancelled(begun.dateChanged, isPart);
+    if (!isRest || !isPart)
+      throw wasCancelled(begun.dateChanged, { isPart, isKeyed: origin.from === 'user' });
     begun.settle({ state: 'partial', landed: [] });
   }
   if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
@@ -126,12 +137,15 @@ const noRest = (): FlywheelError =>
   );
 
 /** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
-export const wasCancelled = (date: string, isPart = false): FlywheelError =>
+export const wasCancelled = (
+  date: string,
+  { isPart = false, isKeyed = false }: { readonly isPart?: boolean; readonly isKeyed?: boolean } = {},
+): FlywheelError =>
   notSent(
     `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
     isPart
       ? 'Another request landed part of the file. --rest sends the others. --again sends everything.'
-      : '--again runs the file anyway.',
+      : `--again${isKeyed ? ', in place of --idempotency-key,' : ''} runs the file anyway.`,
   );
 
 /** Does it print no more than what an earlier run has come to? Its files may be there from that run. */

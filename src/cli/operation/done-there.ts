@@ -79,9 +79,13 @@ async function compare(
   if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
   const { isOnThisMachine } = await session.service();
   const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
-  const words = kind === 'batch' ? LISTS[kind] : ofBurns;
+  const asked = new Set(mayLand.map(({ content }) => content));
+  const isAsked = (one: Element): boolean => asked.has(one.content) && !ofOwn.has(one);
+  const ids = new Set(answer.openIn.filter((_, at) => answer.open.slice(at, at + 1).some(isAsked)));
+  const words = kind === 'batch' ? ['batch', 'show', ...[...ids].slice(0, 1)] : ofBurns;
+  const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
   throw notSent(
-    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another, unfinished request of the service.`,
+    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another, unfinished request of the service: ${which}.`,
     `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
     SAYS_ALL,
   );
@@ -358,6 +362,18 @@ export async function requireNoted(
   const noted = new Set(journal.landed(elements, since));
   const landed = elements.filter(({ digest }) => noted.has(digest));
   await requireThere(session, elements, landed, () => lostThere(ask, { elements, landed, before }));
+}
+
+/** Has all of a file landed there since it was begun, by whichever requests? Where the service does not say so soon: no. */
+export async function hasAllLanded(
+  ask: AskDoneThere,
+  elements: readonly Element[],
+  { before }: Pick<Entry, 'before'>,
+): Promise<boolean> {
+  const answer = await soon(ask([])).catch(() => null);
+  if (answer === null) return false;
+  const all = new Set(elements.map(({ digest }) => digest));
+  return lostOf(elements, all, { landed: landedSince(elements, before, answer), open: [] }).length === 0;
 }
 
 /** Those of what has landed here that are not among what a service has done since, or may do yet; `null`: it cannot be asked. */

@@ -148,15 +148,7 @@ function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
 /** What was thrown, with what it means for the operation; gives up the entry of one that certainly did nothing. */
 async function left(session: Session, entry: Entry, thrown: unknown): Promise<FlywheelError> {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
-  if (entry.state !== 'open') {
-    if (isOver(entry.state)) return error;
-    attempt(() => entry.markPrinted());
-    const hint = `Resume it: ${resumeLine(session, entry)}`;
-    if (error.options.unsent === false) return outcomeUnknown(error.message, hint, contextOf(error));
-    return error.code !== 'ERR_OUTCOME_UNKNOWN' || error.options.hint !== undefined
-      ? error
-      : error.with({ hint });
-  }
+  if (entry.state !== 'open') return notOpen(session, entry, error);
   const { kind } = await session.service();
   const isUnbegun =
     saysNothingWasEverDone(error) ||
@@ -171,6 +163,19 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
   // The holder's name does no harm: this process is about to end.
   attempt(() => entry.release());
   return unsettled(session, entry, error, isUnbegun);
+}
+
+/** Of an operation that is over, or whose batch waits. */
+function notOpen(session: Session, entry: Entry, error: FlywheelError): FlywheelError {
+  const { code, options, message } = error;
+  if (isOver(entry.state))
+    return code === 'ERR_RESPONSE_INVALID'
+      ? outcomeUnknown(message, 'Run the same command again.', contextOf(error))
+      : error;
+  attempt(() => entry.markPrinted());
+  const hint = `Resume it: ${resumeLine(session, entry)}`;
+  if (options.unsent === false) return outcomeUnknown(message, hint, contextOf(error));
+  return code === 'ERR_OUTCOME_UNKNOWN' && options.hint === undefined ? error.with({ hint }) : error;
 }
 
 /** What stays open in the journal. */

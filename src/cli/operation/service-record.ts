@@ -33,6 +33,8 @@ export interface DoneThere {
   readonly date: string | null;
   /** What may land yet. */
   readonly open: readonly Element[];
+  /** Of each of these the batch, or the transaction of the burn. */
+  readonly openIn: readonly string[];
 }
 
 /** Asks a service; `null`: it cannot be asked. @param keys - those of the operation's own requests. */
@@ -81,7 +83,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
         found.flatMap((burn) => {
           if (burn.status === 'FAILED') return [];
           const date = landed(burn) ? (burn.dateBurned ?? burn.dateCreated) : null;
-          return like(burn).map((one) => ({ like: one, date }));
+          return like(burn).map((one) => ({ like: one, date, id: burn.txHash }));
         }),
         burnElements,
       ),
@@ -102,7 +104,7 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
       // What is left of a batch that failed can be executed by its members until it is cancelled.
       if (like === undefined || (!hasLanded && isEnded(batch))) return [];
       const date = hasLanded ? (pipeline.dateExecuted ?? batch.dateUpdated) : null;
-      return [{ batch, like: { ...like, actions: pipeline.actions }, date }];
+      return [{ batch, id: batch.id, like: { ...like, actions: pipeline.actions }, date }];
     });
     // After the others, as those of burns.
     const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
@@ -214,9 +216,9 @@ const pieces = (hashes: readonly string[]): readonly string[] =>
 
 /** Those that have landed come first, so that of equal ones the first have. @param found - without a date: it may land yet. */
 function there<Item>(
-  found: readonly { readonly like: Item; readonly date: string | null }[],
+  found: readonly { readonly like: Item; readonly date: string | null; readonly id: string }[],
   elementsOf: (items: readonly Item[]) => readonly Element[],
-): Pick<DoneThere, 'landed' | 'date' | 'open'> {
+): Pick<DoneThere, 'landed' | 'date' | 'open' | 'openIn'> {
   const dates = found.flatMap(({ date }) => date ?? []);
   const ordered = [
     ...found.filter(({ date }) => date !== null),
@@ -227,6 +229,7 @@ function there<Item>(
     landed: elements.slice(0, dates.length),
     date: dates.sort().at(-1) ?? null,
     open: elements.slice(dates.length),
+    openIn: ordered.slice(dates.length).map(({ id }) => id),
   };
 }
 
