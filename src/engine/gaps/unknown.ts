@@ -1,13 +1,10 @@
 /** What the chain lists of a project and its store has no record of, and what of that was taken from it; looks, and writes nothing down. */
 import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../../chain/chain.js';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../chain/programs.js';
 import { memosOf } from '../../chain/small-programs.js';
-import { TOKEN_INSTRUCTION } from '../../chain/tokens/instructions.js';
-import { decodeTransaction, type WireMessage } from '../../chain/transaction/wire.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
-import { readBuffer } from '../../values/bytes.js';
 import type { EngineDeps } from '../deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
@@ -201,8 +198,6 @@ async function lostOf(
   return lost;
 }
 
-const TOKEN_PROGRAMS: ReadonlySet<string> = new Set([TOKEN_PROGRAM, TOKEN_2022_PROGRAM]);
-
 /** Whose transactions are looked at. */
 interface OwnAccounts {
   readonly token: Pick<TokenRecord, 'burnWallet' | 'burnTokenAccount' | 'mintAddress'>;
@@ -224,21 +219,16 @@ function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[]
   return { left, burned, airdropped: left - burned };
 }
 
-/** What a message burns itself, where the chain does not keep what moved. What a batch does stands elsewhere. */
-function burnedBy({ staticKeys, instructions }: WireMessage, { token }: OwnAccounts): bigint {
-  const burns = instructions.filter(
-    ({ programIndex, accountIndexes, data }) =>
-      TOKEN_PROGRAMS.has(staticKeys[programIndex] ?? '') &&
-      data[0] === TOKEN_INSTRUCTION.burnChecked &&
-      staticKeys[accountIndexes[0] ?? -1] === token.burnTokenAccount,
+const cannotReturn = (signature: string): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The node lists the transaction ${signature} but cannot return it with what it moved.`,
   );
-  return burns.reduce((sum, { data }) => sum + readBuffer(data).readBigUInt64LE(1), 0n);
-}
 
 /**
  * Looks a transaction up that has landed and succeeded.
  * @returns `undefined` for one that others have signed, or that took nothing.
- * @throws `ERR_UNAVAILABLE` when no node has it any more.
+ * @throws `ERR_UNAVAILABLE` when no node has it any more, or none has kept what it moved.
  */
 export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
@@ -246,20 +236,16 @@ export async function whatMoved(
   signature: string,
 ): Promise<LostTransaction | undefined> {
   const [record] = await chain.lookUp([signature]);
-  if (record == null || record.wire === null)
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `The node lists the transaction ${signature} but cannot return it.`,
-    );
+  if (record == null || record.wire === null) throw cannotReturn(signature);
   const { message } = decodeTransaction(record.wire);
   const signers = message.staticKeys.slice(0, message.signers);
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
   if (record.error !== null) return undefined;
-  const told = { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null };
-  // Where the chain does not keep what moved, whatever our keys have signed is taken for a loss.
-  if (record.tokenChanges === undefined)
-    return { ...told, burned: burnedBy(message, accounts), airdropped: 0n };
+  if (record.tokenChanges === undefined) throw cannotReturn(signature);
   const { left, burned, airdropped } = amountsOf(accounts, record.tokenChanges);
-  return left === 0n ? undefined : { ...told, burned, airdropped };
+  const memo = memosOf(message);
+  return left === 0n
+    ? undefined
+    : { signature, memo, dateLanded: dateLanded(record) ?? null, burned, airdropped };
 }
