@@ -31,7 +31,7 @@ export async function requireConsent(
   if (!canAsk(session)) {
     throw new FlywheelError(
       'ERR_USAGE',
-      `${question} Without a terminal nobody can answer. Nothing was sent.`,
+      `${question} There is no terminal to ask on. Nothing was sent.`,
       {
         hint: `Add ${without} to confirm.`,
       },

@@ -27,6 +27,15 @@ function scientific(text: string): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
+/** Longest exponent that is written out. */
+const MAX_WRITTEN_OUT = 40;
+
+/** The number as people write it: `1e-8` is `0.00000001`. */
+const writtenOut = (text: string, digits: bigint, exponent: number): string =>
+  !/e/i.test(text) || Math.abs(exponent) > MAX_WRITTEN_OUT
+    ? text
+    : formatTokenAmount(digits * 10n ** BigInt(Math.max(0, exponent)), Math.max(0, -exponent));
+
 /**
  * Decimal text in whole tokens as base units.
  *
@@ -39,11 +48,12 @@ export function parseTokenAmount(text: string, decimals: number): bigint {
   const { digits, exponent } = scientific(text);
   if (digits === 0n) return refuse('The amount must be positive, got 0.');
   const shift = exponent + decimals;
-  if (shift > 400) return refuse(`The amount ${text} is more than a token account can hold.`);
-  const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : divideExactly(digits, -shift, text, decimals);
+  const shown = writtenOut(text, digits, exponent);
+  if (shift > 400) return refuse(`The amount ${shown} is more than a token account can hold.`);
+  const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : divideExactly(digits, -shift, shown, decimals);
   if (scaled > MAX_BASE_UNITS) {
     return refuse(
-      `The amount ${text} is more than a token account can hold (${formatTokenAmount(MAX_BASE_UNITS, decimals)}).`,
+      `The amount ${shown} is more than a token account can hold (${formatTokenAmount(MAX_BASE_UNITS, decimals)}).`,
     );
   }
   return scaled;

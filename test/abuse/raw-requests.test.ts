@@ -48,7 +48,7 @@ describe('requests that no client sends', () => {
     ['a line break inside a header', get('/v1/flywheel/batch/current', 'x: a\nb: c\rd')],
     ['a NUL in a header', get('/v1/flywheel/batch/current', 'x: a\0b')],
     ['a negative length', post('/v1/tokenomics/burn', [JSON_TYPE, 'content-length: -1'], '')],
-    ['a length that is no number', post('/v1/tokenomics/burn', [JSON_TYPE, 'content-length: 1e3'], '')],
+    ['a length that is not a number', post('/v1/tokenomics/burn', [JSON_TYPE, 'content-length: 1e3'], '')],
     ['obsolete line folding', get('/v1/flywheel/batch/current', 'x: a', ' folded')],
   ])('refuses %s with 400 and closes', async (_name, raw) => {
     await refused(raw, [400]);

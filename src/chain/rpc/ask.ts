@@ -150,7 +150,7 @@ export async function askOnce<Value>(
   } catch (error) {
     if (error instanceof NoResult) return error.trouble;
     if (error instanceof Malformed) return unbelievable(asked, error.message);
-    if (found.length > 0) return unbelievable(asked, 'JSON of another shape');
+    if (found.length > 0) return unbelievable(asked, 'JSON with another structure');
     throw error;
   }
   const [value] = found as [Value];

@@ -79,7 +79,7 @@ function account(value: JsonValue): AccountState | null {
     lamports: u64(lamports, 'a balance'),
     owner: addressText(owner, 'an owner'),
     data: bytes,
-    executable: boolean(executable, 'a mark of a program'),
+    executable: boolean(executable, 'an executable flag'),
     rentEpoch: rentEpochOf(rentEpoch),
   };
 }
@@ -98,7 +98,7 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
 function hash(value: JsonValue | undefined, name: string): string {
   const digits = text(value, name);
   if (digits.length > 2 * HASH_BYTES || base58Decode(digits)?.length !== HASH_BYTES)
-    throw new Malformed(`${name} that is no hash`);
+    throw new Malformed(`${name} that is not a hash`);
   return digits;
 }
 
@@ -137,7 +137,7 @@ export const validityQuestion = (blockhash: string) =>
     method: 'isBlockhashValid',
     ask: ({ connection }, slot) =>
       connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
-    read: (result) => inSlot(result, (value) => boolean(value, 'a mark of a blockhash')),
+    read: (result) => inSlot(result, (value) => boolean(value, 'a blockhash flag')),
     slotOf,
   });
 
@@ -194,7 +194,7 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
     const [own] = transaction.signatures;
     if (own !== undefined && base58Encode(own) === signature && isSigned(transaction)) return wire;
   } catch {
-    throw new Malformed('bytes that are no transaction');
+    throw new Malformed('bytes that are not a transaction');
   }
   throw new Malformed('a transaction that does not have the signature');
 }
@@ -270,7 +270,7 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
       ),
     read: (result) => {
       const entries = list(result, 'past transactions');
-      if (entries.length > limit) throw new Malformed('more past transactions than were asked for');
+      if (entries.length > limit) throw new Malformed('more past transactions than requested');
       return entries.map(pastEntry);
     },
   });
@@ -280,7 +280,7 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
 export const HEALTH_QUESTION = question({
   method: 'getHealth',
   ask: ({ request }) => request([]),
-  read: (health) => text(health, 'a state of health'),
+  read: (health) => text(health, 'a health status'),
 });
 
 /** `getSlot`. */

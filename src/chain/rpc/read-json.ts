@@ -20,31 +20,31 @@ const malformed = (what: string): never => {
 
 /** What ought to be an object; `name` comes with its article, here and below. */
 export function object(value: JsonValue | undefined, name: string): JsonObject {
-  return isJsonObject(value) ? value : malformed(`${name} that is no object`);
+  return isJsonObject(value) ? value : malformed(`${name} that is not an object`);
 }
 
 /** A list, of exactly `length` where that is known. */
 export function list(value: JsonValue | undefined, name: string, length?: number): readonly JsonValue[] {
-  if (!Array.isArray(value)) return malformed(`${name} that are no list`);
+  if (!Array.isArray(value)) return malformed(`${name} that are not a list`);
   const items = value as readonly JsonValue[];
   if (length !== undefined && items.length !== length)
-    return malformed(`${items.length} ${name} where ${length} were asked for`);
+    return malformed(`${items.length} ${name} instead of ${length}`);
   return items;
 }
 
 export function text(value: JsonValue | undefined, name: string): string {
-  return typeof value === 'string' ? value : malformed(`${name} that is no text`);
+  return typeof value === 'string' ? value : malformed(`${name} that is not text`);
 }
 
 export function boolean(value: JsonValue | undefined, name: string): boolean {
-  return typeof value === 'boolean' ? value : malformed(`${name} that is neither true nor false`);
+  return typeof value === 'boolean' ? value : malformed(`${name} that is not a boolean`);
 }
 
 /** A whole number from 0 that a double carries: slots, heights, times. */
 export function count(value: JsonValue | undefined, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
-    : malformed(`${name} that is no whole number`);
+    : malformed(`${name} that is not a whole number`);
 }
 
 const U64_LIMIT = 2n ** 64n;
@@ -53,12 +53,12 @@ const U64_LIMIT = 2n ** 64n;
 export function u64(value: JsonValue | undefined, name: string): bigint {
   const digits = value instanceof InexactNumber ? value.text : typeof value === 'number' ? String(value) : '';
   if (!/^\d{1,20}$/.test(digits) || BigInt(digits) >= U64_LIMIT)
-    return malformed(`${name} that is no number of 64 bits`);
+    return malformed(`${name} that is not a 64-bit number`);
   return BigInt(digits);
 }
 
 export function addressText(value: JsonValue | undefined, name: string): Address {
-  return typeof value === 'string' && isAddress(value) ? value : malformed(`${name} that is no address`);
+  return typeof value === 'string' && isAddress(value) ? value : malformed(`${name} that is not an address`);
 }
 
 /** Bytes as a node encodes them, `[text, "base64"]`; nothing that is not exactly their base64. */
@@ -136,7 +136,7 @@ const AMOUNT = /^[0-9]{1,20}$/;
 
 function amountOf(value: JsonValue | undefined): bigint {
   const amount = text(object(value, 'an amount')['amount'], 'an amount');
-  if (!AMOUNT.test(amount)) throw new Malformed('an amount that is no number');
+  if (!AMOUNT.test(amount)) throw new Malformed('an amount that is not a number');
   return BigInt(amount);
 }
 

@@ -189,6 +189,6 @@ export function withoutResult(
   if (status !== 200) return notSolana(asked, `with the status ${status}`);
   return notSolana(
     asked,
-    json === undefined ? describeText(text, headers['content-type']) : 'with JSON of another shape',
+    json === undefined ? describeText(text, headers['content-type']) : 'with JSON with another structure',
   );
 }

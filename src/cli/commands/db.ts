@@ -37,7 +37,7 @@ function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
     ),
     ['connections', `${connections.flywheel} by flywheel, ${connections.all} of ${connections.max} in total`],
     ['pending', `${pending.burns} burns, ${pending.batches} batches`],
-    ['at work', status.holders.length || 'nobody'],
+    ['servers at work', status.holders.length || 'none'],
     ...status.holders.map(
       ({ instance, requests, batches }): Field => [
         '',

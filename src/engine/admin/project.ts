@@ -83,7 +83,7 @@ export async function requireRegistration(
 ): Promise<FoundRegistration> {
   const found = await findRegistration(tx, project);
   if (found !== undefined) return found;
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'There is no project here.');
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'No project found.');
 }
 
 /** What was done, and to what. */

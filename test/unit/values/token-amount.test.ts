@@ -77,7 +77,7 @@ describe('parseTokenAmount', () => {
     ['1e12345', 'Expected a positive decimal number, got "1e12345".'],
     ['NaN', 'Expected a positive decimal number, got "NaN".'],
     ['١', 'Expected a positive decimal number, got "١".'],
-    ['1e-7', 'The amount 1e-7 has more decimals than the token has (6).'],
+    ['1e-7', 'The amount 0.0000001 has more decimals than the token has (6).'],
     ['1.0000001', 'The amount 1.0000001 has more decimals than the token has (6).'],
   ])('refuses %j', (text, message) => {
     expect(() => parseTokenAmount(text, 6)).toThrow(

@@ -109,10 +109,10 @@ describe('a node that is looked at', () => {
     const odd = await stubNode({ ...healthy, getVersion: () => '1.0' });
     const odder = await stubNode({ ...healthy, getGenesisHash: () => '0xabc' });
     expect(await check(odd)).toMatchObject([
-      { problem: 'The RPC node HOST answered getVersion with a version that is no object.' },
+      { problem: 'The RPC node HOST answered getVersion with a version that is not an object.' },
     ]);
     expect(await check(odder)).toMatchObject([
-      { problem: 'The RPC node HOST answered getGenesisHash with a genesis hash that is no hash.' },
+      { problem: 'The RPC node HOST answered getGenesisHash with a genesis hash that is not a hash.' },
     ]);
   });
 });

@@ -41,13 +41,13 @@ const said = (what: string) => ({
 
 describe('accounts that cannot be', () => {
   it.each([
-    ['fewer than asked for', inContext([good]), '1 accounts where 2 were asked for'],
-    ['more than asked for', inContext([good, good, good]), '3 accounts where 2 were asked for'],
-    ['no list', inContext({}), 'accounts that are no list'],
-    ['no context', { value: [good, good] }, 'a context that is no object'],
-    ['a slot that is none', { context: { slot: -1 }, value: [good, good] }, 'a slot that is no whole number'],
-    ['nothing', null, 'a result that is no object'],
-    ['text for an account', inContext(['x', null]), 'an account that is no object'],
+    ['fewer than asked for', inContext([good]), '1 accounts instead of 2'],
+    ['more than asked for', inContext([good, good, good]), '3 accounts instead of 2'],
+    ['no list', inContext({}), 'accounts that are not a list'],
+    ['no context', { value: [good, good] }, 'a context that is not an object'],
+    ['a slot that is none', { context: { slot: -1 }, value: [good, good] }, 'a slot that is not a whole number'],
+    ['nothing', null, 'a result that is not an object'],
+    ['text for an account', inContext(['x', null]), 'an account that is not an object'],
     [
       'data in another encoding',
       withAccount({ data: ['abc', 'base58'] }),
@@ -79,14 +79,14 @@ describe('accounts that cannot be', () => {
       withAccount({ space: 4_294_967_295 }),
       'an account whose stated size is not that of its data, 3 bytes',
     ],
-    ['an owner that is no address', withAccount({ owner: 'me' }), 'an owner that is no address'],
-    ['a balance below 0', withAccount({ lamports: -1 }), 'a balance that is no number of 64 bits'],
-    ['a balance with a fraction', withAccount({ lamports: 0.5 }), 'a balance that is no number of 64 bits'],
-    ['a balance as text', withAccount({ lamports: '5' }), 'a balance that is no number of 64 bits'],
+    ['an owner that is not an address', withAccount({ owner: 'me' }), 'an owner that is not an address'],
+    ['a balance below 0', withAccount({ lamports: -1 }), 'a balance that is not a 64-bit number'],
+    ['a balance with a fraction', withAccount({ lamports: 0.5 }), 'a balance that is not a 64-bit number'],
+    ['a balance as text', withAccount({ lamports: '5' }), 'a balance that is not a 64-bit number'],
     [
       'no mark of a program',
       withAccount({ executable: 'yes' }),
-      'a mark of a program that is neither true nor false',
+      'an executable flag that is not a boolean',
     ],
   ])('are not believed: %s', async (_name, value, what) => {
     expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));
@@ -96,8 +96,8 @@ describe('accounts that cannot be', () => {
     const raw = (lamports: string) =>
       `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":${lamports},"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false,"rentEpoch":18446744073709551615}]}}`;
     const ask = (text: string) => refusal(text, (reader) => reader.getAccounts([one]));
-    expect(await ask(raw('18446744073709551616'))).toEqual(said('a balance that is no number of 64 bits'));
-    expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain('JSON of another shape');
+    expect(await ask(raw('18446744073709551616'))).toEqual(said('a balance that is not a 64-bit number'));
+    expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain('JSON with another structure');
     expect(
       (await ask(raw('1').replace('"id":1', '"id":1,"error":{"code":-1,"message":"x"}'))).message,
     ).toContain('refuses');
@@ -113,16 +113,16 @@ describe('accounts that cannot be', () => {
   });
 
   it.each([
-    ['an owner without end', withAccount({ owner: 'z'.repeat(1_000_000) }), 'an owner that is no address'],
+    ['an owner without end', withAccount({ owner: 'z'.repeat(1_000_000) }), 'an owner that is not an address'],
     [
       'a field that no text can be made of',
       inContext([{ ...good, executable: { toString: 1 } }, null]),
-      'a mark of a program that is neither true nor false',
+      'an executable flag that is not a boolean',
     ],
     [
       'a rent epoch that is text',
       withAccount({ rentEpoch: 'soon' }),
-      'a rent epoch that is no number of 64 bits',
+      'a rent epoch that is not a 64-bit number',
     ],
   ])('are refused in no time: %s', async (_name, value, what) => {
     const startedMs = performance.now();
@@ -184,7 +184,7 @@ describe('other answers that cannot be', () => {
     for (const [wire, what] of [
       [signed('ho').bytes, 'a transaction that does not have the signature'],
       [changed, 'a transaction that does not have the signature'],
-      [Uint8Array.of(1, 2, 3), 'bytes that are no transaction'],
+      [Uint8Array.of(1, 2, 3), 'bytes that are not a transaction'],
     ] as const) {
       const landed = { slot: 3, err: null, confirmations: null, confirmationStatus: 'finalized' };
       const { url } = await stubNode({

@@ -102,7 +102,7 @@ describe('what went wrong at a node', () => {
     [
       'JSON of another service',
       says('{"data":[]}'),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with JSON of another shape.',
+      'HOST is not a Solana RPC node: it answered getLatestBlockhash with JSON with another structure.',
       /address/,
       6,
     ],
