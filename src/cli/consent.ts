@@ -29,13 +29,9 @@ export async function requireConsent(
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
-    throw new FlywheelError(
-      'ERR_USAGE',
-      `${question} There is no terminal to ask on. Nothing was sent.`,
-      {
-        hint: `Add ${without} to confirm.`,
-      },
-    );
+    throw new FlywheelError('ERR_USAGE', `${question} There is no terminal to ask on. Nothing was sent.`, {
+      hint: `Add ${without} to confirm.`,
+    });
   }
   session.output.progress.clear();
   const line = sentenceLines(question, session.context.io.stderr).join('\n');

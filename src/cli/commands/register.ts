@@ -151,7 +151,9 @@ async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
   showSubject(session, viewRegistrationPlan(plan, session.output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
   const word = plan.cluster.name ?? WORD;
-  const what = { new: 'register', unfinished: 'resume', finished: 'pin the project as it is now' }[plan.state];
+  const what = { new: 'register', unfinished: 'resume', finished: 'pin the project as it is now' }[
+    plan.state
+  ];
   await requireConsent(session, `Type ${word} to ${what}`, { typed: word });
 }
 
