@@ -85,7 +85,7 @@ export const ERRORS = {
     hint: 'Create a key with that scope: `flywheel keys create --scope …`.',
   }),
   ERR_BATCH_NOT_FOUND: wire(404, "the API key's project has no batch with this id"),
-  ERR_NOT_FOUND: wire(404, 'there is nothing at this path'),
+  ERR_NOT_FOUND: wire(404, 'nothing is at this path'),
   ERR_METHOD_NOT_ALLOWED: wire(405, 'the path exists with another method'),
   ERR_DUPLICATE_IDEMPOTENCY_KEY: wire(409, 'a request with the same idempotency key is still running', {
     exit: EXIT.unavailable,
