@@ -2,17 +2,14 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { type Entry, isOver } from '../journal/journal.js';
-import { wasCancelled } from '../operation/begin-operation.js';
-import { noteDone, requireAnswersKey } from '../operation/done-there.js';
-import { pipelineElements } from '../operation/elements.js';
+import type { Entry } from '../journal/journal.js';
+import { requireAnswersKey } from '../operation/done-there.js';
 import { commandLine } from '../operation/resume-line.js';
-import { findBatch, getBatch, isEnded, pipelinesDoneThere } from '../operation/service-record.js';
+import { findBatch, getBatch, isEnded } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
-import { landedInFile } from './chain-agrees.js';
 
 /** A batch that is set up. */
 export interface Initiated {
@@ -110,25 +107,4 @@ export async function withFreshApproval(
     if (isNotOffered(error)) return answer;
     throw error;
   }
-}
-
-/**
- * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
- * @throws `ERR_INPUT_INVALID`; the operation is over then.
- */
-export async function requireNotCancelled(
-  session: Session,
-  entry: Entry,
-  batch: Batch,
-  { pipelines }: InitBatchRequest,
-): Promise<void> {
-  const stage = new CurrentStage(entry);
-  if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
-  if ((await landedInFile(session, stage, batch, pipelines)).landed.size > 0) return;
-  const elements = pipelineElements(pipelines);
-  await noteDone(session, entry, { ask: pipelinesDoneThere(session, pipelines), elements });
-  if (entry.lacking(elements).length < elements.length) return;
-  entry.settle({ state: 'cancelled', landed: [] });
-  entry.markPrinted();
-  throw wasCancelled(batch.dateCancelled);
 }

@@ -19,7 +19,7 @@ import {
   type OperationState,
   type Verdict,
 } from '../journal/journal.js';
-import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
+import { type Preparation, takenByDryRun, wasCancelled } from '../operation/begin-operation.js';
 import { noteDone, type Unanswered } from '../operation/done-there.js';
 import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
 import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
@@ -33,7 +33,7 @@ import { statusOf, viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
 import { writeApproval } from './approval-source.js';
 import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
 import { landedInFile } from './chain-agrees.js';
-import { initiate, lookAtBatch, requireNotCancelled, upToDate, withFreshApproval } from './initiate.js';
+import { initiate, lookAtBatch, upToDate, withFreshApproval } from './initiate.js';
 
 /**
  * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
@@ -237,9 +237,21 @@ export class PipelinesWork implements Preparation {
     return !batch || !isFinal(batch);
   }
 
-  /** A batch that was set up earlier may have been cancelled since. */
-  requireWanted(entry: Entry, batch: Batch): Promise<void> {
-    return requireNotCancelled(this.session, entry, batch, this.request);
+  /**
+   * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
+   * @throws `ERR_INPUT_INVALID`; the operation is over then.
+   */
+  async requireWanted(entry: Entry, batch: Batch): Promise<void> {
+    const { session, ask } = this;
+    const elements = this.#elements;
+    const stage = new CurrentStage(entry);
+    if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
+    if ((await landedInFile(session, stage, batch, elements)).landed.size > 0) return;
+    await noteDone(session, entry, { ask, elements });
+    if (entry.lacking(elements).length < elements.length) return;
+    entry.settle({ state: 'cancelled', landed: [] });
+    entry.markPrinted();
+    throw wasCancelled(batch.dateCancelled);
   }
 }
 

@@ -7,14 +7,7 @@ import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import type {
-  Element,
-  Entry,
-  Journal,
-  OperationKind,
-  OperationRequest,
-  OperationState,
-} from '../journal/journal.js';
+import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered, soon } from '../send.js';
 import { countText } from '../views/unit.js';
 import { namedText } from './elements.js';
@@ -23,33 +16,23 @@ import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
 
-/** What is to be compared with what its service says. */
-interface Compared {
-  readonly kind: OperationKind;
-  /** All that there are of the file. */
-  readonly elements: readonly Element[];
-  /** Those that have landed by the operation itself and are not noted as landed yet. */
-  readonly own?: readonly Sha256[];
-  /** The operation, where the journal has it. */
-  readonly id?: string;
-  readonly state?: OperationState;
-  /** The first operation whose landings count. */
-  readonly since?: number;
-  /** How often each of these had landed before that. */
-  readonly before?: readonly number[];
-}
+/** An operation, or what is only asked for. */
+type Asked = Pick<Entry, 'kind'> & Partial<Pick<Entry, 'id' | 'state' | 'since' | 'before'>>;
 
 /**
  * Holds the notes of this machine against what a service says, and notes what has landed by hands of which the journal knew nothing.
  * @throws `ERR_INPUT_INVALID` for what may land by other hands; `ERR_OUTCOME_UNKNOWN` for what has landed by the notes of this
  * machine, and of which the service does not know.
+ * @param elements - all that there are of the file.
+ * @param own - those that have landed by the operation itself and are not noted as landed yet.
  */
 async function compare(
   session: Session,
-  journal: Journal,
-  { kind, elements, own = [], id, state, since = 0, before: earlier = [] }: Compared,
+  { kind, id, state, since = 0, before: earlier = [] }: Asked,
+  { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
   answer: DoneThere,
 ): Promise<void> {
+  const journal = await (await session.service()).journal();
   const landed = landedSince(elements, earlier, answer);
   const inJournal = new Set(journal.landed(elements, since));
   const noted = new Set([...inJournal, ...own]);
@@ -183,7 +166,7 @@ export async function askWhatIsDone(
     return elements.map(({ content }) => counts.get(content) ?? 0);
   }
   if (answer.known.size > 0 && known === undefined) return 'known';
-  await compare(session, journal, { kind, elements }, answer);
+  await compare(session, { kind }, { elements }, answer);
   return true;
 }
 
@@ -221,14 +204,14 @@ async function foresee(
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
 ): Promise<Foreseen | null> {
-  const { kind, id, state, since, before } = operation;
+  const { kind, since } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
   if (answer.batch?.dateCancelled !== undefined) {
-    await compare(session, journal, { kind, id, state, since, before, elements, own }, answer);
+    await compare(session, operation, { elements, own }, answer);
     const landed = new Set(journal.landed(elements, since));
     if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
     const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
@@ -238,12 +221,7 @@ async function foresee(
     indexes.flatMap((index) => elements.slice(index, index + 1)),
   );
   const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(
-    session,
-    journal,
-    { kind, id, state, since, before, elements, own: [...own, ...ownLanded] },
-    answer,
-  );
+  await compare(session, operation, { elements, own: [...own, ...ownLanded] }, answer);
   const settled = new Set(firstOf(next, countBy(answer.own)));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled, since));
@@ -308,13 +286,12 @@ function wayOut(
  */
 export async function noteDone(
   session: Session,
-  { kind, id, state, since, before, isToldApart }: Entry,
+  entry: Entry,
   { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
 ): Promise<void> {
-  const answer = isToldApart ? await ask(keys) : null;
+  const answer = entry.isToldApart ? await ask(keys) : null;
   if (answer === null) return tellByNotes(session);
-  const journal = await (await session.service()).journal();
-  await compare(session, journal, { ...compared, kind, id, state, since, before }, answer);
+  await compare(session, entry, compared, answer);
 }
 
 const BY_NOTES =
