@@ -46,6 +46,8 @@ export interface TransactionRecord {
   readonly logs: readonly string[];
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
+  /** Of each of its accounts: those of its message, then those of {@link tableAddresses}; absent where the chain does not keep it. */
+  readonly balances?: readonly Balance[];
   /** What its token accounts held; absent where the chain does not keep it. */
   readonly tokenChanges?: readonly TokenChange[];
   /** Addresses from lookup tables, in the order in which the indexes of its accounts go on; absent where the chain does not say. */
@@ -57,6 +59,12 @@ export interface TransactionRecord {
 /** When it landed, as ISO text; `undefined` where no node says. */
 export const dateLanded = ({ blockTimeMs }: Pick<TransactionRecord, 'blockTimeMs'>): string | undefined =>
   blockTimeMs === 0 ? undefined : isoTime(blockTimeMs);
+
+/** Lamports of an account before and after a transaction. */
+export interface Balance {
+  readonly before: bigint;
+  readonly after: bigint;
+}
 
 /** A call of a program. */
 export interface ProgramCall {
@@ -167,8 +175,10 @@ export interface Past {
 export interface Sought {
   readonly signature: Signature;
   readonly lastValidBlockHeight: bigint;
-  /** Its wire bytes, where they are at hand: what it has paid need not be asked for then. */
+  /** Its wire bytes, where they are at hand: nothing else is asked for then before it is final. */
   readonly bytes?: Uint8Array;
+  /** It pays a fee and moves no other lamports: what it did is not asked for then either. */
+  readonly paysOnlyFee?: true;
   /** The time of its block need not be told, which would be a question for each block. */
   readonly isTimeKnown?: true;
 }

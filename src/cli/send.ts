@@ -55,10 +55,10 @@ function waitingText(waiting: Waiting): string {
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
-/** What a batch has cost, who paid, and what came back. */
+/** What a batch has cost, and who paid. */
 function costSentence(cost: BatchCost): string {
-  const { feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports } = cost;
-  return `Cost of the batch: ${solText(costLamports(cost))} (fees ${solText(feeLamports)}; rent ${solText(rentPaidLamports)}, of which ${solText(rentReclaimedLamports)} came back; the vault paid ${solText(vaultRentLamports)} for token accounts of new recipients).`;
+  const { operatorLamports, vaultLamports } = cost;
+  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}).`;
 }
 
 /** Says on stderr what the reply tells beside its value. */

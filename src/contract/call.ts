@@ -61,24 +61,15 @@ export interface RateLimitState {
   readonly resetSeconds: number;
 }
 
-/** Lamports that a batch has cost so far, no matter who paid them. */
+/** What a batch has cost so far: lamports that its transactions have taken, less what they have brought. */
 export interface BatchCost {
-  readonly feeLamports: bigint;
-  /** Rent that the operator laid out for the batch's own accounts. */
-  readonly rentPaidLamports: bigint;
-  /** Rent that came back to operator or vault when they were closed. */
-  readonly rentReclaimedLamports: bigint;
-  /** Rent that the vault paid for token accounts of recipients; it does not come back. */
-  readonly vaultRentLamports: bigint;
+  readonly operatorLamports: bigint;
+  readonly vaultLamports: bigint;
 }
 
-/** All that was paid, without what came back. */
-export const costLamports = (cost: BatchCost): bigint =>
-  cost.feeLamports + cost.rentPaidLamports - cost.rentReclaimedLamports + cost.vaultRentLamports;
-
-export const NO_COST: BatchCost = {
-  ...{ feeLamports: 0n, rentPaidLamports: 0n, rentReclaimedLamports: 0n, vaultRentLamports: 0n },
-};
+/** Whoever has paid it. */
+export const costLamports = ({ operatorLamports, vaultLamports }: BatchCost): bigint =>
+  operatorLamports + vaultLamports;
 
 export interface ReplyMeta {
   /** The answer is that of an earlier request with the same key; nothing was done now. */

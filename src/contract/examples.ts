@@ -53,8 +53,8 @@ const PIPELINE = {
 /** By operation; `request` is missing where there is no body. */
 const REPORT_SUMS = {
   ...{ burned: '1250.5', airdropped: '20', burns: 12, failedBurns: 1, pipelines: 3, failedPipelines: 0 },
-  ...{ feeLamports: '75000', rentPaidLamports: '20000000', rentReclaimedLamports: '20000000' },
-  ...{ vaultRentLamports: '2039280', costLamports: '2114280' },
+  ...{ burnWalletLamports: '10000', operatorLamports: '65000' },
+  ...{ vaultLamports: '2039280', costLamports: '2114280' },
 };
 
 export const EXAMPLES: Readonly<

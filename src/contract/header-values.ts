@@ -35,21 +35,15 @@ export function decodeRateLimit(header: string): RateLimitState | undefined {
   return tightest;
 }
 
-/** `fee=10000;rent-paid=2039280;rent-reclaimed=0;vault-rent=0`, in lamports. */
-export const encodeBatchCost = (cost: BatchCost): string =>
-  `fee=${cost.feeLamports};rent-paid=${cost.rentPaidLamports};rent-reclaimed=${cost.rentReclaimedLamports};vault-rent=${cost.vaultRentLamports}`;
+/** `operator=10000;vault=2039280`, in lamports; below 0 for who has got some. */
+export const encodeBatchCost = ({ operatorLamports, vaultLamports }: BatchCost): string =>
+  `operator=${operatorLamports};vault=${vaultLamports}`;
 
-const BATCH_COST = /^fee=(\d{1,20});rent-paid=(\d{1,20});rent-reclaimed=(\d{1,20});vault-rent=(\d{1,20})$/;
+const BATCH_COST = /^operator=(-?\d{1,20});vault=(-?\d{1,20})$/;
 
 /** The reverse of {@link encodeBatchCost}; `undefined` for anything else. */
 export function decodeBatchCost(header: string): BatchCost | undefined {
-  const [, fee, paid, reclaimed, ofVault] = BATCH_COST.exec(header) ?? [];
-  if (fee === undefined || paid === undefined || reclaimed === undefined || ofVault === undefined)
-    return undefined;
-  return {
-    feeLamports: BigInt(fee),
-    rentPaidLamports: BigInt(paid),
-    rentReclaimedLamports: BigInt(reclaimed),
-    vaultRentLamports: BigInt(ofVault),
-  };
+  const [, operator, vault] = BATCH_COST.exec(header) ?? [];
+  if (operator === undefined || vault === undefined) return undefined;
+  return { operatorLamports: BigInt(operator), vaultLamports: BigInt(vault) };
 }

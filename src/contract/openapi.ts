@@ -356,9 +356,7 @@ function successResponse(operation: Operation, schema: unknown): Json {
       ...(operation.deprecated
         ? DEPRECATION_HEADERS
         : {
-            [BATCH_COST_HEADER]: header(
-              'Lamports that the batch has cost until now: `fee=…;rent-paid=…;rent-reclaimed=…`.',
-            ),
+            [BATCH_COST_HEADER]: header('Lamports that the batch has cost until now: `operator=…;vault=…`.'),
           }),
     },
     content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },

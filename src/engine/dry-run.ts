@@ -7,7 +7,7 @@ import type { TokenRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { pipelineList } from './batches/check-pipelines.js';
-import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn, totalVaultRent } from './batches/funds.js';
+import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { allowanceOf, readBurnWallet } from './burns/chunk.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/elements.js';
@@ -57,7 +57,8 @@ export async function foreseeBatch(
   const token = requireToken(principal);
   const flywheel = requireFlywheel(principal);
   const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator, 'operator') };
-  const { pipelines, rentLamports: rent } = await checkAndPlan(deps, principal, context, list);
+  const planned = await checkAndPlan(deps, principal, context, list);
+  const { pipelines, rentLamports: rent, vaultRentLamports } = planned;
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));
   const [{ supply, vault }, used] = await Promise.all([
     readTokens(deps, token, flywheel.vaultTokenAccount),
@@ -72,7 +73,7 @@ export async function foreseeBatch(
     costs: {
       feeLamports: feeLamports(deps.chain, pipelines.length).toString(),
       rentPaidLamports: rent.toString(),
-      vaultRentLamports: totalVaultRent(pipelines).toString(),
+      vaultRentLamports: vaultRentLamports.toString(),
     },
   };
 }

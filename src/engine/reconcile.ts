@@ -6,6 +6,7 @@
 import type { RecoveryTerms } from '../contract/local-admin.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
+import { countVotes } from './batches/costs.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { carryOnBurns, watchConfirmed } from './burns/recover.js';
@@ -76,6 +77,7 @@ export class Reconciler {
       // To send what has landed all the same changes nothing.
       if (missing.length > 0) await deps.chain.submit(missing);
     });
+    await this.#try('votes that may have landed', 'votes', terms, () => countVotes(deps, { tokenId }));
     const left = await deps.store.read(async ({ unfinished }) => ({
       burns: await unfinished.burnRequests(tokenId),
       setUps: await unfinished.setUps(tokenId),

@@ -1,7 +1,7 @@
 /** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
-import { costLamports, isCancelled } from '../contract/call.js';
+import { type BatchCost, costLamports, isCancelled } from '../contract/call.js';
 import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
 import { type ReportRow, type ReportSums, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
@@ -12,6 +12,7 @@ import type { PipelineAmounts } from '../store/repositories/pipelines.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { isFinal } from './batches/batch-context.js';
+import { countVotes } from './batches/costs.js';
 import type { EngineDeps } from './deps.js';
 import { boundsOf } from './lists.js';
 import { operation, requireToken } from './operation.js';
@@ -29,6 +30,7 @@ export const report = operation('report', {
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
     const bounds = boundsOf(query);
+    await countVotes(deps, { tokenId: token.id });
     const table = new Table(query.period ?? 'day', query.byType === 'true');
     const scope = { tokenId: token.id, ...bounds };
     const types = principal.key.proofTypes;
@@ -56,7 +58,7 @@ type Bounds = ReturnType<typeof boundsOf>;
 
 const AMOUNTS = [
   ...(['burned', 'airdropped', 'burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const),
-  ...(['feeLamports', 'rentPaidLamports', 'rentReclaimedLamports', 'vaultRentLamports'] as const),
+  ...(['burnWalletLamports', 'operatorLamports', 'vaultLamports'] as const),
 ];
 type Amounts = Record<(typeof AMOUNTS)[number], bigint>;
 
@@ -120,11 +122,10 @@ const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
   failedBurns: Number(amounts.failedBurns),
   pipelines: Number(amounts.pipelines),
   failedPipelines: Number(amounts.failedPipelines),
-  feeLamports: amounts.feeLamports.toString(),
-  rentPaidLamports: amounts.rentPaidLamports.toString(),
-  rentReclaimedLamports: amounts.rentReclaimedLamports.toString(),
-  vaultRentLamports: amounts.vaultRentLamports.toString(),
-  costLamports: costLamports(amounts).toString(),
+  burnWalletLamports: amounts.burnWalletLamports.toString(),
+  operatorLamports: amounts.operatorLamports.toString(),
+  vaultLamports: amounts.vaultLamports.toString(),
+  costLamports: (amounts.burnWalletLamports + costLamports(amounts)).toString(),
 });
 
 async function addBurns(
@@ -141,10 +142,10 @@ async function addBurns(
   }
 }
 
-const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> =>
-  isLanded
-    ? { burned: amount, burns: BigInt(count), feeLamports }
-    : { failedBurns: BigInt(count), feeLamports };
+const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> => ({
+  ...(isLanded ? { burned: amount, burns: BigInt(count) } : { failedBurns: BigInt(count) }),
+  burnWalletLamports: feeLamports,
+});
 
 const isWithin = ({ since, until }: Bounds, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);
@@ -166,8 +167,10 @@ async function addBatches(
     );
     for (const listed of page.items) {
       if (!isFinal(listed) || !isWithin(bounds, listed.dateUpdated)) continue;
-      const amounts = await store.read((tx) => tx.pipelines.amounts(listed.id));
-      addBatch(listed, amounts, types, table);
+      const [amounts, cost] = await store.read(
+        async (tx) => [await tx.pipelines.amounts(listed.id), await tx.batches.cost(listed.id)] as const,
+      );
+      addBatch({ ...listed, cost }, amounts, types, table);
       await pause();
     }
     before = page.next ?? undefined;
@@ -177,18 +180,17 @@ async function addBatches(
 }
 
 function addBatch(
-  batch: BatchHead,
+  batch: BatchHead & { readonly cost: BatchCost },
   pipelines: readonly PipelineAmounts[],
   types: readonly string[] | null,
   table: Table,
 ): void {
   const day = utcDay(Date.parse(batch.dateUpdated));
-  for (const { type, burn, airdrop, vaultRentLamports, dateLanded } of pipelines) {
+  for (const { type, burn, airdrop, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
     // What somebody ended has not failed.
     if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1n });
-    else table.add(day, type, { burned: burn, airdropped: airdrop, vaultRentLamports, pipelines: 1n });
+    else table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1n });
   }
-  // What the vault paid is of the pipelines, and of their types.
-  table.add(day, null, { ...batch.cost, vaultRentLamports: 0n });
+  table.add(day, null, batch.cost);
 }

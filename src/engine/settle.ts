@@ -11,6 +11,7 @@ import type { Lease } from './lease.js';
 export interface Unit {
   readonly transactions: readonly { readonly signature: Signature; readonly bytes: Uint8Array }[];
   readonly lastValidBlockHeight: bigint;
+  readonly paysOnlyFee?: true;
 }
 
 /** A unit has landed whole and did what it was for. */
@@ -79,6 +80,7 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
     units.flatMap((unit) =>
       unit.transactions.map(({ signature, bytes }) => ({
         ...{ signature, bytes, lastValidBlockHeight: unit.lastValidBlockHeight },
+        ...(unit.paysOnlyFee && { paysOnlyFee: true as const }),
       })),
     ),
   );

@@ -34,8 +34,6 @@ interface Touched extends AccountMeta {
 /** A transaction in the block of a slot. */
 export interface Landed extends Omit<KeptTransaction, 'slot' | 'place' | 'tableAddresses'> {
   readonly slot: number;
-  /** Its accounts before and after; `null` where this node has not run it itself. */
-  readonly run: Run | null;
   /** In the order of the ledger; `null` for what is not in it. */
   readonly place: number | null;
 }
@@ -66,8 +64,6 @@ export interface ClusterParts {
 const LAGS: Readonly<Record<Level, number>> = { processed: 0, confirmed: 2, finalized: 31 };
 /** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
 const MAX_RECENT_SLOTS = 512;
-/** Runs that are remembered at most. */
-const MAX_RUNS = 20_000;
 const LOOKUP_TABLES = readBuffer(addressBytes(ADDRESS_LOOKUP_TABLE_PROGRAM));
 
 /** As a cluster shows the program that runs natively here. */
@@ -83,7 +79,6 @@ const SQUADS_ACCOUNT: AccountState = {
 export class Cluster {
   readonly slotMs: number;
   readonly #parts: ClusterParts;
-  readonly #runs = new Map<Signature, Run>();
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
@@ -199,16 +194,9 @@ export class Cluster {
       transactions.map(({ wire }) => wire),
       this.newestSlot(),
     );
-    const runs = this.#parts.ledger.write((draft) =>
-      transactions.map(({ wire }) => {
-        const touched = this.#touched(wire, draft);
-        const result = draft.land(wire, this.#parts.runtime);
-        return result && runOf(result, touched);
-      }),
+    return this.#parts.ledger.write((draft) =>
+      transactions.filter(({ wire }) => draft.land(wire, this.#parts.runtime)?.landed === false),
     );
-    for (const [at, { signature }] of transactions.entries())
-      if (runs[at]?.landed === true) this.#remember(signature, runs[at]);
-    return transactions.filter((_, at) => runs[at]?.landed === false);
   }
 
   #read<Result>(work: (tables: LedgerTables) => Result): Result {
@@ -223,14 +211,8 @@ export class Cluster {
     }));
   }
 
-  #remember(signature: Signature, run: Run): void {
-    this.#runs.set(signature, run);
-    const oldest = this.#runs.keys().next();
-    if (this.#runs.size > MAX_RUNS && oldest.done !== true) this.#runs.delete(oldest.value);
-  }
-
   #landedOf(kept: KeptTransaction): Landed {
-    return { ...kept, slot: Number(kept.slot), run: this.#runs.get(kept.signature) ?? null };
+    return { ...kept, slot: Number(kept.slot) };
   }
 
   /** Making a lookup table takes a recent slot; all else does not ask, and is not made to wait for the list. */

@@ -1,5 +1,4 @@
 /** The records that the store keeps, as the engine sees them: rows of the tables, without what only the store needs. */
-import type { BatchCost } from '../contract/call.js';
 import type { Row } from './schema.js';
 
 export type { FlywheelPlace } from './schema.js';
@@ -38,13 +37,15 @@ export type PipelineAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'r
 
 /** A batch without what it is made of. */
 export type BatchHead = Omit<BatchRecord, 'pipelines'>;
-export type BatchRecord = Omit<Row<'batches'>, 'ordinal' | keyof BatchCost> & {
-  readonly cost: BatchCost;
+export type BatchRecord = Omit<Row<'batches'>, 'ordinal'> & {
   readonly pipelines: readonly PlannedPipeline[];
 };
 
+/** What one transaction of a batch has cost. */
+export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
+
 /** A vote that was handed out for the owner to sign. */
-export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal'>;
+export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
 /** What the owner is asked to sign about a batch. */
 export type VoteKind = IssuedVote['kind'];
 

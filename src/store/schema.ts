@@ -154,16 +154,11 @@ export const TABLES = {
       airdrop: u64(),
       /** Different wallets that it airdrops to. */
       recipients: integer('>= 0'),
-      /** Rent that its accounts take on chain while it is not closed. */
+      /** Rent that its accounts are expected to take on chain while it is not closed. */
       setupRentLamports: u64(),
       /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */
       holder: optional(text()),
       leaseUntilMs: integer(),
-      feeLamports: u64(),
-      rentPaidLamports: u64(),
-      rentReclaimedLamports: u64(),
-      /** Of what has landed: rent for token accounts of recipients. */
-      vaultRentLamports: u64(),
       dateCreated: text(),
       dateUpdated: text(),
       /** When it was cancelled, or `null`. */
@@ -211,8 +206,6 @@ export const TABLES = {
       /** Base units that all its actions burn and airdrop. */
       burn: u64(),
       airdrop: u64(),
-      /** Rent that the vault pays for token accounts of its recipients, as they were looked for last before it ran. */
-      vaultRentLamports: u64(),
       /** Of the transaction that executed it; `null` also where members have, and the chain does not tell it. */
       signature: optional(text()),
       /** When it was executed, as far as is known here; `null` while it is not. */
@@ -278,11 +271,31 @@ export const TABLES = {
       /** The operator's signature, base58: the name of the transaction on chain. */
       signature: text(),
       lastValidBlockHeight: u64(),
+      /** It can land no more, and has its costs if it has landed. */
+      isOver: boolean(),
       dateCreated: text(),
     },
     unique: [['signature']],
     references: [{ columns: ['batchId'], to: 'batches (id)' }],
-    indexes: [{ name: 'issued_votes_of_batch', on: 'batch_id, ordinal' }],
+    indexes: [
+      { name: 'issued_votes_of_batch', on: 'batch_id, ordinal' },
+      { name: 'issued_votes_open', on: 'ordinal', where: 'is_over = 0' },
+    ],
+  }),
+
+  /** What each transaction of a batch that has landed, or failed on chain, has changed. */
+  batchCosts: table({
+    key: ['signature'],
+    columns: {
+      signature: text(),
+      /** Of the first, where members have executed several with one transaction. */
+      batchId: text(),
+      /** Lamports before it minus lamports after it: below 0 where it has brought some. */
+      operatorLamports: integer(),
+      vaultLamports: integer(),
+    },
+    references: [{ columns: ['batchId'], to: 'batches (id)' }],
+    indexes: [{ name: 'batch_costs_of_batch', on: 'batch_id' }],
   }),
 
   /** Steps of batches: transactions that land together. */

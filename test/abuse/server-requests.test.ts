@@ -164,7 +164,7 @@ describe('a request that could be read in two ways', () => {
   });
 
   it('gives its cost with every batch, and with nothing else', async () => {
-    const cost = { feeLamports: 5n, rentPaidLamports: 7n, rentReclaimedLamports: 0n, vaultRentLamports: 3n };
+    const cost = { operatorLamports: -5n, vaultLamports: 3n };
     const asked = async (
       operation: 'initBatch' | 'executeBatch' | 'getBatch' | 'currentBatch',
       method: string,
@@ -177,7 +177,7 @@ describe('a request that could be read in two ways', () => {
         await fetch(`${server.url}/v1/flywheel/batch/${path}`, { method, headers, ...body })
       ).headers.get('x-batch-cost');
     };
-    const text = 'fee=5;rent-paid=7;rent-reclaimed=0;vault-rent=3';
+    const text = 'operator=-5;vault=3';
     expect(await asked('initBatch', 'POST', 'init')).toBe(text);
     expect(await asked('executeBatch', 'POST', 'execute')).toBe(text);
     expect(await asked('getBatch', 'GET', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11')).toBe(text);

@@ -56,7 +56,7 @@ describe('the client', () => {
     expect(rateLimit).toMatchObject({ policy: 'batch-current', resetSeconds: 1 });
     const executed = await client.executeBatch(approved(api.project, init) as never, call());
     expect(executed.value).toEqual((await api.executeBatch(api.project, approved(api.project, init))).done());
-    expect(executed.meta.cost?.feeLamports).toBeGreaterThan(0n);
+    expect(executed.meta.cost?.operatorLamports).toBeGreaterThan(0n);
     expect(await read()).toEqual(await shown());
     expect(before - (await supplyOf(api, api.project))).toBe(2_000_000n);
   });

@@ -105,10 +105,10 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
         expect(wallets.map(books.tokensOf)).toEqual(isOwn ? [101n, 102n, 103n] : [0n, 0n, 0n]);
         expect(happened.usedToday).toEqual({ burn: '3', airdrop: isOwn ? '0.000306' : '0' });
         // The operator paid exactly what the batch says it cost, and has its rent back.
-        const { fees, rentPaid, rentReclaimed, vaultRent } = books.costs;
-        expect(rentReclaimed).toBe(rentPaid);
-        expect(books.lamportsOf(template.made.operator) + fees).toBe(template.operatorLamports);
-        expect(books.lamportsOf(template.made.vaultAddress) + vaultRent).toBe(template.vaultLamports);
+        const { operator: paid, vault } = books.costs;
+        expect(books.lamportsOf(template.made.operator) + paid).toBe(template.operatorLamports);
+        expect(paid).toBeLessThan(1_000_000n);
+        expect(books.lamportsOf(template.made.vaultAddress) + vault).toBe(template.vaultLamports);
       }
     };
 

@@ -139,7 +139,6 @@ export interface Report {
 }
 
 interface ReportCosts {
-  readonly vaultRentLamports: string;
   readonly costLamports: string;
 }
 

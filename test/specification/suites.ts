@@ -13,6 +13,7 @@ import { burnRecords } from './burn-records.js';
 import { burnRequests } from './burn-request.js';
 import { burnBatches, burnResults } from './burn-result.js';
 import { burnValues } from './burn-values.js';
+import { costs } from './costs.js';
 import { errors } from './errors.js';
 import { exactBodies, exactPayloads } from './exact-numbers.js';
 import { execute, executeOverDays } from './execute.js';
@@ -53,6 +54,7 @@ export const BATCHES: Readonly<Record<string, Cases>> = {
   'numbers in payloads': exactPayloads,
   'the flywheel': flywheel,
   'further operations': further,
+  costs,
 };
 
 export const REQUESTS: Readonly<Record<string, Cases>> = {

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { NO_COST } from '../../src/contract/call.js';
 import type {
   ApiKeyRecord,
   BatchRecord,
@@ -15,6 +14,7 @@ import type {
   IssuedVote,
   RequestRecord,
   TokenRecord,
+  TransactionCost,
 } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
@@ -200,7 +200,6 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
       message: 'AQID',
       burn: 18_446_744_073_709_551_615n,
       airdrop: 0n,
-      vaultRentLamports: 11n,
     },
   ],
   ...{ pipelineCount: 1, burn: 18_446_744_073_709_551_615n, airdrop: 0n, recipients: 0 },
@@ -210,7 +209,6 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
   setupRentLamports: 7_000n,
   holder: null,
   leaseUntilMs: 0,
-  cost: NO_COST,
   dateCreated: CREATED,
   dateUpdated: CREATED,
   dateCancelled: null,
@@ -258,6 +256,12 @@ export const aVote = (signature: string, more: Partial<IssuedVote> = {}): Issued
   signature,
   lastValidBlockHeight: 150n,
   dateCreated: CREATED,
+  ...more,
+});
+
+/** What a transaction has cost that has opened a token account. */
+export const aCost = (signature: string, more: Partial<TransactionCost> = {}): TransactionCost => ({
+  ...{ signature, operatorLamports: 5_000, vaultLamports: 2_039_280 },
   ...more,
 });
 

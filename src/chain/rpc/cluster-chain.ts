@@ -39,7 +39,14 @@ import {
   statusesQuestion,
 } from './questions.js';
 import { RecentFees, toNull } from './recent-fees.js';
-import { chunks, isLanded, MAX_SIGNATURES_PER_CALL, RpcReader, sameStatus } from './rpc-reader.js';
+import {
+  chunks,
+  isLanded,
+  MAX_SIGNATURES_PER_CALL,
+  NO_DETAILS,
+  RpcReader,
+  sameStatus,
+} from './rpc-reader.js';
 
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
@@ -213,7 +220,7 @@ class ClusterChain extends RpcReader implements Chain {
       // On another fork it may yet succeed; what it did there is watched by who took it for done.
       if (!isFinal && (status.error !== null || this.#terms.commitment === 'finalized'))
         return openAfter(heard);
-      return { kind: 'landed', record: await this.#recordOf(sought, status), isFinal };
+      return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
     }
     const isAbsent = heard.every(({ seen }) => seen === null);
     if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return openAfter(heard);
@@ -234,19 +241,17 @@ class ClusterChain extends RpcReader implements Chain {
     return height !== null && height <= signedAbove;
   }
 
-  /** Of what succeeded, and whose bytes are at hand, nothing else has to be asked for but the time of its block. */
-  async #recordOf(
-    { signature, bytes, isTimeKnown }: Sought,
-    status: LandedStatus,
-  ): Promise<TransactionRecord> {
+  /** Where its bytes say enough, nothing else has to be asked for but the time of its block. */
+  async #recordOf(sought: Sought, status: LandedStatus, isFinal: boolean): Promise<TransactionRecord> {
+    const { signature, bytes, paysOnlyFee = !isFinal, isTimeKnown } = sought;
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
     this.#outgoing.forget(signature);
     const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimeMs(status.slot);
-    if (bytes === undefined || status.error !== null)
-      return { ...(await this.record(signature, status)), blockTimeMs };
-    const feeLamports = feeOf(decodeTransaction(bytes).message);
-    const landed = { signature, wire: bytes, slot: BigInt(status.slot), blockTimeMs, error: null };
-    return { ...landed, logs: [], feeLamports, computeUnits: 0n };
+    const own = bytes && { wire: bytes, feeLamports: feeOf(decodeTransaction(bytes).message) };
+    if (own !== undefined && status.error === null && paysOnlyFee)
+      return { signature, slot: BigInt(status.slot), error: null, ...NO_DETAILS, ...own, blockTimeMs };
+    const record = await this.record(signature, status);
+    return { ...record, ...(record.wire === null ? own : {}), blockTimeMs };
   }
 
   /** 0 where no node says: what has landed has, though its block be gone from a node, or not there yet. */

@@ -9,6 +9,7 @@ import { base58Decode, base58Encode } from '../../values/base58.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
+  Balance,
   Commitment,
   PastTransaction,
   ProgramCall,
@@ -22,6 +23,7 @@ import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import {
   addressText,
+  balancesOf,
   base64Bytes,
   boolean,
   count,
@@ -181,6 +183,7 @@ export interface FoundTransaction {
   readonly logs: readonly string[];
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
+  readonly balances: readonly Balance[] | undefined;
   readonly tokenChanges: readonly TokenChange[] | undefined;
   readonly tableAddresses: readonly Address[] | undefined;
   readonly innerCalls: readonly ProgramCall[] | undefined;
@@ -236,6 +239,7 @@ export const transactionQuestion = (signature: Signature) =>
         logs: logLines(meta['logMessages']),
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
+        balances: balancesOf(meta),
         tokenChanges: tokenChangesOf(meta, wire),
         tableAddresses: tableAddressesOf(meta, wire),
         innerCalls: innerCallsOf(meta, wire),

@@ -3,7 +3,7 @@ import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import type { ProgramCall, TokenChange, TransactionError } from '../chain.js';
+import type { Balance, ProgramCall, TokenChange, TransactionError } from '../chain.js';
 import { decodeTransaction } from '../transaction/wire.js';
 
 /** An answer is not what the method promises. The message goes on after "answered … with". */
@@ -131,6 +131,15 @@ function keysOf(meta: JsonObject, wire: Uint8Array): (index: JsonValue | undefin
   const keys = [...decodeTransaction(wire).message.staticKeys, ...(tableAddressesOf(meta, wire) ?? [])];
   return (index) => addressText(keys[count(index, 'an index')], 'an account');
 }
+
+export const balancesOf = (meta: JsonObject): readonly Balance[] | undefined =>
+  told(() => {
+    const after = list(meta['postBalances'], 'balances');
+    return list(meta['preBalances'], 'balances', after.length).map((before, at) => ({
+      before: u64(before, 'a balance'),
+      after: u64(after[at], 'a balance'),
+    }));
+  });
 
 const AMOUNT = /^[0-9]{1,20}$/;
 

@@ -89,7 +89,7 @@ const transactionDifference =
   };
 
 /** What a node that no longer has a transaction tells of it. */
-const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
+export const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
 /** Reads a cluster through the nodes of a pool. */
 export class RpcReader implements ChainReader {
@@ -162,9 +162,10 @@ export class RpcReader implements ChainReader {
     const { value } = await this.#agreed(transactionQuestion(signature), transactionDifference(signature));
     const outcome = { signature, slot: BigInt(slot), error };
     if (value === null) return { ...outcome, ...NO_DETAILS };
-    const { tokenChanges, tableAddresses, innerCalls, ...told } = value;
+    const { balances, tokenChanges, tableAddresses, innerCalls, ...told } = value;
     return {
       ...{ ...outcome, ...told },
+      ...(balances && { balances }),
       ...(tokenChanges && { tokenChanges }),
       ...(tableAddresses && { tableAddresses }),
       ...(innerCalls && { innerCalls }),

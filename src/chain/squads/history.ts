@@ -154,6 +154,8 @@ export interface PastBatch extends BatchRef {
   readonly creator: Address;
   readonly vaultIndex: number;
   readonly transactions: readonly PastBatchTransaction[];
+  /** What has closed its accounts, or some of them. */
+  readonly closings: readonly TransactionRecord[];
   readonly votes: PastVotes;
 }
 
@@ -204,8 +206,12 @@ export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Pr
   }
   // What was executed or closed was put there before.
   if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;
+  const closers = new Set(
+    [...closed.values(), ...of('batchAccountsClose')].map(({ signature }) => signature),
+  );
+  const closings = [...closers].flatMap((signature) => past.records.get(signature) ?? []);
   const votes = votesOf(past.acts, proposal);
-  return { multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions, votes };
+  return { multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions, closings, votes };
 }
 
 const byTransaction = (acts: readonly Act[]): ReadonlyMap<Address | undefined, Act> =>

@@ -15,10 +15,9 @@ export const REPORT_CSV: Columns<ReportRow> = {
   'failed burns': (row) => row.failedBurns,
   pipelines: (row) => row.pipelines,
   'failed pipelines': (row) => row.failedPipelines,
-  'fee lamports': (row) => row.feeLamports,
-  'rent paid lamports': (row) => row.rentPaidLamports,
-  'rent reclaimed lamports': (row) => row.rentReclaimedLamports,
-  'vault rent lamports': (row) => row.vaultRentLamports,
+  'burn wallet lamports': (row) => row.burnWalletLamports,
+  'operator lamports': (row) => row.operatorLamports,
+  'vault lamports': (row) => row.vaultLamports,
   'cost lamports': (row) => row.costLamports,
 };
 
@@ -74,12 +73,9 @@ const reportTotals = ({
   ['single burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
   ['succeeded', successOf(total)],
-  ['fees', solText(total.feeLamports)],
-  ['token accounts', `${solText(total.vaultRentLamports)} of rent for new recipients, paid by the vault`],
-  [
-    'batch rent',
-    `${solText(total.rentPaidLamports)} paid, ${solText(total.rentReclaimedLamports)} came back`,
-  ],
+  ['burn wallet paid', solText(total.burnWalletLamports)],
+  ['operator paid', solText(total.operatorLamports)],
+  ['vault paid', solText(total.vaultLamports)],
   ['cost', solText(total.costLamports)],
   ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];

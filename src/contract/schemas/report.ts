@@ -105,15 +105,10 @@ const sums = {
   failedBurns: count('Burns that failed.'),
   pipelines: count('Pipelines that were executed.'),
   failedPipelines: count('Pipelines whose batch failed before them. Cancelled pipelines are not counted.'),
-  feeLamports: lamports.meta({ description: 'Fees of burns and batches, in lamports.' }),
-  rentPaidLamports: lamports.meta({ description: 'Rent of batches, paid by the operator.' }),
-  rentReclaimedLamports: lamports.meta({ description: 'Rent returned to operator or vault.' }),
-  vaultRentLamports: lamports.meta({
-    description: 'Rent that the vault paid for token accounts of recipients. It does not return.',
-  }),
-  costLamports: lamports.meta({
-    description: 'Fees plus paid rent, minus returned rent.',
-  }),
+  burnWalletLamports: lamports.meta({ description: 'Paid by the burn wallet for burns.' }),
+  operatorLamports: lamports.meta({ description: 'Paid by the operator for batches, less what came back.' }),
+  vaultLamports: lamports.meta({ description: 'Paid by the vault for batches, less what came back.' }),
+  costLamports: lamports.meta({ description: 'Sum of the three.' }),
 };
 
 export const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });

@@ -6,14 +6,19 @@
  * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Commitment, Rejection, TransactionRecord } from '../../chain/chain.js';
+import type { Commitment, Rejection } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/message.js';
-import type { Signer } from '../../chain/transaction/sign.js';
 import { sign } from '../../chain/transaction/sign.js';
-import { compileLegacyMessage, decodeTransaction } from '../../chain/transaction/wire.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { BatchRecord, BundlePhase, BundleRecord, BundleStatus } from '../../store/records.js';
+import type {
+  BatchRecord,
+  BundlePhase,
+  BundleRecord,
+  BundleStatus,
+  TransactionCost,
+} from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { landedMs } from '../daily-cap.js';
@@ -24,6 +29,7 @@ import { createPause } from '../pause.js';
 import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
+import { costOf } from './costs.js';
 import { countLanded } from './holds.js';
 import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
@@ -125,15 +131,12 @@ interface Outcome {
 export class Advance {
   readonly #deps: EngineDeps;
   readonly #batch: BatchRecord;
-  readonly #operator: Signer;
+  readonly #context: BatchContext;
   readonly #lease: Lease;
-  readonly #phases: readonly BundlePhase[] | undefined;
   /** All that was written down, by its id; what has expired is left out. */
   readonly #known = new Map<string, Known>();
-  /** Found on chain, and not written down yet. */
-  #adopted: BundleRecord[] = [];
   #unsaved: Outcome[] = [];
-  #fees = 0n;
+  #costs: TransactionCost[] = [];
   /** What failed in its turn; `wasRefused`: by a node that tried it out. */
   #failure: (Failure & { readonly key: string; readonly wasRefused?: boolean }) | null = null;
   /** The step that was refused last. */
@@ -143,16 +146,11 @@ export class Advance {
   /** Something was sent since it was opened. */
   #hasSent = false;
 
-  private constructor(
-    { deps, context, batch, lease }: HeldBatch,
-    phases: readonly BundlePhase[] | undefined,
-    stored: readonly BundleRecord[],
-  ) {
+  private constructor({ deps, context, batch, lease }: HeldBatch, stored: readonly BundleRecord[]) {
     this.#deps = deps;
     this.#batch = batch;
-    this.#operator = context.operator;
+    this.#context = context;
     this.#lease = lease;
-    this.#phases = phases;
     for (const bundle of stored) this.#known.set(bundle.id, { bundle, state: STATES[bundle.status] });
   }
 
@@ -164,7 +162,7 @@ export class Advance {
     const stored = await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases));
     const { deps, context, batch } = held;
     const readPast = pastOf(deps.chain, context.flywheel, batch);
-    return { ...held, advance: new Advance(held, phases, stored), readPast };
+    return { ...held, advance: new Advance(held, stored), readPast };
   }
 
   /**
@@ -242,7 +240,6 @@ export class Advance {
 
   /** Writes what became of transactions, under the lease. */
   async write(tx: StoreTransaction): Promise<void> {
-    await tx.bundles.insertMany(this.#adopted);
     const landed = this.#unsaved.flatMap(({ bundle, landedMs }) =>
       landedMs === undefined ? [] : [{ ...bundle, landedMs }],
     );
@@ -260,15 +257,14 @@ export class Advance {
         transactions.map(({ signature }, at) => ({ position: first + at, signature, landedMs })),
       ),
     );
-    if (this.#fees > 0n) await tx.batches.addCost(this.#batch.id, { feeLamports: this.#fees });
-    this.#adopted = [];
+    await tx.batches.addCosts(this.#batch.id, this.#costs);
     this.#unsaved = [];
-    this.#fees = 0n;
+    this.#costs = [];
   }
 
   /**
-   * Waits until all that was written down has come to an end that is final; what the owner has landed alone is found too. Where
-   * the chain tells an end at once, what has not landed never will: nobody sends it any more.
+   * Waits until all that was written down has come to an end that is final. Where the chain tells an end at once, what has not
+   * landed never will: nobody sends it any more.
    * @throws `ERR_UNAVAILABLE` when that takes too long.
    */
   async settleAll(): Promise<void> {
@@ -278,7 +274,6 @@ export class Advance {
   /** @returns whether all has; what a fork has taken back is sent again in its turn. */
   async #settle(): Promise<boolean> {
     const { chain } = this.#deps;
-    await this.#adoptVotes();
     for (let waitedMs = 0; ; waitedMs += chain.pollMs ?? 0) {
       const open = this.#in(OPEN);
       const fates = await findFates(chain, open);
@@ -305,17 +300,22 @@ export class Advance {
     const bundle = known ?? this.#bundleOf(phase, vote);
     const [before] = (await findFates(chain, [bundle])) as [Fate];
     if (before.kind === 'expired') return before;
-    if (known === undefined) this.#adopt(bundle);
-    this.#take(bundle, before);
-    if (before.kind !== 'open') return before;
-    await this.#lease.write((tx) => this.write(tx));
-    await this.#lease.check();
-    this.#hasSent = true;
-    // The owner may have sent it already, as may an engine before this one.
-    const [rejection] = await chain.submit([vote.bytes], [false]);
-    if (rejection != null && !isExpiry(rejection)) return refused(rejection);
-    const [fate] = (await awaitFates(chain, [bundle], this.#lease)) as [Fate];
+    if (known === undefined) {
+      await this.#lease.write((tx) => tx.bundles.insertMany([bundle]));
+      this.#known.set(bundle.id, { bundle, state: 'open' });
+    }
+    let fate: Fate = before;
+    if (fate.kind === 'open') {
+      await this.#lease.check();
+      this.#hasSent = true;
+      // The owner may have sent it already, as may an engine before this one.
+      const [rejection] = await chain.submit([vote.bytes], [false]);
+      if (rejection != null && !isExpiry(rejection)) return refused(rejection);
+      [fate] = (await awaitFates(chain, [bundle], this.#lease)) as [Fate];
+    }
     this.#take(bundle, fate);
+    // Who sent it may stop because of that, and its fee is gone.
+    await this.#lease.write((tx) => this.write(tx));
     return fate;
   }
 
@@ -325,23 +325,6 @@ export class Advance {
 
   #knownAs(signature: string): BundleRecord | undefined {
     return this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
-  }
-
-  #adopt(bundle: BundleRecord): void {
-    this.#adopted.push(bundle);
-    this.#known.set(bundle.id, { bundle, state: 'open' });
-  }
-
-  /** Votes that were handed out, and that the owner has landed without telling. */
-  async #adoptVotes(): Promise<void> {
-    if (this.#phases?.includes('OWNER_APPROVAL') === false) return;
-    const { store, chain } = this.#deps;
-    const issued = await store.read((tx) => tx.batches.votes(this.#batch.id));
-    const unknown = issued.filter(({ signature }) => this.#knownAs(signature) === undefined);
-    const records = await chain.lookUp(unknown.map(({ signature }) => signature));
-    for (const [index, { transaction, ...vote }] of unknown.entries())
-      if (records[index] != null)
-        this.#adopt(this.#bundleOf('OWNER_APPROVAL', { ...vote, bytes: transaction }));
   }
 
   #bundleOf(phase: BundlePhase, { signature, bytes, lastValidBlockHeight }: SignedElsewhere): BundleRecord {
@@ -448,7 +431,7 @@ export class Advance {
     firsts: readonly number[],
   ): Promise<readonly BundleRecord[]> {
     const { chain } = this.#deps;
-    const payer = this.#operator.address;
+    const payer = this.#context.operator.address;
     const terms = await signingTerms(chain, { payer, instructions: instructions(from) });
     const { blockhash, lastValidBlockHeight } = terms;
     const pause = createPause();
@@ -461,7 +444,7 @@ export class Advance {
         messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
         await pause();
       }
-    const signed = [...(await sign(messages, [this.#operator]))];
+    const signed = [...(await sign(messages, [this.#context.operator]))];
     const fresh = firsts.map((first, at) => {
       const transactions = signed.splice(0, (ends[at] ?? first) - first);
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
@@ -575,7 +558,7 @@ export class Advance {
       this.#unsaved.push({ bundle, status: 'EXPIRED' });
       return;
     }
-    if (this.#isPaidHere(bundle)) this.#fees += feesOf(fate.records);
+    this.#costs.push(...fate.records.map((record) => costOf(record, this.#context.flywheel)));
     if (fate.kind === 'landed') {
       known.state = 'landed';
       const [record] = fate.records;
@@ -586,13 +569,6 @@ export class Advance {
       known.bundle = { ...bundle, status: 'FAILED', errorMessage, failedTransaction };
       this.#unsaved.push({ bundle, status: 'FAILED', errorMessage, failedTransaction });
     }
-  }
-
-  /** Does the operator pay for it? A vote may be the owner's to pay. */
-  #isPaidHere({ transactions: [first] }: BundleRecord): boolean {
-    return (
-      first !== undefined && decodeTransaction(first.bytes).message.staticKeys[0] === this.#operator.address
-    );
   }
 
   #subject(phase: BundlePhase) {
@@ -627,9 +603,6 @@ export const executionsOf = (bundles: readonly BundleRecord[]): BundleExecution[
 
 const countOf = (bundles: readonly BundleRecord[]): number =>
   bundles.reduce((sum, { transactions }) => sum + transactions.length, 0);
-
-const feesOf = (records: readonly TransactionRecord[]): bigint =>
-  records.reduce((sum, { feeLamports }) => sum + feeLamports, 0n);
 
 function failureOf(bundle: BundleRecord, failedTransaction: number, reason: string) {
   const at = bundle.first + failedTransaction;

@@ -28,6 +28,7 @@ import {
   currentRecord,
   isOver,
 } from './batch-context.js';
+import { withCost } from './costs.js';
 import { batchView, findBatch } from './get-batch.js';
 import { releaseHolds } from './holds.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
@@ -46,9 +47,11 @@ export const cancelBatch = operation('cancelBatch', {
       return asked;
     });
     const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
-    const meta = { replayed: batch.dateCancelled !== null, cost: current.cost };
-    if (cancelTx !== null) return { value: { ownerVoteNeeded: true, cancelTx }, meta };
-    return { value: { ownerVoteNeeded: false, batch: batchView(current, context) }, meta };
+    const value =
+      cancelTx === null
+        ? { ownerVoteNeeded: false as const, batch: batchView(current, context) }
+        : { ownerVoteNeeded: true as const, cancelTx };
+    return withCost(deps, batch.id, value, batch.dateCancelled !== null);
   },
 });
 
@@ -157,7 +160,7 @@ async function askOwner(
   return Buffer.from(vote.transaction).toString('base64');
 }
 
-/** Writes that it is over, and what the accounts of an unfinished set-up have cost. @param found - `null` where nothing of it was ever on chain. */
+/** Writes that it is over. @param found - `null` where nothing of it was ever on chain. */
 async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void> {
   const { batch } = work;
   const isUnfinished = batch.status === 'AVAILABLE_TO_QUEUE';
@@ -172,7 +175,6 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
       // The key of its init is free again where nothing has come of it, and nothing will.
       if (isUnfinished && executeResult.totalSuccessful === 0) await tx.requests.remove(batch.requestId);
       if (found === null) await tx.batches.setClosed(id, date);
-      else if (isUnfinished) await tx.batches.addCost(id, { rentPaidLamports: found.lamports });
     },
   );
 }

@@ -40,7 +40,7 @@ import {
   messages,
   ownerOf,
 } from './batch-context.js';
-import { withVaultRent } from './funds.js';
+import { withCost } from './costs.js';
 import { findBatch } from './get-batch.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
 import {
@@ -69,7 +69,7 @@ export const executeBatch = keyedOperation('executeBatch', {
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await findBatch(deps, principal, batchId);
     // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
-    if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return storedAnswer(batch);
+    if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
     return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity });
   },
@@ -106,7 +106,7 @@ async function execute(
   found: BatchHead,
   { signedTx, caller, identity }: Asked,
 ): Promise<Reply<ExecuteBatchResult>> {
-  if (isFinal(found) && !needsClosing(found)) return storedAnswer(found);
+  if (isFinal(found) && !needsClosing(found)) return answer(deps, found.id, true);
   const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, identity), found);
   // It may have become final only since it was read.
   if (taken === 'busy') return answer(deps, found.id, true);
@@ -159,12 +159,15 @@ async function bringToEnd(
     await work.advance.settleAll();
     const state = await readWhole(deps.chain, context.flywheel, batch, 'finalized');
     const position = await countExecuted(batch, state, work.readPast);
-    return position === known.totalSuccessful ? batch : judge(work, { state, failure: null }, request);
+    if (position !== known.totalSuccessful) return judge(work, { state, failure: null }, request);
+    await held.lease.write((tx) => work.advance.write(tx));
+    return batch;
   }
   const end = await work.advance.run(new Executed({ ...work, signedTx }));
   invariant(end !== null, 'An execution waits for nobody.');
-  if (end.failure !== null && kindOf(end.state) === 'Active') throw approvalFailed(batch, end.failure);
-  return judge(work, end, request);
+  if (end.failure === null || kindOf(end.state) !== 'Active') return judge(work, end, request);
+  await held.lease.write((tx) => work.advance.write(tx));
+  throw approvalFailed(batch, end.failure);
 }
 
 /** What did not land and can still run on chain goes on counting against the caps. */
@@ -195,21 +198,13 @@ async function close(held: HeldBatch): Promise<void> {
 }
 
 async function answer(
-  { store }: EngineDeps,
+  deps: EngineDeps,
   batchId: string,
   replayed: boolean,
 ): Promise<Reply<ExecuteBatchResult>> {
-  const batch = await store.read((tx) => tx.batches.head(batchId));
-  invariant(batch !== undefined, 'Batches are never removed.');
-  return storedAnswer(batch, replayed);
-}
-
-function storedAnswer(batch: BatchHead, replayed = true): Reply<ExecuteBatchResult> {
-  invariant(batch.executeResult !== null, 'A final batch has its result.');
-  return {
-    value: { batchId: batch.id as Uuid, result: batch.executeResult },
-    meta: { replayed, cost: batch.cost },
-  };
+  const { executeResult: result = null } = (await deps.store.read((tx) => tx.batches.head(batchId))) ?? {};
+  invariant(result !== null, 'Batches are never removed, and a final one has its result.');
+  return withCost(deps, batchId, { batchId: batchId as Uuid, result }, replayed);
 }
 
 /** Approved by owner and operator, and then executed whole. */
@@ -240,18 +235,9 @@ class Executed implements Goal<BatchState> {
 
   /** It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. */
   async #begin(state: BatchState): Promise<readonly (readonly Instruction[])[]> {
-    const { deps, context, batch, lease, advance } = this.#input;
+    const { deps, context, batch, lease } = this.#input;
     await readPlanned(this.#input);
-    const first = state.batch?.executedTransactionIndex ?? 0;
-    const hasBegun = advance.countLanded('EXECUTE') > 0 || advance.openBytes('EXECUTE') !== undefined;
-    // While a batch waits, recipients get their accounts from others.
-    const left = hasBegun ? [] : await withVaultRent(deps.chain, context, batch.pipelines.slice(first));
-    await lease.write(async (tx) => {
-      await holdFromNow(tx, batch);
-      for (const [at, { vaultRentLamports }] of left.entries())
-        if (vaultRentLamports !== batch.pipelines[first + at]?.vaultRentLamports)
-          await tx.pipelines.setVaultRent(batch.id, first + at, vaultRentLamports);
-    });
+    await lease.write((tx) => holdFromNow(tx, batch));
     await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
     await waitOutTimeLock(deps, batch.id, state, lease);
     const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };

@@ -14,7 +14,6 @@ import {
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, PipelineAction, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
@@ -33,10 +32,9 @@ export const newTokenAccountBytes = (
   mint: Mint | undefined,
 ): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
-const total = (part: 'burn' | 'airdrop' | 'vaultRentLamports') => (pipelines: readonly PlannedPipeline[]) =>
+const total = (part: 'burn' | 'airdrop') => (pipelines: readonly PlannedPipeline[]) =>
   pipelines.reduce((sum, pipeline) => sum + pipeline[part], 0n);
 export const [totalBurn, totalAirdrop] = [total('burn'), total('airdrop')];
-export const totalVaultRent = total('vaultRentLamports');
 
 /**
  * Rent of batch, proposal and transactions, which comes back when the executed batch is closed.
@@ -53,59 +51,26 @@ export const feeLamports = (chain: Chain, pipelines: number): bigint =>
   maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines + closingCount(pipelines)) +
   LAMPORTS_PER_SIGNATURE;
 
-export type WithoutRent = Omit<PlannedPipeline, 'vaultRentLamports'>;
-
-/** Token accounts of the recipients of a pipeline. */
-function recipientAccounts(token: TokenRecord, { actions }: WithoutRent): readonly Address[] {
-  const wallets = actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals)));
-  const program = tokenProgramAddress(token.tokenProgram);
-  return wallets.map((wallet) => associatedTokenAddress(wallet, token.mintAddress, program));
-}
-
-/** Looks which token accounts are not there, each of which the first pipeline that sends to it opens. */
-export async function withVaultRent(
+/** Rent of the token accounts of recipients that are not there now, which the vault pays. */
+export async function vaultRentLamports(
   chain: Chain,
-  context: Pick<BatchContext, 'token'>,
-  pipelines: readonly WithoutRent[],
-): Promise<readonly PlannedPipeline[]> {
-  const { token } = context;
-  const addresses = [...new Set(pipelines.flatMap((pipeline) => recipientAccounts(token, pipeline)))];
-  const found = await chain.getAccounts(addresses);
-  const each = await tokenAccountRent(chain, context);
-  const missing = new Map<Address, bigint>();
-  for (const [at, account] of addresses.entries()) {
+  { token }: Pick<BatchContext, 'token'>,
+  pipelines: readonly PlannedPipeline[],
+): Promise<bigint> {
+  const wallets = pipelines.flatMap(({ actions }) =>
+    actions.flatMap((action) => actionRecipients(actionContent(action, token.decimals))),
+  );
+  const program = tokenProgramAddress(token.tokenProgram);
+  const addresses = [...new Set(wallets)].map((wallet) =>
+    associatedTokenAddress(wallet, token.mintAddress, program),
+  );
+  const [mint = null, ...found] = await chain.getAccounts([token.mintAddress, ...addresses]);
+  const each = (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint)));
+  return addresses.reduce((sum, _, at) => {
     // Anybody may send SOL to the address of one that is not open.
     const { owner = SYSTEM_PROGRAM, lamports = 0n } = found[at] ?? {};
-    if (owner === SYSTEM_PROGRAM) missing.set(account, lamports < each ? each - lamports : 0n);
-  }
-  const rents = rentsOf(context, pipelines, missing);
-  return pipelines.map((pipeline, at) => ({ ...pipeline, vaultRentLamports: rents[at] ?? 0n }));
-}
-
-/** Rent of the token account of a new recipient. */
-export async function tokenAccountRent(
-  chain: Chain,
-  { token }: Pick<BatchContext, 'token'>,
-): Promise<bigint> {
-  const [mint] = await chain.getAccounts([token.mintAddress]);
-  return (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint ?? null)));
-}
-
-/** What the vault pays for each pipeline. @param opened - what is paid for each token account; the first that names it pays. */
-export function rentsOf(
-  { token }: Pick<BatchContext, 'token'>,
-  pipelines: readonly WithoutRent[],
-  opened: ReadonlyMap<Address, bigint>,
-): readonly bigint[] {
-  const unpaid = new Map(opened);
-  return pipelines.map((pipeline) => {
-    let rent = 0n;
-    for (const account of recipientAccounts(token, pipeline)) {
-      rent += unpaid.get(account) ?? 0n;
-      unpaid.delete(account);
-    }
-    return rent;
-  });
+    return owner === SYSTEM_PROGRAM && lamports < each ? sum + each - lamports : sum;
+  }, 0n);
 }
 
 /** A batch that is laid out. */
@@ -115,6 +80,8 @@ export interface PlannedBatch {
   readonly pipelines: readonly PlannedPipeline[];
   /** Of setting it up; see {@link setupRentLamports}. */
   readonly rentLamports: bigint;
+  /** See {@link vaultRentLamports}. */
+  readonly vaultRentLamports: bigint;
 }
 
 /** What a batch asks for. */
@@ -134,7 +101,7 @@ export async function missingFunds(
   { token, flywheel, operator }: BatchContext,
   needed: FundsNeeded,
 ): Promise<readonly string[]> {
-  const { pipelines } = needed;
+  const { pipelines, vaultRentLamports: opened } = needed;
   const [vaultTokens, vault, payer] = await chain.getAccounts([
     flywheel.vaultTokenAccount,
     flywheel.vault,
@@ -147,7 +114,6 @@ export async function missingFunds(
   if (tokensHeld < needed.tokens)
     lacks(`vault ${flywheel.vault}`, tokenText(tokensHeld, token), tokenText(needed.tokens, token));
   const rent = await chain.rent();
-  const opened = totalVaultRent(pipelines);
   // A vault that pays anything must stay rent-exempt.
   const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;

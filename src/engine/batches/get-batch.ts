@@ -40,6 +40,7 @@ import {
 import { operation, type Principal, requireToken } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { type BatchOwner, isFinal, ownerOf } from './batch-context.js';
+import { withCost } from './costs.js';
 
 /**
  * The batch with this id, if it belongs to the key's token.
@@ -55,15 +56,13 @@ export async function findBatch(deps: EngineDeps, principal: Principal, batchId:
   return batch;
 }
 
-const reply = (principal: Principal, batch: BatchHead): Reply<Batch> => ({
-  value: batchView(batch, ownerOf(principal)),
-  meta: { replayed: false, cost: batch.cost },
-});
+const reply = (deps: EngineDeps, principal: Principal, batch: BatchHead): Promise<Reply<Batch>> =>
+  withCost(deps, batch.id, batchView(batch, ownerOf(principal)));
 
 export const getBatch = operation('getBatch', {
   parse: (input) => parseInput(getBatchRequestSchema, input),
   perform: async ({ deps, principal, input }) =>
-    reply(principal, await findBatch(deps, principal, input.batchId)),
+    reply(deps, principal, await findBatch(deps, principal, input.batchId)),
 });
 
 export const currentBatch = operation('currentBatch', {
@@ -71,7 +70,8 @@ export const currentBatch = operation('currentBatch', {
   perform: async ({ deps, principal, input: token }) => {
     try {
       const batch = await deps.store.read((tx) => tx.batches.current(token.id));
-      return batch === undefined ? { value: null, meta: { replayed: false } } : reply(principal, batch);
+      if (batch !== undefined) return await reply(deps, principal, batch);
+      return { value: null, meta: { replayed: false } };
     } catch (cause) {
       throw new FlywheelError('ERR_BATCH_CURRENT_FAILED', 'The current batch could not be read.', { cause });
     }
@@ -220,7 +220,7 @@ export const batchPipelines = operation('batchPipelines', {
     });
     const next = found[limit];
     const nextCursor = next === undefined ? null : indexCursor(next.position);
-    return { value: { items, nextCursor }, meta: { replayed: false, cost: batch.cost } };
+    return withCost(deps, batch.id, { items, nextCursor });
   },
 });
 

@@ -12,7 +12,7 @@ import type { BatchContext } from './batch-context.js';
 import { totalAirdrop, totalBurn } from './funds.js';
 
 /** A pipeline that has been executed. */
-export interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
+interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
   /** Time of its block, or that at which it was found, where no node tells. */
   readonly landedMs: number;
   /** It counts already, as part of a gap that was accepted. */

@@ -1,9 +1,8 @@
 /** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
 import { actionRecipients } from '../../actions/registry.js';
-import { NO_COST, type Reply } from '../../contract/call.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, PipelineAction, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, PipelineAction, PlannedPipeline, RequestRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
@@ -37,6 +36,7 @@ import {
   type Problem,
   pipelineList,
 } from './check-pipelines.js';
+import { withCost } from './costs.js';
 import {
   fundsLimits,
   missingFunds,
@@ -47,8 +47,7 @@ import {
   setupRentLamports,
   totalAirdrop,
   totalBurn,
-  type WithoutRent,
-  withVaultRent,
+  vaultRentLamports,
 } from './funds.js';
 import { holdWhileWaiting } from './holds.js';
 import { nextBatchIndex } from './on-chain.js';
@@ -67,7 +66,7 @@ export const initBatch = keyedOperation('initBatch', {
       isJsonObject(pipeline) && typeof pipeline['type'] === 'string' ? [pipeline['type']] : [],
     ),
   replay: (stored, { deps }) =>
-    withCost(deps, { value: stored as InitBatchResult, meta: { replayed: true } }),
+    withCost(deps, (stored as InitBatchResult).batch.id, stored as InitBatchResult, true),
   perform: async ({ deps, principal, input: { list }, call, identity, earlier }) => {
     const context = contextOf(deps, principal);
     const opened =
@@ -75,7 +74,7 @@ export const initBatch = keyedOperation('initBatch', {
         ? await begin(deps, principal, context, identity, list)
         : await carryOn(deps, identity, earlier);
     const value = await bringUp(deps, context, opened, call);
-    return withCost(deps, { value, meta: { replayed: false } });
+    return withCost(deps, value.batch.id, value);
   },
 });
 
@@ -114,15 +113,6 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
   if (taken === undefined) return false;
   await bringUp(deps, taken.context, taken.opened, caller);
   return true;
-}
-
-/** An answer with what the batch has cost until now, as every answer about a batch has it. */
-async function withCost(
-  { store }: EngineDeps,
-  { value, meta }: Reply<InitBatchResult>,
-): Promise<Reply<InitBatchResult>> {
-  const batch = await store.read((tx) => tx.batches.head(value.batch.id));
-  return { value, meta: { ...meta, ...(batch && { cost: batch.cost }) } };
 }
 
 interface Opened {
@@ -165,7 +155,6 @@ async function begin(
       executeResult: null,
       setupRentLamports: rentLamports,
       ...newLease(deps, tx),
-      cost: NO_COST,
       dateCreated: isoTime(tx.nowMs),
       dateUpdated: isoTime(tx.nowMs),
       dateCancelled: null,
@@ -210,9 +199,10 @@ export async function checkAndPlan(
   const { planned, actions, accountBytes, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
-    pipelines: await withVaultRent(deps.chain, context, planned),
+    pipelines: planned,
     actions,
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
+    vaultRentLamports: await vaultRentLamports(deps.chain, context, planned),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
   const ofContent = [...problems, ...tooLarge];
@@ -233,7 +223,7 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
   const sizes: AddSizes = new Map();
-  const planned: WithoutRent[] = [];
+  const planned: PlannedPipeline[] = [];
   const actions: (readonly PipelineAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];

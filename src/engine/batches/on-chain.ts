@@ -46,8 +46,6 @@ export function requireNotStale({ multisig, proposal }: BatchState, { id, batchI
 export interface BatchOnChain extends BatchState {
   /** By the index of the pipeline. */
   readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
-  /** What all these accounts, the multisig left out, hold together. */
-  readonly lamports: bigint;
 }
 
 const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
@@ -99,7 +97,6 @@ export async function readBatchOnChain(
     batch: batch.value,
     proposal: proposal.value,
     transactions,
-    lamports: [batch, proposal, ...transactions].reduce((sum, { lamports }) => sum + lamports, 0n),
   };
 }
 

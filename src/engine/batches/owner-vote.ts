@@ -26,6 +26,7 @@ import { notPermitted } from '../requests.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchWork } from './advance.js';
 import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
+import { withCost } from './costs.js';
 import { findBatch, initBatchView } from './get-batch.js';
 import { readBatchState, requireNotStale } from './on-chain.js';
 
@@ -207,10 +208,7 @@ export const issueApproval = operation('issueApproval', {
       await tx.batches.addVote(vote);
       return currentRecord(tx, batch.id);
     }, batch);
-    return {
-      value: await initBatchView(current, context, vote),
-      meta: { replayed: false, cost: current.cost },
-    };
+    return withCost(deps, batch.id, await initBatchView(current, context, vote));
   },
 });
 

@@ -207,10 +207,9 @@ async function finalize(
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
-  const { id, setupRentLamports: rentPaidLamports } = batch;
+  const { id } = batch;
   await lease.write(async (tx) => {
     await advance.write(tx);
-    await tx.batches.addCost(id, { rentPaidLamports });
     await tx.batches.addVote(vote);
     await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));

@@ -1,13 +1,15 @@
 /** What executing a batch has come to, how that is written, and how its accounts are closed after that. */
+import { instructionName } from '../../chain/squads/instructions.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { ExecuteResult } from '../../contract/schemas/batch.js';
-import type { BatchHead, BatchRecord, BundleRecord } from '../../store/records.js';
+import type { BatchHead, BatchRecord, BundleRecord, TransactionCost } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { landedMs } from '../daily-cap.js';
 import { Advance, type BatchWork, executionsOf, type Failure, type HeldBatch, type Next } from './advance.js';
 import { closeTransactions } from './batch-context.js';
-import { rentsOf, tokenAccountRent } from './funds.js';
-import { countLanded, type LandedPipeline } from './holds.js';
+import { costOfMembers, countVotes } from './costs.js';
+import { countLanded } from './holds.js';
 import { type BatchState, countExecuted, readWhole } from './on-chain.js';
 
 /** A batch with its verdict. */
@@ -20,14 +22,16 @@ type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
  * @param after - what follows from it, in the same transaction.
  */
 export async function conclude(
-  { deps, context, batch, lease, advance, readPast }: BatchWork,
+  work: BatchWork,
   state: BatchState | null,
   whyNotAll: (executed: number) => Failure | null,
   after: (tx: StoreTransaction, judged: JudgedBatch) => Promise<void>,
 ): Promise<JudgedBatch> {
-  const executed = state === null ? 0 : await countExecuted(batch, state, readPast);
+  const { deps, batch, lease, advance } = work;
+  await countVotes(deps, batch);
+  const executed = state === null ? 0 : await countExecuted(batch, state, work.readPast);
   const landed = advance.landedOf('EXECUTE');
-  const foreign = await foreignOf({ deps, context, batch, readPast }, executed, landed);
+  const foreign = await foreignOf(work, executed, landed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
     ...batch,
@@ -37,7 +41,7 @@ export async function conclude(
   await lease.write(async (tx) => {
     const date = isoTime(tx.nowMs);
     await advance.write(tx);
-    await countForeign(tx, batch, foreign);
+    await countForeign(tx, work, foreign);
     // Its members have finished a draft with tools of their own.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
       await tx.batches.transition(batch.id, 'FINALIZED', {}, date);
@@ -47,18 +51,12 @@ export async function conclude(
   return judged;
 }
 
-/** A pipeline that members have executed with other tools. */
-interface Foreign extends LandedPipeline {
-  /** `null` where the chain does not tell it: then it is what was planned. */
-  readonly vaultRentLamports: bigint | null;
-}
-
-/** Those of a batch that are not counted yet, as the past of the chain tells of them. */
+/** What members have executed with other tools, and is not counted yet, as far as the past of the chain tells of it. */
 async function foreignOf(
-  { deps, context, batch, readPast }: Pick<BatchWork, 'deps' | 'context' | 'batch' | 'readPast'>,
+  { deps, batch, readPast }: BatchWork,
   executed: number,
   landed: readonly BundleRecord[],
-): Promise<readonly Foreign[]> {
+) {
   const own = new Set(landed.flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)));
   // What had been counted when the batch failed is not counted once more.
   const known = batch.executeResult?.totalSuccessful ?? 0;
@@ -68,38 +66,25 @@ async function foreignOf(
     .filter((at) => !own.has(at));
   if (positions.length === 0) return [];
   const past = await readPast();
-  const records = positions.map((position) => past?.transactions[position]?.executed ?? null);
-  const changes = records.flatMap((record) => record?.tokenChanges ?? []);
-  const each = await tokenAccountRent(deps.chain, context);
-  const opened = changes.flatMap(({ account, before }) =>
-    before === null ? [[account, each] as const] : [],
-  );
-  const pipelines = positions.flatMap((position) => batch.pipelines[position] ?? []);
-  const rents = rentsOf(context, pipelines, new Map(opened));
-  return positions.map((position, at) => {
-    const record = records[at] ?? null;
-    const vaultRentLamports = record?.tokenChanges === undefined ? null : (rents[at] ?? 0n);
-    return {
-      ...{ position, signature: record?.signature ?? null, vaultRentLamports },
-      landedMs: landedMs(record, deps),
-    };
+  return positions.map((position) => {
+    const record = past?.transactions[position]?.executed ?? null;
+    return { position, record, signature: record?.signature ?? null, landedMs: landedMs(record, deps) };
   });
 }
 
 /** Writes what members have executed, under the lease. */
 async function countForeign(
   tx: StoreTransaction,
-  batch: BatchRecord,
-  foreign: readonly Foreign[],
+  { batch, context: { flywheel } }: HeldBatch,
+  foreign: Awaited<ReturnType<typeof foreignOf>>,
 ): Promise<void> {
   const signatures = foreign.flatMap(({ signature }) => signature ?? []);
   const lost = await tx.signatures.known(signatures, ['gapTransactions']);
-  const executed = await tx.signatures.known(signatures, ['pipelines']);
-  for (const { position, signature, vaultRentLamports: opened } of foreign) {
-    // What one transaction has paid for several batches is told of the first.
-    const vaultRentLamports = executed.has(signature ?? '') ? 0n : opened;
-    if (vaultRentLamports !== null) await tx.pipelines.setVaultRent(batch.id, position, vaultRentLamports);
-  }
+  const told = foreign.flatMap(({ record }) => record ?? []);
+  await tx.batches.addCosts(
+    batch.id,
+    told.map((record) => costOfMembers(record, flywheel)),
+  );
   const landed = foreign.map((one) => ({ ...one, isCounted: lost.has(one.signature ?? '') }));
   await countLanded(tx, batch, landed);
 }
@@ -160,15 +145,15 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
 }
 
 /**
- * Closes what a batch that is over occupies; its cost then says how much came back to operator or vault, and nothing where the
- * multisig gives it to somebody else. Where it has no rent collector nothing can be closed, and the rent stays where it is.
+ * Closes what a batch that is over occupies. Where the multisig has no rent collector nothing can be closed, and the rent stays where it is.
  *
  * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
  */
 export async function closeAccounts(held: HeldBatch): Promise<string | null> {
   const { deps, context, batch, lease } = held;
-  const { operator, flywheel } = context;
-  const { advance } = await Advance.open(held, ['CLOSE']);
+  const { flywheel } = context;
+  const work = await Advance.open(held, ['CLOSE']);
+  const { advance } = work;
   const next = async (state: BatchState): Promise<Next> => {
     if (!isCloseable(state, batch))
       return { stop: `The proposal is ${state.proposal?.status.kind ?? 'closed'}.` };
@@ -186,13 +171,25 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
     next,
   });
   const failure = end?.failure ?? null;
-  const collector = end?.state.multisig.rentCollector ?? null;
-  const isOurs = collector === operator.address || collector === flywheel.vault;
+  const closings = end === null || failure !== null ? [] : await foreignClosings(work);
   await lease.write(async (tx) => {
     await advance.write(tx);
     if (failure !== null) return;
-    if (isOurs) await tx.batches.addCost(batch.id, { rentReclaimedLamports: batch.cost.rentPaidLamports });
+    await tx.batches.addCosts(batch.id, closings);
     await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
   });
   return failure?.message ?? null;
+}
+
+/** What members have brought operator or vault with other tools where they have closed some of the accounts. */
+async function foreignClosings(work: BatchWork): Promise<readonly TransactionCost[]> {
+  const { advance, batch, context, readPast } = work;
+  const own = advance.landedOf('CLOSE').flatMap(({ transactions }) => transactions);
+  const closes = own
+    .flatMap(({ bytes }) => decodeTransaction(bytes).message.instructions)
+    .filter(({ data }) => instructionName(data) !== undefined);
+  // One for each transaction, and one for the batch.
+  if (closes.length > batch.pipelines.length) return [];
+  const past = await readPast();
+  return (past?.closings ?? []).map((record) => costOfMembers(record, context.flywheel));
 }

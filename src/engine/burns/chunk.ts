@@ -189,6 +189,7 @@ const unitOf = (burn: PendingBurn): BurnUnit => ({
   burn,
   transactions: [{ signature: burn.signature, bytes: burn.transaction }],
   lastValidBlockHeight: burn.lastValidBlockHeight,
+  paysOnlyFee: true,
 });
 
 /**

@@ -1,6 +1,6 @@
 /** Methods that tell what became of transactions, and a landed transaction as a node shows it. */
 
-import type { AccountState } from '../../chain/account.js';
+import type { Balance } from '../../chain/chain.js';
 import { memosOf } from '../../chain/small-programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { AccountMeta } from '../../chain/transaction/message.js';
@@ -143,27 +143,30 @@ function termsOf({ encoding, maxSupportedTransactionVersion }: Options): Transac
   };
 }
 
-/** Of the token accounts that a transaction changed; of those that it only named as well, where this node has run it. */
+/** Of the token accounts that a transaction changed. */
 function tokenBalances(
-  { run, tokenChanges }: Landed,
+  { tokenChanges }: Landed,
   names: readonly AccountMeta[],
   when: 'before' | 'after',
   view: View,
 ): unknown {
   return names.flatMap(({ address }, accountIndex) => {
-    const state = run === null ? null : (run.accounts[accountIndex]?.[when] ?? null);
-    const change = tokenChanges?.find(({ account }) => account === address);
-    const token = decodeTokenAccount(state ?? view.get(address));
-    const mint = token?.mint ?? change?.mint;
-    const amount = run === null ? change?.[when] : decodeTokenAccount(state)?.amount;
-    if (mint === undefined || amount === undefined || amount === null) return [];
+    const { mint, [when]: amount = null } = tokenChanges?.find(({ account }) => account === address) ?? {};
+    if (mint === undefined || amount === null) return [];
     const { decimals, tokenProgram } = decodeMint(view.get(mint)) ?? { decimals: 0 };
     const uiTokenAmount = amountJson(amount, decimals);
-    return [{ accountIndex, mint, owner: token?.owner, programId: tokenProgram, uiTokenAmount }];
+    const owner = decodeTokenAccount(view.get(address))?.owner;
+    return [{ accountIndex, mint, owner, programId: tokenProgram, uiTokenAmount }];
   });
 }
 
-const lamportsOf = (state: AccountState | null): bigint => state?.lamports ?? 0n;
+/** Programs of the machine are not in the ledger. */
+const lamports = (
+  { balances = [] }: Landed,
+  names: readonly AccountMeta[],
+  when: keyof Balance,
+  view: View,
+) => names.map(({ address }, at) => balances[at]?.[when] || (view.cluster.builtIn(address)?.lamports ?? 0n));
 
 /** What lookup tables added, by their rights. */
 function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[]): object {
@@ -190,7 +193,7 @@ function innerJson({ innerCalls }: Landed, names: readonly AccountMeta[]): reado
 }
 
 function metaJson(landed: Landed, message: WireMessage, names: readonly AccountMeta[], view: View) {
-  const { error, run } = landed;
+  const { error } = landed;
   const err = errorJson(error);
   return {
     err,
@@ -200,9 +203,8 @@ function metaJson(landed: Landed, message: WireMessage, names: readonly AccountM
     logMessages: landed.logs,
     computeUnitsConsumed: landed.computeUnits,
     rewards: [],
-    // Lamports are known only of what this node has run itself.
-    preBalances: run === null ? [] : run.accounts.map(({ before }) => lamportsOf(before)),
-    postBalances: run === null ? [] : run.accounts.map(({ after }) => lamportsOf(after)),
+    preBalances: lamports(landed, names, 'before', view),
+    postBalances: lamports(landed, names, 'after', view),
     preTokenBalances: tokenBalances(landed, names, 'before', view),
     postTokenBalances: tokenBalances(landed, names, 'after', view),
     loadedAddresses: loadedJson(message, names),
@@ -248,7 +250,7 @@ function transactionJson(landed: Landed, options: Options, view: View): object {
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;
   if (terms.maxVersion === null && version !== 'legacy') throw versionNotSupported(version);
-  const names = landed.run?.accounts ?? view.cluster.named(landed.wire, view);
+  const names = view.cluster.named(landed.wire, view);
   return {
     slot: landed.slot,
     blockTime: Math.floor(landed.blockTimeMs / MS_PER_SECOND),

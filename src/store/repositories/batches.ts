@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
+import { piecesOf } from '../../values/pieces.js';
 import type {
   BatchHead,
   BatchRecord,
@@ -12,6 +13,7 @@ import type {
   BundleTransaction,
   IssuedVote,
   PipelineAction,
+  TransactionCost,
 } from '../records.js';
 import { type Row, TABLES } from '../schema.js';
 import { columnsBut, given, insertAll, leasesOf, rowOf, type Session } from '../session.js';
@@ -47,16 +49,7 @@ export type ListedBatches = Listed<BatchHead>;
 /** Not final; written out, because a partial index serves only a condition that is. */
 const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
 
-function toHead({
-  ordinal: _,
-  feeLamports,
-  rentPaidLamports,
-  rentReclaimedLamports,
-  vaultRentLamports,
-  ...row
-}: Row<'batches'>): BatchHead {
-  return { ...row, cost: { feeLamports, rentPaidLamports, rentReclaimedLamports, vaultRentLamports } };
-}
+const HEAD = columnsBut('batches', 'ordinal');
 
 const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
   rows.reduce((sum, { setupRentLamports }) => sum + setupRentLamports, 0n);
@@ -64,6 +57,7 @@ const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): big
 export const batchRepository = (session: Session) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
+  const votes = db.selectFrom('issuedVotes').select(columnsBut('issuedVotes', 'ordinal', 'isOver'));
   const pipelines = pipelineRepository(session);
   const row = rowOf(session, 'batches');
 
@@ -73,14 +67,15 @@ export const batchRepository = (session: Session) => {
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
 
-  /** Also of a transaction by which members have executed a pipeline. */
+  /** Also of a vote that the owner has sent, and of a transaction of members. */
   const batchOf = (signature: string) =>
     db
       .selectFrom('bundleTransactions')
       .innerJoin('bundles', 'bundles.id', 'bundleTransactions.bundle')
       .select('bundles.batchId')
       .where('bundleTransactions.signature', '=', signature)
-      .union(db.selectFrom('pipelines').select('batchId').where('signature', '=', signature));
+      .union(db.selectFrom('pipelines').select('batchId').where('signature', '=', signature))
+      .union(db.selectFrom('batchCosts').select('batchId').where('signature', '=', signature));
 
   /** Of batches with a pipeline that meets one condition. */
   const holding = (filter: PipelineFilter) => {
@@ -94,37 +89,33 @@ export const batchRepository = (session: Session) => {
     /** A batch begins to wait for its set-up. It is of the project of its request. */
     async insert(
       request: { readonly id: string; readonly tokenId: string },
-      { cost, pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
+      { pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
       actions: readonly (readonly PipelineAction[])[],
     ): Promise<void> {
       const { id: requestId, tokenId } = request;
       const status = 'AVAILABLE_TO_QUEUE';
-      await insertAll(session, 'batches', [{ ...batch, ...cost, requestId, tokenId, status }]);
+      await insertAll(session, 'batches', [{ ...batch, requestId, tokenId, status }]);
       await pipelines.insert({ id: batch.id, tokenId }, planned, actions);
     },
 
-    async head(id: string): Promise<BatchHead | undefined> {
-      const row = await batches.selectAll('batches').where('id', '=', id).executeTakeFirst();
-      return row && toHead(row);
-    },
+    head: (id: string): Promise<BatchHead | undefined> =>
+      batches.select(HEAD).where('id', '=', id).executeTakeFirst(),
 
     /** With its pipelines, which may be large. */
     async get(id: string): Promise<BatchRecord | undefined> {
-      const row = await batches.selectAll('batches').where('id', '=', id).executeTakeFirst();
-      return row && { ...toHead(row), pipelines: await pipelines.ofBatch(id) };
+      const head = await batches.select(HEAD).where('id', '=', id).executeTakeFirst();
+      return head && { ...head, pipelines: await pipelines.ofBatch(id) };
     },
 
     /** The newest batch of the token that is not final. */
-    async current(tokenId: string): Promise<BatchHead | undefined> {
-      const row = await batches
-        .selectAll('batches')
+    current: (tokenId: string): Promise<BatchHead | undefined> =>
+      batches
+        .select(HEAD)
         .where('tokenId', '=', tokenId)
         .where('status', 'in', OPEN)
         .orderBy('ordinal', 'desc')
         .limit(1)
-        .executeTakeFirst();
-      return row && toHead(row);
-    },
+        .executeTakeFirst(),
 
     /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
@@ -137,8 +128,7 @@ export const batchRepository = (session: Session) => {
         ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
         ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
       ];
-      const { items, next } = await listed(session, 'batches', filter, conditions, !isFound);
-      return { items: items.map(toHead), next };
+      return listed(session, 'batches', filter, conditions, !isFound);
     },
 
     /** The id of the batch with an ordinal. */
@@ -205,11 +195,24 @@ export const batchRepository = (session: Session) => {
       invariant(numUpdatedRows === 1n, `Batch ${id} cannot become ${to} from the status it has.`);
     },
 
-    async addCost(id: string, more: Partial<BatchCost>): Promise<void> {
-      const names = Object.keys(more) as (keyof BatchCost)[];
-      const row = await batches.select(names).where('id', '=', id).executeTakeFirst();
-      const sums = names.map((name) => [name, (row?.[name] ?? 0n) + (more[name] ?? 0n)] as const);
-      await update(id, Object.fromEntries(sums));
+    /** What each transaction has changed: once, whoever tells it, and however often. */
+    async addCosts(batchId: string, costs: readonly TransactionCost[]): Promise<void> {
+      for (const piece of piecesOf(costs.map((cost) => ({ ...cost, batchId }))))
+        await db
+          .insertInto('batchCosts')
+          .values(piece)
+          .onConflict((conflict) => conflict.column('signature').doNothing())
+          .execute();
+    },
+
+    /** What all its transactions have changed until now. */
+    async cost(id: string): Promise<BatchCost> {
+      const sum = (name: keyof BatchCost) =>
+        sql<number>`coalesce(cast(sum(${sql.ref(name)}) as bigint), 0)`.as(name);
+      const sums = [sum('operatorLamports'), sum('vaultLamports')] as const;
+      const costs = db.selectFrom('batchCosts').where('batchId', '=', id);
+      const { operatorLamports, vaultLamports } = await costs.select(sums).executeTakeFirstOrThrow();
+      return { operatorLamports: BigInt(operatorLamports), vaultLamports: BigInt(vaultLamports) };
     },
 
     ...leasesOf(session, 'batches'),
@@ -218,18 +221,26 @@ export const batchRepository = (session: Session) => {
     addVote: async (vote: IssuedVote): Promise<void> =>
       void (await db
         .insertInto('issuedVotes')
-        .values(vote)
+        .values({ ...vote, isOver: false })
         .onConflict((conflict) => conflict.column('signature').doNothing())
         .execute()),
 
     /** In the order in which they were issued. */
     votes: (id: string): Promise<readonly IssuedVote[]> =>
-      db
-        .selectFrom('issuedVotes')
-        .select(columnsBut('issuedVotes', 'ordinal'))
-        .where('batchId', '=', id)
-        .orderBy('ordinal')
+      votes.where('batchId', '=', id).orderBy('ordinal').execute(),
+
+    /** Those that may have landed since they were looked for, of one project or of all. */
+    openVotes: (tokenId: string | null): Promise<readonly IssuedVote[]> =>
+      votes
+        .where(sql<boolean>`is_over = 0 and (cast(${tokenId} as text) is null
+          or batch_id in (select id from batches where token_id = ${tokenId}))`)
         .execute(),
+
+    /** No vote with one of these signatures lands any more. */
+    async endVotes(signatures: readonly string[]): Promise<void> {
+      for (const piece of piecesOf(signatures))
+        await db.updateTable('issuedVotes').set({ isOver: true }).where('signature', 'in', piece).execute();
+    },
   };
 };
 

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
-import { piecesOf } from '../../values/pieces.js';
 import type { PipelineAction, PlannedPipeline } from '../records.js';
 import type { Row } from '../schema.js';
 import { columnsBut, given, insertAll, LANDED, rowOf, type Session } from '../session.js';
@@ -23,10 +22,7 @@ export interface PipelineFilter {
 }
 
 /** What a pipeline comes to, for sums. */
-export type PipelineAmounts = Pick<
-  Row<'pipelines'>,
-  'type' | 'burn' | 'airdrop' | 'vaultRentLamports' | 'dateLanded'
->;
+export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
 
 /** What a pipeline has done. */
 export interface Landing {
@@ -108,20 +104,6 @@ export const pipelineRepository = (session: Session) => {
   const pipelines = db.selectFrom('pipelines');
   const row = rowOf(session, 'pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
-  /** What these take from the vault is a cost of their batch. */
-  const addVaultRent = async (batchId: string, positions: readonly number[]): Promise<void> => {
-    const rents: { readonly vaultRentLamports: bigint }[] = [];
-    for (const piece of piecesOf(positions))
-      rents.push(
-        ...(await ofBatch(batchId).select('vaultRentLamports').where('position', 'in', piece).execute()),
-      );
-    const sum = rents.reduce((total, { vaultRentLamports }) => total + vaultRentLamports, 0n);
-    if (sum === 0n) return;
-    const batch = db.selectFrom('batches').select('vaultRentLamports').where('id', '=', batchId);
-    const { vaultRentLamports } = await batch.executeTakeFirstOrThrow();
-    const change = { vaultRentLamports: vaultRentLamports + sum };
-    await db.updateTable('batches').set(change).where('id', '=', batchId).execute();
-  };
 
   return {
     /** @param actions - in base units, for each of the pipelines. */
@@ -168,23 +150,11 @@ export const pipelineRepository = (session: Session) => {
           landing,
           `Batch ${batchId} has no pipeline ${position} that has not landed yet.`,
         );
-      await addVaultRent(
-        batchId,
-        landings.map(({ position }) => position),
-      );
     },
-
-    /** What a pipeline takes from the vault, looked for once more. */
-    setVaultRent: (batchId: string, position: number, vaultRentLamports: bigint): Promise<void> =>
-      row.mustChange(
-        { batchId, position },
-        { vaultRentLamports },
-        `Batch ${batchId} has no pipeline ${position}.`,
-      ),
 
     /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
-      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'vaultRentLamports', 'dateLanded']).execute(),
+      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
 
     /** Burns and airdrops, newest first: one row for each that has moved tokens. */
     async moved(filter: MovedFilter): Promise<readonly Moved[]> {

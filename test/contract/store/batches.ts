@@ -10,6 +10,7 @@ import {
   aBatch,
   aBundle,
   aBurn,
+  aCost,
   aRequest,
   aVote,
   CREATED,
@@ -31,12 +32,6 @@ const landing = (position: number, signature: string | null, dateLanded: string 
 export function batches(store: () => Store): void {
   describe('batches', () => {
     it('keeps everything that is set on the way from init to execution', async () => {
-      const cost = {
-        feeLamports: 5_000n,
-        rentPaidLamports: 18_446_744_073_709_551_615n,
-        rentReclaimedLamports: 1n,
-        vaultRentLamports: 0n,
-      };
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch(), []);
         expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
@@ -45,8 +40,6 @@ export function batches(store: () => Store): void {
         await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
-        await tx.batches.addCost('batch-1', cost);
-        await tx.batches.addCost('batch-1', { feeLamports: 1n, rentReclaimedLamports: 2n });
         await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
         await tx.batches.take('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
       });
@@ -56,7 +49,6 @@ export function batches(store: () => Store): void {
         initResult: INIT_RESULT,
         holder: 'holder-1',
         leaseUntilMs: 99,
-        cost: { ...cost, feeLamports: 5_001n, rentReclaimedLamports: 3n },
         dateUpdated: LATER,
       });
       expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual(finalized);
@@ -170,15 +162,41 @@ export function batches(store: () => Store): void {
       expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
     });
 
-    it('adds to the cost of a batch what the pipelines that landed took from the vault', async () => {
-      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
+    it('adds up what transactions have cost, each of them once, whoever tells it', async () => {
+      const [paid, got] = [aCost('paid'), aCost('got', { operatorLamports: -7_000, vaultLamports: -1 })];
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch({ pipelines: [pipeline, pipeline, pipeline] }), []);
-        await tx.pipelines.setVaultRent('batch-1', 1, 4n);
-        await tx.pipelines.land('batch-1', [landing(0, 'first'), landing(1, null)]);
+        for (const id of ['batch-1', 'batch-2', 'batch-3'])
+          await tx.batches.insert(aRequest(), aBatch({ id }), []);
+        await tx.batches.addCosts('batch-1', [paid, got, paid]);
       });
-      const batch = await store().read((tx) => tx.batches.head('batch-1'));
-      expect(batch?.cost.vaultRentLamports).toBe(15n);
+      await store().transaction(async (tx) => {
+        await tx.batches.addCosts('batch-1', [{ ...paid, vaultLamports: 0 }]);
+        await tx.batches.addCosts('batch-2', [aCost('more'), got]);
+      });
+      const costs = await store().read(async (tx) => [
+        await tx.batches.cost('batch-1'),
+        await tx.batches.cost('batch-2'),
+        await tx.batches.cost('batch-3'),
+      ]);
+      expect(costs).toStrictEqual([
+        { operatorLamports: -2_000n, vaultLamports: 2_039_279n },
+        { operatorLamports: 5_000n, vaultLamports: 2_039_280n },
+        { operatorLamports: 0n, vaultLamports: 0n },
+      ]);
+    });
+
+    it('knows which votes may still land', async () => {
+      await store().transaction(async (tx) => {
+        await tx.batches.insert(aRequest(), aBatch(), []);
+        for (const name of ['vote-1', 'vote-2']) await tx.batches.addVote(aVote(name));
+        await tx.batches.endVotes(['vote-1']);
+      });
+      const [own, all, ofOthers] = await store().read(async (tx) => [
+        await tx.batches.openVotes('token-1'),
+        await tx.batches.openVotes(null),
+        await tx.batches.openVotes('token-2'),
+      ]);
+      expect([own, all, ofOthers]).toStrictEqual([[aVote('vote-2')], [aVote('vote-2')], []]);
     });
 
     it('tells everything that has moved, newest first, whoever asked for it', async () => {
@@ -288,7 +306,7 @@ export function batches(store: () => Store): void {
     it('refuses to change a batch that is not there', async () => {
       for (const work of [
         (s: Store) => s.transaction((tx) => tx.batches.take('x', { holder: 'holder', leaseUntilMs: 1 })),
-        (s: Store) => s.transaction((tx) => tx.batches.addCost('x', aBatch().cost)),
+        (s: Store) => s.transaction((tx) => tx.batches.addCosts('x', [aCost('paid')])),
         (s: Store) => s.transaction((tx) => tx.batches.transition('x', 'FINALIZED', {}, LATER)),
       ]) {
         await expect(work(store())).rejects.toMatchObject({ code: 'ERR_INTERNAL' });

@@ -72,7 +72,7 @@ describe('an approval on a cluster', () => {
     expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
     expect(await paidFor(under, [signedTx, fresh])).toEqual([null, OWNER_AND_OPERATOR_SIGN]);
-    expect(meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
     await under.dispose();
   }, 60_000);
 
@@ -93,7 +93,7 @@ describe('an approval on a cluster', () => {
     const again = await service.executeBatch({ batchId, signedTx: fresh }, test.project.call());
     expect(again.value.result).toEqual(value.result);
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
-    expect(again.meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    expect(again.meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
     const paid = await paidFor(under, [signedTx, fresh]);
     expect(paid).toContain(OWNER_AND_OPERATOR_SIGN);
     await under.dispose();
@@ -115,7 +115,7 @@ describe('an approval on a cluster', () => {
     const { value, meta } = await executing;
     expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
-    expect(meta.cost?.feeLamports).toBe(await feesOf(under, batchId));
+    expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
     await under.dispose();
   }, 60_000);
 

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { costs } from '../../specification/costs.js';
 import { ON_CHAIN, ON_STORE, specification } from '../../specification/suites.js';
 import { openService } from '../../support/in-process-service.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
@@ -31,7 +32,8 @@ const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultR
 ];
 
 if (isLong) {
-  describe('a service on a cluster', () => specification(ON_CHAIN, () => openService({ chain: 'cluster' })));
+  describe('a service on a cluster', () =>
+    specification({ ...ON_CHAIN, costs }, () => openService({ chain: 'cluster' })));
   describe('a service on PostgreSQL and a cluster', () =>
     specification(ON_STORE, () => openService({ store: 'postgres', chain: 'cluster' })));
 }

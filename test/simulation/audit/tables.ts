@@ -228,12 +228,10 @@ export class StoreTables extends Tables {
   }
 
   /** What the batches have cost operator and vault. */
-  costs(): Readonly<Record<'fees' | 'rentPaid' | 'rentReclaimed' | 'vaultRent', bigint>> {
-    const rows = this.rows(
-      'SELECT fee_lamports, rent_paid_lamports, rent_reclaimed_lamports, vault_rent_lamports FROM batches',
-    );
+  costs(): Readonly<Record<'operator' | 'vault', bigint>> {
+    const rows = this.rows('SELECT operator_lamports, vault_lamports FROM batch_costs');
     const sum = (at: number) => rows.reduce((total, row) => total + BigInt(String(row[at])), 0n);
-    return { fees: sum(0), rentPaid: sum(1), rentReclaimed: sum(2), vaultRent: sum(3) };
+    return { operator: sum(0), vault: sum(1) };
   }
 
   /** How many burns there are whose end it does not know yet. */

@@ -299,7 +299,11 @@ const forkedHash = (fork: number, slot: number): string =>
 
 const landedBy = (run: Run) => {
   const { error, logs, feeLamports, computeUnits, innerCalls } = run;
-  return { error, logs, feeLamports, computeUnits, innerCalls, run, place: null };
+  const balances = run.accounts.map(({ before, after }) => ({
+    before: before?.lamports ?? 0n,
+    after: after?.lamports ?? 0n,
+  }));
+  return { error, logs, feeLamports, computeUnits, innerCalls, balances, place: null };
 };
 
 function isSame(left: AccountState | null, right: AccountState | null): boolean {

@@ -115,13 +115,12 @@ export const DATABASE: DatabaseStatus = {
 
 const SUMS = {
   ...{ burned: '1250000.5', airdropped: '20', burns: 1_999, failedBurns: 1 },
-  ...{ pipelines: 3, failedPipelines: 0, feeLamports: '75000' },
-  ...{ rentPaidLamports: '90000000', rentReclaimedLamports: '5090000000' },
-  ...{ vaultRentLamports: '2039280', costLamports: '-4997885720' },
+  ...{ pipelines: 3, failedPipelines: 0, burnWalletLamports: '75000' },
+  ...{ operatorLamports: '-5000000000', vaultLamports: '2039280', costLamports: '-4997885720' },
 };
 const NO_RENT = {
-  ...{ feeLamports: '5000', rentPaidLamports: '0', rentReclaimedLamports: '0' },
-  ...{ vaultRentLamports: '0', costLamports: '5000' },
+  ...{ burnWalletLamports: '0', operatorLamports: '5000' },
+  ...{ vaultLamports: '0', costLamports: '5000' },
 };
 const NONE = { burned: '0', airdropped: '0', burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 };
 export const REPORT: Report = {

@@ -246,12 +246,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
       value: aBatch(),
       meta: {
         ...{ replayed: false, requestId: 'req-1' },
-        cost: {
-          feeLamports: 15_000n,
-          rentPaidLamports: 2_000_000_000n,
-          rentReclaimedLamports: 0n,
-          vaultRentLamports: 0n,
-        },
+        cost: { operatorLamports: 2_000_015_000n, vaultLamports: 0n },
       },
     })),
   ),

@@ -34,7 +34,7 @@ describe('report', () => {
   it('says that there is nothing', async () => {
     expect(await report()).toMatchObject({
       ...{ symbol: 'FLY', rows: [], pendingBurns: 0, since: null },
-      total: { burned: '0', burns: 0, feeLamports: '0' },
+      total: { burned: '0', burns: 0, costLamports: '0' },
     });
   });
 
@@ -45,12 +45,19 @@ describe('report', () => {
     await executeBatch();
     const { rows, total, supply } = await report();
     expect(rows).toMatchObject([
-      { period: '2026-01-31', type: null, burned: '2.5', burns: 2, pipelines: 0, feeLamports: '10000' },
+      {
+        period: '2026-01-31',
+        type: null,
+        burned: '2.5',
+        burns: 2,
+        pipelines: 0,
+        burnWalletLamports: '10000',
+      },
       { period: '2026-02-01', type: null, burned: '5', burns: 0, pipelines: 2, failedPipelines: 0 },
     ]);
-    expect(total).toMatchObject({ burned: '7.5', burns: 2, pipelines: 2, vaultRentLamports: '0' });
-    const paid = rows.reduce((sum, { feeLamports }) => sum + BigInt(feeLamports), 0n);
-    expect(BigInt(total.feeLamports)).toBe(paid);
+    expect(total).toMatchObject({ burned: '7.5', burns: 2, pipelines: 2, vaultLamports: '0' });
+    const paid = rows.reduce((sum, { costLamports }) => sum + BigInt(costLamports), 0n);
+    expect(BigInt(total.costLamports)).toBe(paid);
     expect(supply).toBe('999999992.5');
   });
 

@@ -2,7 +2,7 @@
 import { type Address, addressBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { Rejection, TokenChange } from '../../chain.js';
+import type { Balance, Rejection, TokenChange } from '../../chain.js';
 import { decodeTokenAccount } from '../../tokens/accounts.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../transaction/message.js';
 import { decodeTransaction, type WireMessage } from '../../transaction/wire.js';
@@ -60,7 +60,7 @@ export class LedgerDraft implements AccountSource {
     const sent = readSent(wire);
     if (this.#hasLanded(sent)) return null;
     const result = this.#run(sent, this, runtime);
-    if (result.landed) this.append([{ ...sent, ...result, tableAddresses: this.#tableAddresses(sent) }]);
+    if (result.landed) this.append([{ ...sent, ...result, ...this.#named(sent) }]);
     return result;
   }
 
@@ -76,7 +76,7 @@ export class LedgerDraft implements AccountSource {
         isRepeated || this.#hasLanded(sent) ? refused('AlreadyProcessed') : this.#run(sent, overlay, runtime);
       if (result.error !== null) return { index, error: result.error, logs: result.logs };
       for (const [address, state] of result.changes) overlay.set(address, state);
-      landings.push({ ...sent, ...result, tableAddresses: this.#tableAddresses(sent) });
+      landings.push({ ...sent, ...result, ...this.#named(sent) });
     }
     this.append(landings);
     return null;
@@ -86,7 +86,9 @@ export class LedgerDraft implements AccountSource {
   append(landings: readonly NewTransaction[]): void {
     const block = { slot: this.slot, timeMs: this.#timeMs };
     for (const landing of landings) {
-      this.#tables.transactions.append(block, landing, tokenChangesOf(landing, this.#overlay));
+      const balances = balancesOf(landing, this.#overlay);
+      const tokenChanges = tokenChangesOf(landing, this.#overlay);
+      this.#tables.transactions.append(block, landing, { balances, tokenChanges });
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
     }
   }
@@ -98,10 +100,13 @@ export class LedgerDraft implements AccountSource {
   }
 
   /** Entries of a table stay as they are, so that they may be read at any time. */
-  #tableAddresses({ message }: Sent): ReadonlyBytes {
-    if (message === null || message.lookups.length === 0) return new Uint8Array(0);
-    const added = resolveAccounts(message, this).slice(message.staticKeys.length);
-    return Buffer.concat(added.map(({ address }) => readBuffer(addressBytes(address))));
+  #named({ message }: Sent): Pick<NewTransaction, 'accounts' | 'tableAddresses'> {
+    if (message === null) return { accounts: [], tableAddresses: new Uint8Array(0) };
+    const accounts = resolveAccounts(message, this).map(({ address }) => address);
+    const added = accounts
+      .slice(message.staticKeys.length)
+      .map((address) => readBuffer(addressBytes(address)));
+    return { accounts, tableAddresses: Buffer.concat(added) };
   }
 
   #hasLanded({ signature }: Sent): boolean {
@@ -146,6 +151,14 @@ function readSent(wire: Uint8Array): Sent {
     return flawed(error instanceof Error ? error.message : String(error));
   }
 }
+
+/** Lamports of all accounts that a transaction names, before and after it. */
+const balancesOf = ({ accounts, changes }: NewTransaction, source: AccountSource): readonly Balance[] =>
+  accounts.map((address) => {
+    const before = source.get(address)?.lamports ?? 0n;
+    const state = changes.get(address);
+    return { before, after: state === undefined ? before : (state?.lamports ?? 0n) };
+  });
 
 /** Which token accounts a transaction left with another amount than the one they hold here. */
 const tokenChangesOf = ({ changes }: NewTransaction, source: AccountSource): readonly TokenChange[] =>

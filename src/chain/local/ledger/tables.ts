@@ -13,7 +13,7 @@ import {
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
+import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult, InnerCall } from '../runtime/execution.js';
 
@@ -31,7 +31,7 @@ CREATE TABLE accounts (
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
   mark BLOB NOT NULL, error TEXT, logs TEXT NOT NULL, fee_lamports TEXT NOT NULL, compute_units INTEGER NOT NULL,
-  token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL, inner_calls TEXT NOT NULL
+  balances TEXT NOT NULL, token_changes TEXT NOT NULL, table_addresses BLOB NOT NULL, inner_calls TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 `;
@@ -117,7 +117,9 @@ export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
   /** 64 bytes: the first signature of the wire bytes, where it is kept. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
-  /** The addresses that lookup tables add, 32 bytes each, in the order of the message. */
+  /** All that it names, in the order of the message. */
+  readonly accounts: readonly Address[];
+  /** Those of them that lookup tables add, 32 bytes each. */
   readonly tableAddresses: ReadonlyBytes;
 }
 
@@ -143,8 +145,12 @@ export const markText = ({ id, mark }: MarkedPlace): string =>
 const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
+/** JSON, with the digits of each bigint as text. */
+const digits = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
+
 const TRANSACTION_COLUMNS =
-  'slot, time_ms, wire, error, logs, fee_lamports, compute_units, token_changes, table_addresses, inner_calls';
+  'slot, time_ms, wire, error, logs, fee_lamports, compute_units, balances, token_changes, table_addresses, inner_calls';
 
 /** The table `transactions`. */
 export class TransactionTable {
@@ -163,9 +169,13 @@ export class TransactionTable {
     );
   }
 
-  append(block: BlockPlace, landing: NewTransaction, moved: readonly TokenChange[]): void {
+  append(
+    block: BlockPlace,
+    landing: NewTransaction,
+    { balances, tokenChanges }: Required<Pick<TransactionRecord, 'balances' | 'tokenChanges'>>,
+  ): void {
     this.#insert ??= this.#database.prepare(
-      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
@@ -177,14 +187,8 @@ export class TransactionTable {
       JSON.stringify(landing.logs),
       landing.feeLamports.toString(),
       Number(landing.computeUnits),
-      JSON.stringify(
-        moved.map(({ account, mint, before, after }) => [
-          account,
-          mint,
-          before?.toString() ?? null,
-          `${after}`,
-        ]),
-      ),
+      digits(balances.map(({ before, after }) => [before, after])),
+      digits(tokenChanges.map(({ account, mint, before, after }) => [account, mint, before, after])),
       landing.tableAddresses,
       JSON.stringify(
         landing.innerCalls.map(({ within, program, accounts, data }) => [
@@ -264,8 +268,9 @@ const addressesOf = (bytes: ReadonlyBytes): readonly Address[] =>
   );
 
 function toKept(row: readonly SqlValue[]): KeptTransaction {
-  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, moved, tableAddresses, calls, place] =
-    row;
+  const [slot, timeMs, bytes, error, logs, feeLamports, computeUnits, ...more] = row;
+  const [balances, moved, tableAddresses, calls, place] = more;
+  const lamports = JSON.parse(balances as string) as readonly [string, string][];
   const changes = JSON.parse(moved as string) as readonly [Address, Address, string | null, string][];
   const wire = bytes as Uint8Array;
   return {
@@ -278,6 +283,7 @@ function toKept(row: readonly SqlValue[]): KeptTransaction {
     logs: JSON.parse(logs as string) as readonly string[],
     feeLamports: BigInt(feeLamports as string),
     computeUnits: BigInt(computeUnits as number),
+    balances: lamports.map(([before, after]) => ({ before: BigInt(before), after: BigInt(after) })),
     tableAddresses: addressesOf(tableAddresses as ReadonlyBytes),
     innerCalls: (JSON.parse(calls as string) as readonly [number, Address, Address[], string][]).map(
       ([within, program, accounts, data]) => ({

@@ -169,6 +169,7 @@ describe('lookUp', () => {
         error: null,
         logs: ['a log'],
         feeLamports: 5_000n,
+        balances: [],
         computeUnits: 321n,
         innerCalls: [],
       },

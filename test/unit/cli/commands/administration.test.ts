@@ -218,10 +218,10 @@ describe('report', () => {
   it('prints CSV whose text no spreadsheet runs', async () => {
     expect((await reporting(REPORT).run('report', '--output', 'csv')).stdout).toBe(
       lines(
-        'period,type,burned,airdropped,burns,failed burns,pipelines,failed pipelines,fee lamports,rent paid lamports,rent reclaimed lamports,vault rent lamports,cost lamports',
-        '2026-01,PRODUCT_BUY,1000000,20,1999,1,3,0,75000,90000000,5090000000,2039280,-4997885720',
-        "2026-02,'=SUM(A1),250000.5,0,1999,1,3,0,75000,90000000,5090000000,2039280,-4997885720",
-        '2026-02,,0,0,0,0,0,0,5000,0,0,0,5000',
+        'period,type,burned,airdropped,burns,failed burns,pipelines,failed pipelines,burn wallet lamports,operator lamports,vault lamports,cost lamports',
+        '2026-01,PRODUCT_BUY,1000000,20,1999,1,3,0,75000,-5000000000,2039280,-4997885720',
+        "2026-02,'=SUM(A1),250000.5,0,1999,1,3,0,75000,-5000000000,2039280,-4997885720",
+        '2026-02,,0,0,0,0,0,0,0,5000,0,5000',
       ),
     );
   });

@@ -84,7 +84,6 @@ describe('cancelBatch', () => {
     await expect(dyingEngine(nth, sent).initBatch(input, keyed)).rejects.toThrow();
     const { value: current } = await test.engine.currentBatch(call());
     expect(await isOnChain(current?.batchIndex ?? '')).toBe(onChain);
-    const spent = before - (await lamportsOf(test.chain, operator()));
     if (!onChain) {
       // What was signed and not sent could still land.
       await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
@@ -96,12 +95,9 @@ describe('cancelBatch', () => {
       false,
       { burn: '0', airdrop: '0' },
     ]);
-    expect(before - (await lamportsOf(test.chain, operator()))).toBe(meta.cost?.feeLamports);
-    // All that was spent by then, but for a few fees, was rent; it is in the books, and it came back.
-    const { rentPaidLamports = -1n, rentReclaimedLamports } = meta.cost ?? {};
-    expect(rentReclaimedLamports).toBe(rentPaidLamports);
-    expect(spent - rentPaidLamports).toBeGreaterThanOrEqual(0n);
-    expect(spent - rentPaidLamports).toBeLessThan(100_000n);
+    expect(before - (await lamportsOf(test.chain, operator()))).toBe(meta.cost?.operatorLamports);
+    // All that was spent by then, but for a few fees, was rent, and it came back.
+    expect(meta.cost?.operatorLamports).toBeLessThan(100_000n);
     // Its key is free again, and makes another batch.
     const again = await test.engine.initBatch(input, keyed);
     expect([again.meta.replayed, again.value.batch.status]).toEqual([false, 'FINALIZED']);
@@ -126,7 +122,7 @@ describe('cancelBatch', () => {
     const { value, meta } = await engineBeside(test, { chain }).cancelBatch({ batchId: batch.id }, call());
     expect(value.batch).toMatchObject({ status: 'FAILED', dateCancelled: expect.any(String) });
     expect([await isOnChain(batch.batchIndex), (await used()).burn]).toEqual([false, '0']);
-    expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
+    expect(meta.cost?.operatorLamports).toBeLessThan(100_000n);
   });
 
   it('finds out what had landed of an execution that was cut off', async () => {
@@ -180,7 +176,7 @@ describe('cancelBatch', () => {
     expect(value.batch).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 2 } });
     expect(value.batch?.dateCancelled).toBeUndefined();
     expect(await isOnChain(started.batch.batchIndex)).toBe(false);
-    expect(meta.cost?.rentReclaimedLamports).toBe(meta.cost?.rentPaidLamports);
+    expect(meta.cost?.operatorLamports).toBeLessThan(100_000n);
     await expect(cancel(started.batch.id)).rejects.toMatchObject({ code: 'ERR_INVALID_REQUEST' });
   });
 });

@@ -132,10 +132,10 @@ describe('executeBatch', () => {
     });
     expect(await test.engine.status()).toMatchObject({ burned: '0', usedToday: { burn: '0' } });
     // It is over, so its rent comes back too.
-    const { feeLamports, rentPaidLamports, rentReclaimedLamports } = meta.cost ?? expect.fail();
-    expect(rentReclaimedLamports).toBe(rentPaidLamports);
+    const { operatorLamports } = meta.cost ?? expect.fail();
+    expect(operatorLamports).toBeLessThan(100_000n);
     const ownFees = how === 'rejected' ? 0n : 10_000n;
-    expect(await lamportsOf(test.chain, registration.operator)).toBe(start - feeLamports - ownFees);
+    expect(await lamportsOf(test.chain, registration.operator)).toBe(start - operatorLamports - ownFees);
   });
 
   it('refuses to approve a batch that is not what was planned', async () => {

@@ -87,7 +87,7 @@ describe('a batch that members go on with while the engine executes it', () => {
     expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4, 4]);
     expect(await books()).toEqual(['9', '9']);
     const paid = before - (await lamportsOf(test.chain, test.project.registration.operator));
-    expect(paid).toBe((meta.cost?.feeLamports ?? 0n) + feeOutside);
+    expect(paid).toBe((meta.cost?.operatorLamports ?? 0n) + feeOutside);
   });
 });
 
@@ -137,11 +137,15 @@ describe('a batch that members have ended with other tools', () => {
 
   it('is executed when all of it had landed and its accounts were closed since', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
+    const { operator } = test.project.registration;
+    const before = await lamportsOf(test.chain, operator);
     const started = await init(6);
     await executeAndDie(started, 2);
     await closeOutside(test, started);
-    const { value } = await execute(started);
+    const { value, meta } = await execute(started);
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
+    // The rent that came back is in the books, whoever has closed the accounts.
+    expect(meta.cost?.operatorLamports).toBe(before - (await lamportsOf(test.chain, operator)));
     expect((await test.engine.getBatch({ batchId: started.batch.id }, call())).value.status).toBe('EXECUTED');
     expect(await books()).toEqual(['6', '6']);
   });

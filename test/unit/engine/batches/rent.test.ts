@@ -62,7 +62,7 @@ describe('rent', () => {
     const before = await lamportsOf(test.chain, test.project.registration.vaultAddress);
     const { meta } = await test.engine.executeBatch(body, test.project.call());
     const paid = before - (await lamportsOf(test.chain, test.project.registration.vaultAddress));
-    expect([meta.cost?.vaultRentLamports, paid]).toEqual([1_139_280n, 1_139_280n]);
+    expect([meta.cost?.vaultLamports, paid]).toEqual([1_139_280n, 1_139_280n]);
   });
 
   it('of any size is told from that of an account without data, and never too low', () => {

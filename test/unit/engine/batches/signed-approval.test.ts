@@ -123,7 +123,7 @@ describe('an approval that expired', () => {
     expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
     expect(await lamportsOf(test.chain, owner.address)).toBe(before - 5_000n);
     // Set-up 3, the operator's approval, execution 1, closing 1.
-    expect(meta.cost?.feeLamports).toBe(5_000n * 6n);
+    expect(meta.cost?.operatorLamports).toBe(5_000n * 6n);
   });
 
   it('is not renewed by anything but that one instruction, paid by the owner', async () => {

@@ -94,7 +94,7 @@ it('acts once when a batch is set up, approved, executed and closed', async () =
   );
   expect((await test.engine.status()).burned).toBe('6');
   const paid = before - (await lamportsOf(test.chain, test.project.registration.operator));
-  expect(paid).toBe((meta.cost?.feeLamports ?? 0n) + fees.lamports);
+  expect(paid).toBe((meta.cost?.operatorLamports ?? 0n) + fees.lamports);
 });
 
 it.each([

@@ -72,10 +72,6 @@ create table "batches" (
   "setup_rent_lamports" text not null check (length("setup_rent_lamports") = 20 and ltrim("setup_rent_lamports", '0123456789') = '' and "setup_rent_lamports" <= '18446744073709551615'),
   "holder" text,
   "lease_until_ms" integer not null,
-  "fee_lamports" text not null check (length("fee_lamports") = 20 and ltrim("fee_lamports", '0123456789') = '' and "fee_lamports" <= '18446744073709551615'),
-  "rent_paid_lamports" text not null check (length("rent_paid_lamports") = 20 and ltrim("rent_paid_lamports", '0123456789') = '' and "rent_paid_lamports" <= '18446744073709551615'),
-  "rent_reclaimed_lamports" text not null check (length("rent_reclaimed_lamports") = 20 and ltrim("rent_reclaimed_lamports", '0123456789') = '' and "rent_reclaimed_lamports" <= '18446744073709551615'),
-  "vault_rent_lamports" text not null check (length("vault_rent_lamports") = 20 and ltrim("vault_rent_lamports", '0123456789') = '' and "vault_rent_lamports" <= '18446744073709551615'),
   "date_created" text not null,
   "date_updated" text not null,
   "date_cancelled" text,
@@ -106,7 +102,6 @@ create table "pipelines" (
   "message" text not null,
   "burn" text not null check (length("burn") = 20 and ltrim("burn", '0123456789') = '' and "burn" <= '18446744073709551615'),
   "airdrop" text not null check (length("airdrop") = 20 and ltrim("airdrop", '0123456789') = '' and "airdrop" <= '18446744073709551615'),
-  "vault_rent_lamports" text not null check (length("vault_rent_lamports") = 20 and ltrim("vault_rent_lamports", '0123456789') = '' and "vault_rent_lamports" <= '18446744073709551615'),
   "signature" text,
   "date_landed" text,
   primary key ("batch_id", "position"),
@@ -154,11 +149,24 @@ create table "issued_votes" (
   "transaction" blob not null,
   "signature" text not null,
   "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
+  "is_over" integer not null check ("is_over" in (0, 1)),
   "date_created" text not null,
   unique ("signature"),
   foreign key ("batch_id") references batches (id));
 
 create index issued_votes_of_batch on "issued_votes" (batch_id, ordinal);
+
+create index issued_votes_open on "issued_votes" (ordinal) where is_over = 0;
+
+create table "batch_costs" (
+  "signature" text not null,
+  "batch_id" text not null,
+  "operator_lamports" integer not null,
+  "vault_lamports" integer not null,
+  primary key ("signature"),
+  foreign key ("batch_id") references batches (id));
+
+create index batch_costs_of_batch on "batch_costs" (batch_id);
 
 create table "bundles" (
   "ordinal" integer primary key autoincrement,

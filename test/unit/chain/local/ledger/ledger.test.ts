@@ -39,6 +39,7 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): NewTransaction 
   logs: [`log of ${name}`],
   feeLamports: 5_000n,
   computeUnits: 150n,
+  accounts: [alice],
   tableAddresses: new Uint8Array(0),
   innerCalls: [{ within: 1, program: alice, accounts: [alice], data: Buffer.of(1, 2) }],
 });
@@ -131,6 +132,7 @@ describe('openLedger', () => {
       logs: ['log of one'],
       feeLamports: 5_000n,
       computeUnits: 150n,
+      balances: [{ before: 0n, after: 2n ** 64n - 1n }],
       tokenChanges: [],
     });
     again.close();

@@ -1,0 +1,73 @@
+/** What the transactions of batches have cost: the lamports that operator and vault had before each of them, minus those after it. */
+import type { TransactionRecord } from '../../chain/chain.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
+import type { Reply } from '../../contract/call.js';
+import type { FlywheelRecord, TransactionCost } from '../../store/records.js';
+import type { Address } from '../../values/address.js';
+import type { EngineDeps } from '../deps.js';
+
+/** Where no node has kept the balances, what is certain is that the payer has lost the fee. */
+function lostBy(
+  { wire, balances, tableAddresses = [], feeLamports }: TransactionRecord,
+  who: Address,
+): number {
+  const accounts = wire === null ? [] : [...decodeTransaction(wire).message.staticKeys, ...tableAddresses];
+  const place = accounts.indexOf(who);
+  const balance = balances?.[place];
+  if (balance !== undefined) return Number(balance.before - balance.after);
+  return place === 0 ? Number(feeLamports) : 0;
+}
+
+/** Of a transaction that the operator has signed here. */
+export const costOf = (record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost => ({
+  signature: record.signature,
+  operatorLamports: lostBy(record, flywheel.operator),
+  vaultLamports: lostBy(record, flywheel.vault),
+});
+
+/** Of one that members have sent with other tools: its fee is theirs, also where one of them is the operator. */
+export function costOfMembers(record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost {
+  const cost = costOf(record, flywheel);
+  return { ...cost, operatorLamports: Math.min(0, cost.operatorLamports) };
+}
+
+/**
+ * Looks for votes that were handed out and have landed since. A vote may land until it expires, also when its batch is over: then it
+ * fails, and the operator has paid its fee.
+ */
+export async function countVotes(
+  { store, chain }: EngineDeps,
+  scope: { readonly tokenId: string | null },
+): Promise<void> {
+  const votes = await store.read((tx) => tx.batches.openVotes(scope.tokenId));
+  if (votes.length === 0) return;
+  const traces = await chain.trace(
+    votes.map(({ transaction, ...vote }) => ({ ...vote, bytes: transaction })),
+  );
+  const ended = votes.flatMap(({ batchId, signature, transaction }, at) => {
+    const trace = traces[at];
+    if (trace?.kind !== 'landed') {
+      const isOver = trace?.kind === 'never' || trace?.isOver === true;
+      return isOver ? [{ batchId, signature, costs: [] }] : [];
+    }
+    const [operator] = decodeTransaction(transaction).message.staticKeys as [Address];
+    const costs = [{ signature, operatorLamports: lostBy(trace.record, operator), vaultLamports: 0 }];
+    return trace.isFinal ? [{ batchId, signature, costs }] : [];
+  });
+  if (ended.length === 0) return;
+  await store.transaction(async (tx) => {
+    for (const { batchId, costs } of ended) await tx.batches.addCosts(batchId, costs);
+    await tx.batches.endVotes(ended.map(({ signature }) => signature));
+  }, scope);
+}
+
+/** An answer about a batch, with what the batch has cost until now. */
+export async function withCost<Value>(
+  { store }: EngineDeps,
+  batchId: string,
+  value: Value,
+  replayed = false,
+): Promise<Reply<Value>> {
+  const cost = await store.read((tx) => tx.batches.cost(batchId));
+  return { value, meta: { replayed, cost } };
+}
