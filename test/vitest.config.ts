@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { keepScratchTogether } from './support/scratch.js';
 
 keepScratchTogether();
@@ -8,10 +9,12 @@ interface Kind {
   readonly timeoutMs?: number;
   /** Loads everything anew for each file. */
   readonly isolate?: boolean;
+  /** At a time. */
+  readonly workers?: number;
 }
 
 /** One project for files that run alike; nothing is retried. */
-const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
+const project = (name: string, { include, timeoutMs = 60_000, isolate = true, workers = 3 }: Kind) => ({
   test: {
     name,
     isolate,
@@ -20,15 +23,27 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: 
     hookTimeout: timeoutMs,
     retry: 0,
     pool: 'forks' as const,
+    maxWorkers: workers,
+    // Projects of as many workers run together; those that wait for processes go first.
+    sequence: { groupOrder: 3 - workers },
   },
 });
+
+/** The longest file first, and then what is many, so that all workers have work to the end. */
+const ORDER = ['simulation', 'built', 'alone', 'quick'];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ project }: TestSpecification): number => ORDER.indexOf(project.name);
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other));
+  }
+}
 
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     allowOnly: false,
-    // Most of the time is waited for processes; more at a time would want more memory than small machines have.
-    maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
@@ -43,15 +58,17 @@ export default defineConfig({
           ),
         ],
         isolate: false,
+        // All the time is computing: one for each of two cores.
+        workers: 2,
       }),
-      // Tier 2, `npm run test:all`: tier 1 and all below.
-      project('core', { include: ['core/**/*.test.ts'], isolate: false }),
+      // Tier 2, `npm run test:all`: tier 1 and all below, of which a part is waiting for processes and slots.
+      project('built', { include: ['{core,abuse,e2e}/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),
       // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
-      project('rpc-node', { include: ['unit/rpc-node/*.test.ts'] }),
-      project('abuse', { include: ['abuse/**/*.test.ts'], isolate: false }),
-      project('conformance', { include: ['conformance/**/*.test.ts'], timeoutMs: 120_000 }),
+      project('alone', {
+        include: ['unit/rpc-node/*.test.ts', 'conformance/**/*.test.ts'],
+        timeoutMs: 120_000,
+      }),
       project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
-      project('e2e', { include: ['e2e/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),
     ],
   },
 });

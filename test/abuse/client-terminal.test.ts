@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type AnswerOf, EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
 import { openRemoteService, openWithJournal, type TestCli, testCli } from '../support/in-process.js';
+import { shellWords } from '../support/operator.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>
@@ -226,11 +227,7 @@ describe('a command that resumes', () => {
     expect(exit).toBe(7);
     expect(stderr).not.toContain('\ufe0f');
     const line = /Resume it:\s+(flywheel .*)/.exec(stderr)?.[1] ?? '';
-    const { spawnSync } = await import('node:child_process');
-    const words = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
-    }).stdout.split('\0');
+    const words = shellWords(line);
     expect(words[words.indexOf('--data-dir') + 1]).toBe(dataDir);
   });
 });

@@ -3,15 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  ask,
-  besides,
-  copyHome,
-  initHome,
-  type ServedHome,
-  type ServeProcess,
-  serve,
-} from '../support/http-serve.js';
+import { besides } from '../support/flywheel-here.js';
+import { ask, copyHome, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
 
 const EXIT_UNAVAILABLE = 6;

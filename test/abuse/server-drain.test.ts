@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { besides } from '../support/flywheel-here.js';
 import { startServer } from '../support/http.js';
 import { canConnect, parseAnswers } from '../support/http-raw.js';
-import { ask, besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { ask, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 
 const PATH = '/v1/tokenomics/burn';

@@ -10,7 +10,8 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { besides, initHome, type ServedHome, serve } from '../support/http-serve.js';
+import { initHome, type ServedHome, serve } from '../support/http-serve.js';
+import { flywheel } from '../support/spawn.js';
 import type { BenchRatio } from './ratio.js';
 
 const KEYS = 50;
@@ -155,7 +156,12 @@ async function measureRun(
 async function makeKeys(home: ServedHome): Promise<readonly string[]> {
   const keys = [home.key];
   while (keys.length < KEYS) {
-    const { stdout } = await besides(home, 'keys', 'create', '--json');
+    const { stdout } = await flywheel(
+      { home: home.home, env: { FLYWHEEL_DATA_DIR: home.dataDir } },
+      'keys',
+      'create',
+      '--json',
+    );
     keys.push((JSON.parse(stdout) as { key: string }).key);
   }
   return keys;

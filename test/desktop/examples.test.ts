@@ -5,7 +5,8 @@ import { createServer, request, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { besides, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { besides } from '../support/flywheel-here.js';
+import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROOT = process.cwd();

@@ -1,4 +1,4 @@
-/** One attack of each class against the built program, before a node and a service that lie: it ends with 9 and has signed nothing. */
+/** One attack of each class against the whole program, before a node and a service that lie: it ends with 9 and has signed nothing. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VersionedTransaction } from '@solana/web3.js';
@@ -20,6 +20,7 @@ import {
   vault,
   type World,
 } from '../attacks/world.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { type Stub, startStub } from '../support/http-stub.js';
 import { closeStubs, inContext, type StubNode, stubNode, wireAccount } from '../support/rpc-stub.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
@@ -92,7 +93,11 @@ async function serviceOf({ wire, batch }: World): Promise<Stub> {
 /** Approves in a world as a script does; the approval comes from the service of another one. */
 async function approve(
   world: World,
-  { node, service }: { readonly node?: StubNode; readonly service?: World } = {},
+  {
+    node,
+    service,
+    run = flywheel,
+  }: { readonly node?: StubNode; readonly service?: World; readonly run?: typeof flywheel } = {},
 ) {
   const home = emptyDirectory();
   const { url } = node ?? (await nodeThat(() => accountsOf(world)));
@@ -103,7 +108,7 @@ async function approve(
   };
   const { facts, ...addresses } = world.pins;
   const approval = { batch: world.batch, proposalApproveTx: Buffer.from(world.wire).toString('base64') };
-  const ended = await flywheel(
+  const ended = await run(
     { home, env: { FLYWHEEL_API_KEY: `fk_${'a'.repeat(64)}` } },
     ...['batch', 'approve', service === undefined ? write('approval.json', approval) : world.batch.id],
     ...['--keypair', write('owner.json', [...OWNER.secretKey]), '--expect', write('file.json', FILE)],
@@ -143,7 +148,7 @@ describe('batch approve', () => {
     if (attack === undefined) throw new TypeError(`There is no attack ${name}.`);
     const world = honestWorld();
     attack.change(world);
-    expectRefused(await approve(world), attack.facts);
+    expectRefused(await approve(world, { run: flywheelHere }), attack.facts);
   });
 
   it('signs nothing that a service gives out for another batch', async () => {

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { flywheelHere } from '../support/flywheel-here.js';
-import { besides, initHome } from '../support/http-serve.js';
+import { besides, flywheelHere } from '../support/flywheel-here.js';
+import { initHome } from '../support/http-serve.js';
 import { describeLong, sampleOf } from '../support/long.js';
 import { emptyDirectory } from '../support/spawn.js';
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import { BIN, emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
@@ -17,7 +18,7 @@ const command = (words: string): string => `'${process.execPath}' '${BIN}' ${wor
 const template = emptyDirectory();
 let made: { readonly apiKey: { readonly id: string; readonly key: string } };
 beforeAll(async () => {
-  made = JSON.parse((await flywheel({ home: template }, 'local', 'init')).stdout);
+  made = JSON.parse((await flywheelHere({ home: template }, 'local', 'init')).stdout);
 });
 
 /** A home with a flywheel, as `local init` makes it. */
@@ -123,7 +124,7 @@ describe('flywheel', () => {
         expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
           error: 'ERR_INTERRUPTED',
         });
-      const midway = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+      const midway = JSON.parse((await flywheelHere({ home }, 'local', 'status')).stdout);
       expect(Number(midway.burned)).toBeLessThan(total);
       const again = await flywheel({ home }, ...words);
       expect(again.exit).toBe(0);
@@ -133,9 +134,9 @@ describe('flywheel', () => {
         .map((line) => JSON.parse(line));
       expect(new Set(lines.map(({ index }) => index)).size).toBe(total);
       expect(new Set(lines.map(({ txHash }) => txHash)).size).toBe(total);
-      const status = JSON.parse((await flywheel({ home }, 'local', 'status')).stdout);
+      const status = JSON.parse((await flywheelHere({ home }, 'local', 'status')).stdout);
       expect(status.burned).toBe(String(total));
-      expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
+      expect(JSON.parse((await flywheelHere({ home }, 'pending')).stdout)).toEqual([]);
     },
   );
 
@@ -143,7 +144,7 @@ describe('flywheel', () => {
     const home = homeWithFlywheel();
     const { id } = made.apiKey;
     const live = ['profile', 'add', 'live', '--api-url', 'http://127.0.0.1:9'];
-    expect((await flywheel({ home }, ...live)).exit).toBe(0);
+    expect((await flywheelHere({ home }, ...live)).exit).toBe(0);
     const named = [
       ['vault'],
       ['audit'],
@@ -165,7 +166,7 @@ describe('flywheel', () => {
       ['serve', '--port', '0'],
     ];
     const refused = async (words: readonly string[], env: Record<string, string> = {}) => {
-      const { exit, stderr } = await flywheel({ home, env }, ...words, '--json');
+      const { exit, stderr } = await flywheelHere({ home, env }, ...words, '--json');
       const { error, message } = JSON.parse(stderr.trim().split('\n').at(-1) || '{}');
       return [words, exit, error, message?.includes('profile live')];
     };
@@ -180,9 +181,9 @@ describe('flywheel', () => {
       expect(await refused(words)).toEqual([words, 2, 'ERR_USAGE', true]);
     const env = { FLYWHEEL_PROFILE: 'live' };
     expect(await refused(['keys', 'create'], env)).toEqual([['keys', 'create'], 2, 'ERR_USAGE', true]);
-    const keys = await flywheel({ home }, 'keys', 'list', '--local', '--json');
+    const keys = await flywheelHere({ home }, 'keys', 'list', '--local', '--json');
     expect([keys.exit, JSON.parse(keys.stdout)]).toMatchObject([0, [{ id, dateRevoked: null }]]);
-    expect((await flywheel({ home }, 'local', 'status')).exit).toBe(0);
+    expect((await flywheelHere({ home }, 'local', 'status')).exit).toBe(0);
   });
 
   itLong('prints commands that lead to the same place when they are typed', async () => {
@@ -190,7 +191,7 @@ describe('flywheel', () => {
     const place = ['--data-dir', join(home, 'data')];
     const texts: string[] = [];
     const say = async (...words: string[]) => {
-      const { exit, stdout, stderr } = await flywheel({ home }, ...words, ...place, '--output', 'human');
+      const { exit, stdout, stderr } = await flywheelHere({ home }, ...words, ...place, '--output', 'human');
       texts.push(`${stdout}${stderr}`);
       return exit;
     };
@@ -199,7 +200,7 @@ describe('flywheel', () => {
     expect(await say('local', 'init')).toBe(0);
     expect(await say('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '999999999')).toBe(5);
     expect(await say('batch', 'init', 'p.json')).toBe(0);
-    const { stdout } = await flywheel({ home }, 'batch', 'current', ...place);
+    const { stdout } = await flywheelHere({ home }, 'batch', 'current', ...place);
     const { id } = JSON.parse(stdout);
     const keypair = ['--keypair', join(home, 'data/owner.json')];
     const signing = [...keypair, '--expect', 'p.json', '--yes'];
@@ -224,7 +225,7 @@ describe('flywheel', () => {
     ];
     for (const words of sampleOf(commands, 1)) {
       const env = { FLYWHEEL_PROFILE: secret, FLYWHEEL_DEBUG: '1' };
-      const { exit, stdout, stderr } = await flywheel({ home: emptyDirectory(), env }, ...words);
+      const { exit, stdout, stderr } = await flywheelHere({ home: emptyDirectory(), env }, ...words);
       expect([exit, stderr.includes('ERR_CONFIG_INVALID'), `${stdout}${stderr}`.includes(secret)]).toEqual([
         2,
         true,
@@ -249,12 +250,12 @@ describe('flywheel', () => {
       stderr: '',
     });
     const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"over":"http"}', '--amount', '1'];
-    expect((await flywheel(remote, ...words)).exit).toBe(0);
-    const health = JSON.parse((await flywheel(remote, 'doctor')).stdout);
+    expect((await flywheelHere(remote, ...words)).exit).toBe(0);
+    const health = JSON.parse((await flywheelHere(remote, 'doctor')).stdout);
     expect(health.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
     const checked = health.checks.map(({ name }: { name: string }) => name);
     expect(checked).toEqual(expect.arrayContaining(['api key', 'service', 'tls', 'clock']));
-    const bad = await flywheel(
+    const bad = await flywheelHere(
       { home, env: { ...remote.env, FLYWHEEL_API_KEY: 'fk_wrong' } },
       'batch',
       'current',
@@ -263,7 +264,7 @@ describe('flywheel', () => {
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGTERM');
     expect(await closed).toBe(0);
-    const gone = await flywheel(remote, ...words, '--max-wait', '0');
+    const gone = await flywheelHere(remote, ...words, '--max-wait', '0');
     expect(gone.exit).toBe(6);
   });
 });

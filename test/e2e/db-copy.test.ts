@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { itLong } from '../support/long.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const machine = join(home, 'machine');
@@ -44,7 +45,7 @@ afterAll(async () => {
 type Env = Record<string, string>;
 
 const run = (env: Env, ...words: string[]): Promise<Spawned> =>
-  flywheel(
+  flywheelHere(
     { home, env: { FLYWHEEL_API_KEY: test.project.key.reveal(), FLYWHEEL_RPC_URL: node.url, ...env } },
     ...words,
   );

@@ -5,9 +5,10 @@ import { MOMENTS } from '../simulation/audit/tables.js';
 import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
 import { aBurn, aPipeline } from '../support/examples.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
+import { besides, remotely } from '../support/flywheel-here.js';
 import { startGate } from '../support/gate.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
-import { ask, besides, initHome, remotely, type ServedHome, serve } from '../support/http-serve.js';
+import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import {
   type Cut,
   type CuttingProxy,

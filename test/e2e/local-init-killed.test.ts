@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
@@ -19,7 +20,7 @@ function place(env: Record<string, string> = {}) {
   writeFileSync(join(home, 'pipelines.json'), JSON.stringify({ pipelines: PIPELINES }));
   const dataDir = join(home, 'data');
   const run = (words: readonly string[], more: Record<string, string> = env) =>
-    flywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir, ...more } }, ...words, '--json');
+    flywheelHere({ home, env: { FLYWHEEL_DATA_DIR: dataDir, ...more } }, ...words, '--json');
   /** Each is one operation, however often it is run. */
   const commands = [
     [...BURN, '--yes'],
@@ -27,7 +28,7 @@ function place(env: Record<string, string> = {}) {
     ['local', 'fund', '--to', 'owner', '--sol', '1'],
   ];
   const init = (more: Record<string, string> = {}) => run(['local', 'init'], more);
-  return { home, run, commands, init };
+  return { home, dataDir, run, commands, init };
 }
 
 const killedAt = (point: number): Record<string, string> => ({
@@ -71,7 +72,8 @@ describe('a set-up that is killed', () => {
   });
 
   it('is made by one of two that begin at once', async () => {
-    const { init, run } = place();
+    const { home, dataDir, run } = place();
+    const init = () => flywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, 'local', 'init');
     const ended = await Promise.all([init(), init(), init()]);
     expect(ended.map(({ exit }) => exit).sort()).toEqual([0, 2, 2]);
     for (const { exit, stderr } of ended)

@@ -9,9 +9,9 @@ import {
   Transaction,
 } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { besides } from '../support/flywheel-here.js';
 import {
   ask,
-  besides,
   initHome,
   listening,
   type ServedHome,

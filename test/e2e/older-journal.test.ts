@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { startGate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
@@ -19,7 +20,6 @@ import {
   problemOf,
   type Template,
 } from '../support/operator.js';
-import { flywheel } from '../support/spawn.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 const JOURNAL = /^journal\.db/;
@@ -908,7 +908,7 @@ it('a file goes on at another address of its service, which is not pinned', asyn
   const other = await startGate(gate.url, [key]);
   try {
     const add = ['profile', 'add', 'other', '--api-url', other.url, '--api-key-stdin'];
-    expect((await flywheel({ home: directory, stdin: key }, ...add)).exit).toBe(0);
+    expect((await flywheelHere({ home: directory, stdin: key }, ...add)).exit).toBe(0);
     expect((await burnFile(file, '--profile', 'other')).stderr).toContain('Resuming the operation');
     expect((await late(burns(0, 2))).status).toBe(200);
     expect(await burned()).toBe(2);

@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } fr
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
-import { ask, remotely, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { remotely } from '../support/flywheel-here.js';
+import { ask, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory } from '../support/spawn.js';

@@ -3,15 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  ask,
-  besides,
-  initHome,
-  remotely,
-  type ServedHome,
-  type ServeProcess,
-  serve,
-} from '../support/http-serve.js';
+import { besides, remotely } from '../support/flywheel-here.js';
+import { ask, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
 
 const BURN = {

@@ -2,23 +2,23 @@
  * Store, ledger and journal of one data directory, each as it was at some moment: a pair of two moments is refused, and whatever the
  * journal is from, no file of work happens twice.
  */
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
+import { atRest, bytesOf } from '../support/store.js';
 
 const MOMENTS = ['set up', 'burned', 'executed'] as const;
 type Moment = (typeof MOMENTS)[number];
-/** A database in the middle of its life is these together. */
-const PARTS = ['', '-wal', '-shm'] as const;
 
 const home = emptyDirectory();
 const dataDir = join(home, 'data');
 const [burns, pipelines] = [join(home, 'burns.json'), join(home, 'pipelines.json')];
 const placeOf = (moment: Moment): string => join(home, moment);
-const at = (...words: readonly string[]) => flywheel({ home }, ...words, '--data-dir', dataDir);
+const at = (...words: readonly string[]) => flywheelHere({ home }, ...words, '--data-dir', dataDir);
 const burnAll = () => at('burn-batch', burns);
 const runAll = () => at('batch', 'run', pipelines, '--yes', '--keypair', join(dataDir, 'owner.json'));
 const burned = async (): Promise<string> => JSON.parse((await at('local', 'status')).stdout).burned;
@@ -28,7 +28,10 @@ beforeAll(async () => {
   writeFileSync(burns, JSON.stringify([1, 2].map((burnAmount) => ({ ...burn, burnAmount }))));
   const actions = [{ action: 'BURN', amount: 4 }];
   writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
-  const keep = (moment: Moment): void => cpSync(dataDir, placeOf(moment), { recursive: true });
+  const keep = (moment: Moment): void => {
+    for (const file of Object.values(FILES)) if (existsSync(join(dataDir, file))) atRest(join(dataDir, file));
+    cpSync(dataDir, placeOf(moment), { recursive: true });
+  };
   expect((await at('local', 'init')).exit).toBe(0);
   keep('set up');
   expect((await burnAll()).exit).toBe(0);
@@ -41,13 +44,11 @@ beforeAll(async () => {
 function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): void {
   rmSync(dataDir, { recursive: true, force: true });
   cpSync(placeOf('executed'), dataDir, { recursive: true });
-  for (const [name, file] of Object.entries(FILES))
-    for (const part of PARTS) {
-      const path = join(dataDir, file + part);
-      const source = join(placeOf(moments[name as keyof typeof FILES]), file + part);
-      rmSync(path, { force: true });
-      if (existsSync(source)) cpSync(source, path);
-    }
+  for (const [name, file] of Object.entries(FILES)) {
+    const source = join(placeOf(moments[name as keyof typeof FILES]), file);
+    rmSync(join(dataDir, file), { force: true });
+    if (existsSync(source)) cpSync(source, join(dataDir, file));
+  }
 }
 
 const triples = MOMENTS.flatMap((store) =>
@@ -79,7 +80,7 @@ it.each(
   'refuses store "%s" with ledger "%s", and journal "%s", and writes nothing into them',
   async (store, ledger, journal) => {
     compose({ store, ledger, journal });
-    const bytes = () => [FILES.store, FILES.ledger].map((file) => readFileSync(join(dataDir, file)));
+    const bytes = () => [FILES.store, FILES.ledger].map((file) => bytesOf(join(dataDir, file)));
     const before = bytes();
     for (const work of [burnAll, runAll]) {
       const { exit, stderr } = await work();

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { problemOf } from '../support/operator.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
+import { atRest, bytesOf } from '../support/store.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 
@@ -17,13 +19,17 @@ const home = emptyDirectory();
 const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'data'].map((name) =>
   join(home, name),
 ) as [string, string, string, string];
-const at = (place: string, ...words: string[]) => flywheel({ home }, ...words, '--data-dir', place);
+async function at(place: string, ...words: string[]) {
+  const ended = await flywheelHere({ home }, ...words, '--data-dir', place);
+  if (ended.exit === 0) for (const name of NAMES) atRest(fileOf(place, name));
+  return ended;
+}
 const burn = (place: string, amount = '1') =>
   at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
 const fileOf = (place: string, name: Name): string => join(place, FILES[name]);
 
 beforeAll(async () => {
-  await Promise.all([template, other].map((place) => at(place, 'local', 'init')));
+  for (const place of [template, other]) await at(place, 'local', 'init');
   cpSync(template, earlier, { recursive: true });
   for (let count = 0; count < 3; count += 1) expect((await burn(template)).exit).toBe(0);
   const actions = [
@@ -49,7 +55,7 @@ beforeEach(() => {
 });
 
 const put = (name: Name, from: string): void => copyFileSync(fileOf(from, name), fileOf(dataDir, name));
-const bytes = (): readonly Buffer[] => NAMES.map((name) => readFileSync(fileOf(dataDir, name)));
+const bytes = () => NAMES.map((name) => bytesOf(fileOf(dataDir, name)));
 
 /** Checks that the directory is refused, and that what lies there stays as it is. */
 async function expectRefused(isWhole = true): Promise<void> {

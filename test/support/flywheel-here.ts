@@ -9,7 +9,7 @@ import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { runCli } from '../../src/cli/run.js';
 import { createOpeners } from '../../src/compose/context.js';
 import { isRunning } from '../../src/files/process-identity.js';
-import { serve } from './http-serve.js';
+import { type ServedHome, serve } from './http-serve.js';
 import { flywheel, type Spawned, type SpawnOptions, scriptWords } from './spawn.js';
 
 const isLong = process.env['LONG'] === '1';
@@ -67,6 +67,14 @@ export const flywheelHere = (options: SpawnOptions, ...words: string[]): Promise
   isLong || options.env?.['NODE_OPTIONS'] !== undefined
     ? flywheel(options, ...words)
     : run(options, words, { stdout: '', stderr: '' }, new AbortController().signal);
+
+/** Runs a local command on the data directory of a server, beside it. */
+export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
+  flywheelHere({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, ...words);
+
+/** Runs a command against a server. */
+export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
+  flywheelHere({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
 
 /** A server that is only stopped in good order. */
 export interface ServedHere {

@@ -60,14 +60,6 @@ export function copyHome(of: ServedHome): ServedHome {
   return { ...of, home, dataDir };
 }
 
-/** Runs a local command on the same data directory, beside the server. */
-export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
-  flywheel({ home, env: environment(dataDir) }, ...words);
-
-/** Runs a command against a server. */
-export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
-  flywheel({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
-
 type Place = Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> };
 
 /** Starts the server and waits until it listens. */

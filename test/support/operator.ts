@@ -1,6 +1,6 @@
 /** A person at the built command line with a flywheel of their own: on this machine, or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -76,7 +76,7 @@ export interface Operator {
   /** In a process of its own. */
   runWith(fault: Fault, ...words: readonly string[]): Promise<Spawned>;
   start(...words: readonly string[]): ChildProcess;
-  /** Runs a line as it was printed, in a shell somewhere else. */
+  /** Runs a line as it was printed somewhere else, as a shell reads it. */
   paste(line: string): Promise<Spawned>;
   /** Without batches that wait for approval. */
   pending(): Promise<readonly PendingRow[]>;
@@ -116,6 +116,17 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
   const vaultLamports = lamportsOf(made.vaultAddress);
   ledger.close();
   return { dataDir, made, lamports, operatorLamports, vaultLamports };
+}
+
+/** Is it a command that neither sets, redirects nor goes on? */
+const isOneCommand = (line: string): boolean => /^flywheel [^>|&;]*$/.test(line);
+
+/** What a shell makes of a line with one command. */
+export function shellWords(line: string): readonly string[] {
+  const { stdout } = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
+    ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+  });
+  return stdout.split('\0').slice(0, -1);
 }
 
 /** Collects what a child says until it is gone. */
@@ -240,18 +251,20 @@ export async function anOperator(
       return ended;
     },
     start: (...words) => startFlywheel(environment(), withFlags(words)),
-    paste: (line) =>
-      ending(
-        spawn('bash', ['-c', `flywheel() { '${process.execPath}' '${BIN}' "$@"; }\n${line}`], {
-          cwd: tmpdir(),
-          env: {
-            ...environment().env,
-            HOME: directory,
-            PATH: process.env['PATH'],
-            XDG_CACHE_HOME: CODE_CACHE,
-          },
-        }),
-      ),
+    paste: async (line) =>
+      isOneCommand(line)
+        ? flywheelHere({ ...environment(), cwd: tmpdir() }, ...shellWords(line))
+        : ending(
+            spawn('bash', ['-c', `flywheel() { '${process.execPath}' '${BIN}' "$@"; }\n${line}`], {
+              cwd: tmpdir(),
+              env: {
+                ...environment().env,
+                HOME: directory,
+                PATH: process.env['PATH'],
+                XDG_CACHE_HOME: CODE_CACHE,
+              },
+            }),
+          ),
     pending: async () =>
       (JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[]).filter(isUnknown),
     open: () => {
