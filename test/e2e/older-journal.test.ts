@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
-import { flywheelHere } from '../support/flywheel-here.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { startGate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
@@ -52,11 +52,13 @@ const files = (directory: string, which: RegExp): readonly string[] =>
   readdirSync(directory).filter((name) => which.test(name));
 
 /** Copies files of a directory aside. */
-function keep(directory: string, which: RegExp, aside: string): void {
+async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
+  await letGo();
   mkdirSync(aside, { recursive: true });
   for (const name of files(directory, which)) cpSync(join(directory, name), join(aside, name));
 }
-function restore(directory: string, which: RegExp, aside: string | null): void {
+async function restore(directory: string, which: RegExp, aside: string | null): Promise<void> {
+  await letGo();
   for (const name of files(directory, which)) rmSync(join(directory, name));
   if (aside !== null) cpSync(aside, directory, { recursive: true });
 }
@@ -75,11 +77,11 @@ it.each<Mode>(sampleOf(['remote', 'embedded'], 1))(
   async (mode) => {
     operator = await anOperator(mode, template);
     expect((await burnFile(operator.write('a.json', burns(0, 3)))).exit).toBe(0);
-    restore(journalHome(operator), JOURNAL, null);
+    await restore(journalHome(operator), JOURNAL, null);
     // The file itself is known by its key, whoever lost the journal.
     expect((await burnFile('a.json')).exit).toBe(0);
     expect(await burned()).toBe(3);
-    restore(journalHome(operator), JOURNAL, null);
+    await restore(journalHome(operator), JOURNAL, null);
     const edited = await burnFile(operator.write('b.json', burns(0, 4)));
     expect([edited.exit, problemOf(edited).message]).toEqual([2, expect.stringContaining('3 of 4')]);
     expect(await burned()).toBe(3);
@@ -98,9 +100,9 @@ it.each<Mode>(sampleOf(['remote', 'embedded'], 1))(
 it('a journal older than the service burns no edited file again', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 3)))).exit).toBe(0);
-  keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
+  await keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
   expect((await burnFile(operator.write('b.json', burns(3, 6)))).exit).toBe(0);
-  restore(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
+  await restore(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
   const all = operator.write('c.json', burns(0, 7));
   expect((await burnFile(all)).exit).toBe(2);
   expect((await burnFile(all, '--rest')).exit).toBe(0);
@@ -110,7 +112,7 @@ it('a journal older than the service burns no edited file again', async () => {
 it('of three equal elements of which one has landed, two are left', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
-  restore(operator.dataDir, JOURNAL, null);
+  await restore(operator.dataDir, JOURNAL, null);
   const three = operator.write('b.json', [...burns(0, 1), ...burns(0, 1), ...burns(0, 1)]);
   expect((await burnFile(three, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(3);
@@ -121,10 +123,10 @@ it.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
   async (mode) => {
     operator = await anOperator(mode, template);
     expect((await runFile(operator.write('a.json', pipelines(0, 3)))).exit).toBe(0);
-    restore(journalHome(operator), JOURNAL, null);
+    await restore(journalHome(operator), JOURNAL, null);
     expect((await runFile('a.json')).exit).toBe(0);
     expect(await burned()).toBe(3);
-    restore(journalHome(operator), JOURNAL, null);
+    await restore(journalHome(operator), JOURNAL, null);
     expect((await runFile(operator.write('b.json', pipelines(0, 4)))).exit).toBe(2);
     expect((await runFile(operator.write('c.json', pipelines(2, 4, 5)), '--rest')).exit).toBe(2);
     expect(await burned()).toBe(3);
@@ -138,7 +140,7 @@ it('a lost journal sets up nothing that waits in another batch', async () => {
   expect(
     (await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)), '--json')).exit,
   ).toBe(0);
-  restore(operator.dataDir, JOURNAL, null);
+  await restore(operator.dataDir, JOURNAL, null);
   const edited = operator.write('b.json', pipelines(1, 3));
   for (const more of [[], ['--rest']]) expect((await runFile(edited, ...more)).exit).toBe(2);
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
@@ -147,11 +149,11 @@ it('a lost journal sets up nothing that waits in another batch', async () => {
 it('what a service of an earlier state does not know is not told as done', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
-  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   const alone = once(1, '{"once":1}');
   expect((await burnFile(operator.write('b.json', burns(1, 4)))).exit).toBe(0);
   expect((await operator.run(...alone)).exit).toBe(0);
-  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   for (const more of [[], ['--dry-run']]) {
     const told = await burnFile('b.json', ...more);
     expect([told.exit, told.stdout]).toEqual([7, '']);
@@ -185,7 +187,7 @@ it('what has landed with another amount is not burned once more, and a dry run s
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1, 8)))).exit).toBe(0);
   for (const journal of ['there', 'lost']) {
-    if (journal === 'lost') restore(operator.dataDir, JOURNAL, null);
+    if (journal === 'lost') await restore(operator.dataDir, JOURNAL, null);
     const [real, dry] = [await operator.run(...once(2)), await operator.run(...once(2), '--dry-run')];
     expect([real.exit, real.stderr]).toEqual([2, dry.stderr]);
     expect(problemOf(real).hint).toContain('--again');
@@ -215,12 +217,12 @@ it('what others have burned since is no rest, with a journal or without', async 
   operator = await anOperator('embedded', template);
   const first = [{ ...burns(0, 1)[0], type: 'NOPE' }, ...burns(1, 2), ...burns(2, 3, TOO_MUCH)];
   expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
-  keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
+  await keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
   const alone = ['burn', '--type', 'WATCH_AD', '--proof', '{"order":1}', '--amount', '1', '--json'];
   expect((await operator.run(...alone)).exit).toBe(0);
   expect((await burnFile('a.json', '--rest')).exit).toBe(3);
   expect(await burned()).toBe(2);
-  restore(operator.dataDir, JOURNAL, null);
+  await restore(operator.dataDir, JOURNAL, null);
   expect((await burnFile('a.json')).exit).toBe(3);
   expect((await burnFile('a.json', '--rest')).exit).toBe(3);
   expect(await burned()).toBe(2);
@@ -231,14 +233,14 @@ it('an operation that stopped half way does not burn what others have burned sin
   const file = operator.write('a.json', burns(0, 300));
   const fault = { signal: 'SIGKILL', when: MOMENTS.burnedInPart } as const;
   expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
-  keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
-  restore(operator.dataDir, JOURNAL, null);
+  await keep(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  await restore(operator.dataDir, JOURNAL, null);
   expect((await burnFile(operator.write('b.json', burns(290, 300)))).exit).toBe(0);
   const before = await burned();
   expect(before).toBeLessThan(300);
   // Whoever has lost the journal goes on with the same request.
   expect((await burnFile(file)).exit).toBe(2);
-  restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
+  await restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
   for (const words of [
     ['pending', 'resume'],
     ['burn-batch', file, '--rest'],
@@ -296,9 +298,9 @@ it('an init that arrived late gives no approval for what others have executed si
 
 it('a batch that a service of an earlier state does not know is not told as executed', async () => {
   operator = await anOperator('embedded', template);
-  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
-  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   for (const more of [[], ['--rest']]) {
     const told = await runFile('a.json', ...more);
     expect([told.exit, told.stdout]).toEqual([7, '']);
@@ -362,7 +364,7 @@ it('a dry run says what its service would answer of a file that is not known her
   };
   expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
   expect((await runFile(operator.write('p.json', pipelines(0, 2)))).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, null);
+  await restore(journalHome(operator), JOURNAL, null);
   expect(await dry('burn-batch', 'a.json')).toEqual([0, 0, null]);
   const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
   expect(JSON.parse(run.stdout).pipelines).toBe(0);
@@ -418,10 +420,10 @@ it('an operation that goes on does not do what waits in the batch of another mac
 /** Another machine does a file of its own, between the two halves of what this one does. */
 async function elsewhere(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>): Promise<void> {
   const own = join(operator.directory, 'own');
-  keep(journalHome(operator), JOURNAL, own);
-  restore(journalHome(operator), JOURNAL, null);
+  await keep(journalHome(operator), JOURNAL, own);
+  await restore(journalHome(operator), JOURNAL, null);
   expect((await work()).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, own);
+  await restore(journalHome(operator), JOURNAL, own);
 }
 
 it.each(
@@ -472,7 +474,7 @@ it.each(
     const idempotencyKey = gate.requests.findLast(({ method }) => method === 'POST')?.key ?? '';
     gate.fate = () => 'pass';
     await elsewhere(() => burnFile(operator.write('b.json', many.slice(1_000 + own))));
-    if (journal === 'with its journal lost') restore(journalHome(operator), JOURNAL, null);
+    if (journal === 'with its journal lost') await restore(journalHome(operator), JOURNAL, null);
     const refused = await burnFile(file);
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
     expect((await burnFile(file, '--rest')).exit).toBe(0);
@@ -571,7 +573,7 @@ it('a file of which some is signed and not burned is not told as done where othe
   const store = new StoreTables(join(operator.dataDir, FILES.store));
   const signed = store.pendingBurns();
   store.close();
-  restore(operator.dataDir, JOURNAL, null);
+  await restore(operator.dataDir, JOURNAL, null);
   expect((await burnFile(operator.write('b.json', burns(signed, 300)))).exit).toBe(0);
   for (const more of [[], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(2);
   expect((await operator.run('pending', 'resume')).exit).toBe(0);
@@ -593,10 +595,10 @@ it('a rest whose key was used for another one is given up, and what is left is d
   operator = await anOperator('remote', template);
   const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
   expect((await burnFile(file)).exit).toBe(3);
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
   expect((await burnFile(file, '--rest')).exit).toBe(3);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   const refused = await burnFile(file, '--rest');
   expect(refused.exit).not.toBe(0);
   await giveUp(refused);
@@ -619,11 +621,11 @@ it('a rest of pipelines whose key was used for another one is given up, and what
     expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
   await cancel(await failedInPart(operator, file));
   expect((await runFile(file)).exit).toBe(10);
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   expect((await fund('vault', 10)).exit).toBe(0);
   const rest = await operator.run('batch', 'init', file, '--rest', '--json');
   await cancel(JSON.parse(rest.stdout).batch.id);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(5, 6))));
   const before = await burned();
   await giveUp(await runFile(file, '--rest'));
@@ -714,7 +716,7 @@ it('a cancelled file whose rest was cancelled too is done once when the journal 
   await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
   await cancelled('--rest');
   await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
-  restore(journalHome(operator), JOURNAL, null);
+  await restore(journalHome(operator), JOURNAL, null);
   await giveUp(await runFile(file, '--rest'));
   expect((await runFile(file)).exit).toBe(10);
   expect((await runFile(file, '--rest')).exit).toBe(0);
@@ -839,13 +841,13 @@ it('a burn whose first try is held up stays open though a later one fails', asyn
 it('what a restored service has lost of a file is named, and can be done without what it has kept', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
-  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   const file = operator.write('b.json', [...burns(0, 1), ...burns(2, 3)]);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
-  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   for (const more of [[], ['--rest']]) {
     const told = await burnFile(file, ...more);
-    expect([told.exit, problemOf(told).message]).toEqual([7, expect.stringMatching(/1 of 2 .*\[1\]/)]);
+    expect([told.exit, problemOf(told).message]).toEqual([7, expect.stringMatching(/1 of 2 .*: 2\./)]);
     expect(problemOf(told).hint).toContain('file of its own');
   }
   expect((await burnFile(operator.write('c.json', burns(2, 3)), '--again')).exit).toBe(0);
@@ -855,12 +857,12 @@ it('what a restored service has lost of a file is named, and can be done without
 
 it('a file of which a restored service has lost an answered part comes to an end by what is printed', async () => {
   operator = await anOperator('embedded', template);
-  keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
   const file = operator.write('a.json', many);
   const fault = { signal: 'SIGKILL', when: `${MOMENTS.answered} and exists (${MOMENTS.taken})` } as const;
   expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
-  restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
   const told = await burnFile(file);
   expect(told.exit).toBe(7);
   await giveUp(told);
@@ -921,7 +923,7 @@ it('a file of which all has landed by other requests says so when the journal is
   operator = await anOperator('remote', template);
   expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
   expect((await burnFile(operator.write('b.json', burns(1, 3)), '--rest')).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, null);
+  await restore(journalHome(operator), JOURNAL, null);
   for (const more of [[], ['--rest'], ['--dry-run']]) {
     const told = await burnFile('b.json', ...more);
     expect([more, told.exit, told.stderr]).toEqual([
@@ -939,9 +941,9 @@ it('a dry run beside a store of an earlier state is refused as the command is', 
   operator = await anOperator('embedded', template);
   const file = operator.write('a.json', burns(0, 1));
   const aside = join(operator.directory, 'aside');
-  keep(operator.dataDir, /^store\.db/, aside);
+  await keep(operator.dataDir, /^store\.db/, aside);
   expect((await burnFile(file)).exit).toBe(0);
-  restore(operator.dataDir, /^store\.db/, aside);
+  await restore(operator.dataDir, /^store\.db/, aside);
   const [dry, real] = [await burnFile(file, '--dry-run'), await burnFile(file)];
   expect([dry.exit, problemOf(dry).error]).toEqual([real.exit, problemOf(real).error]);
   expect(real.exit).toBe(6);

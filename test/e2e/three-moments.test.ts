@@ -2,14 +2,13 @@
  * Store, ledger and journal of one data directory, each as it was at some moment: a pair of two moments is refused, and whatever the
  * journal is from, no file of work happens twice.
  */
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { flywheelHere } from '../support/flywheel-here.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { emptyDirectory } from '../support/spawn.js';
-import { atRest, bytesOf } from '../support/store.js';
 
 const MOMENTS = ['set up', 'burned', 'executed'] as const;
 type Moment = (typeof MOMENTS)[number];
@@ -28,20 +27,21 @@ beforeAll(async () => {
   writeFileSync(burns, JSON.stringify([1, 2].map((burnAmount) => ({ ...burn, burnAmount }))));
   const actions = [{ action: 'BURN', amount: 4 }];
   writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
-  const keep = (moment: Moment): void => {
-    for (const file of Object.values(FILES)) if (existsSync(join(dataDir, file))) atRest(join(dataDir, file));
+  const keep = async (moment: Moment): Promise<void> => {
+    await letGo();
     cpSync(dataDir, placeOf(moment), { recursive: true });
   };
   expect((await at('local', 'init')).exit).toBe(0);
-  keep('set up');
+  await keep('set up');
   expect((await burnAll()).exit).toBe(0);
-  keep('burned');
+  await keep('burned');
   expect((await runAll()).exit).toBe(0);
-  keep('executed');
+  await keep('executed');
 });
 
 /** A data directory whose files are of these moments. */
-function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): void {
+async function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): Promise<void> {
+  await letGo();
   rmSync(dataDir, { recursive: true, force: true });
   cpSync(placeOf('executed'), dataDir, { recursive: true });
   for (const [name, file] of Object.entries(FILES)) {
@@ -59,7 +59,7 @@ const isPair = ([store, ledger]: (typeof triples)[number]): boolean => store ===
 it.each(sampleOf(triples.filter(isPair), 4))(
   'does all work once with store "%s", ledger "%s", journal "%s"',
   async (store, ledger, journal) => {
-    compose({ store, ledger, journal });
+    await compose({ store, ledger, journal });
     for (let time = 0; time < 2; time += 1) {
       await burnAll();
       await runAll();
@@ -79,13 +79,14 @@ it.each(
 )(
   'refuses store "%s" with ledger "%s", and journal "%s", and writes nothing into them',
   async (store, ledger, journal) => {
-    compose({ store, ledger, journal });
-    const bytes = () => [FILES.store, FILES.ledger].map((file) => bytesOf(join(dataDir, file)));
+    await compose({ store, ledger, journal });
+    const bytes = () => [FILES.store, FILES.ledger].map((file) => readFileSync(join(dataDir, file)));
     const before = bytes();
     for (const work of [burnAll, runAll]) {
       const { exit, stderr } = await work();
       expect([exit, stderr]).toEqual([6, expect.stringContaining('older')]);
     }
+    await letGo();
     expect(bytes()).toEqual(before);
   },
 );

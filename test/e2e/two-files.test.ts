@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
-import { flywheelHere } from '../support/flywheel-here.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { problemOf } from '../support/operator.js';
 import { emptyDirectory } from '../support/spawn.js';
-import { atRest, bytesOf } from '../support/store.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 
@@ -21,7 +20,7 @@ const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'da
 ) as [string, string, string, string];
 async function at(place: string, ...words: string[]) {
   const ended = await flywheelHere({ home }, ...words, '--data-dir', place);
-  if (ended.exit === 0) for (const name of NAMES) atRest(fileOf(place, name));
+  await letGo();
   return ended;
 }
 const burn = (place: string, amount = '1') =>
@@ -55,7 +54,7 @@ beforeEach(() => {
 });
 
 const put = (name: Name, from: string): void => copyFileSync(fileOf(from, name), fileOf(dataDir, name));
-const bytes = () => NAMES.map((name) => bytesOf(fileOf(dataDir, name)));
+const bytes = () => NAMES.map((name) => readFileSync(fileOf(dataDir, name)));
 
 /** Checks that the directory is refused, and that what lies there stays as it is. */
 async function expectRefused(isWhole = true): Promise<void> {

@@ -2,7 +2,9 @@
  * The program in this process, over all that is real but its streams: the same words come to the same end as in a process of their
  * own, in a part of the time. With `LONG=1` they have one. Commands that run at once need one each.
  */
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { CliContext } from '../../src/cli/context.js';
 import { openWithJournal } from '../../src/cli/journal/open-service.js';
@@ -67,6 +69,18 @@ export const flywheelHere = (options: SpawnOptions, ...words: string[]): Promise
   isLong || options.env?.['NODE_OPTIONS'] !== undefined
     ? flywheel(options, ...words)
     : run(options, words, { stdout: '', stderr: '' }, new AbortController().signal);
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+/**
+ * Lets SQLite close what commands in this process have opened, as the end of a process does: before files are copied or replaced.
+ * Otherwise it does so once their memory is collected, and what it then puts away is by name, whatever lies there.
+ */
+export async function letGo(): Promise<void> {
+  collect();
+  await setImmediate();
+}
 
 /** Runs a local command on the data directory of a server, beside it. */
 export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>

@@ -1,5 +1,5 @@
 /** Stores to test, and records to put into them. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -63,18 +63,6 @@ export function rawSqlite(
     database.close();
   }
 }
-
-/** All of a database is in its one file, as when a program has ended: commands in this process leave a log beside it. */
-export function atRest(path: string): void {
-  rawSqlite(path, 'pragma wal_checkpoint(truncate)');
-  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true });
-}
-
-/** What a database at rest is, and what was added to it since. */
-export const bytesOf = (path: string): readonly Buffer[] => [
-  readFileSync(path),
-  existsSync(`${path}-wal`) ? readFileSync(`${path}-wal`) : Buffer.of(),
-];
 
 /** Takes the write lock on a connection of its own. @returns what gives it back. */
 export function lockSqlite(path: string): () => void {
