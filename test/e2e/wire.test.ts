@@ -15,6 +15,7 @@ import { afterAll, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
+import { rpcResult } from '../support/rpc-call.js';
 import { emptyDirectory } from '../support/spawn.js';
 import { type Roles, transactionText } from './wire-text.js';
 
@@ -44,13 +45,6 @@ interface Recorded {
   /** Compute units of all trials: what the owner signs was tried out when the batch was set up. */
   readonly tried: Set<number>;
   readonly price: { microLamports: number };
-}
-
-/** Asks a node. */
-async function rpc<Result>(url: string, method: string, ...params: readonly unknown[]): Promise<Result> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-  return ((await answer.json()) as { result: Result }).result;
 }
 
 /** A node that answers as another does, but for the price of compute units, and keeps what is sent and what trials have used. */
@@ -239,14 +233,14 @@ function landing(url: string, seen: Set<string>) {
   return async (addresses: readonly string[]): Promise<readonly Uint8Array[]> => {
     const fresh: string[] = [];
     for (const address of addresses) {
-      const found = await rpc<{ signature: string }[]>(url, 'getSignaturesForAddress', address);
+      const found = await rpcResult<{ signature: string }[]>(url, 'getSignaturesForAddress', address);
       for (const { signature } of found.reverse()) if (!seen.has(signature)) fresh.push(signature);
       for (const signature of fresh) seen.add(signature);
     }
     const terms = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
     return Promise.all(
       fresh.map(async (signature) => {
-        const found = await rpc<{ transaction: [string] }>(url, 'getTransaction', signature, terms);
+        const found = await rpcResult<{ transaction: [string] }>(url, 'getTransaction', signature, terms);
         return Buffer.from(found.transaction[0], 'base64');
       }),
     );
@@ -309,8 +303,8 @@ async function far(
   const wires = () => [...sent].map((wire) => Buffer.from(wire, 'base64'));
   const operator = keypair('operator');
   const operatorFile = side.write('operator.json', [...operator.secretKey]);
-  const held = () => rpc<{ value: number }>(url, 'getBalance', operator.publicKey.toBase58());
-  await rpc(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
+  const held = () => rpcResult<{ value: number }>(url, 'getBalance', operator.publicKey.toBase58());
+  await rpcResult(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
   // It lands with the next block of this node.
   while ((await held()).value === 0) await setImmediate();
   const register = ['register', '--cluster', cluster, '--mint', mint, '--owner', owner, '--yes'];

@@ -2,7 +2,9 @@
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import {
   ComputeBudgetProgram,
+  Keypair,
   PublicKey,
+  SystemProgram,
   type TransactionInstruction,
   TransactionMessage,
   VersionedTransaction,
@@ -20,43 +22,53 @@ import {
   burning,
   keypairOf,
   passToNextNoon,
-  signedBy,
 } from './requests.js';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64');
 
-/** The same approval under a newer blockhash with the owner as payer, as any other tool would build it. */
-async function renewed(
+/** The instruction by which a member approves a batch, as any other tool would build it. */
+const approval = (project: Project, batchIndex: bigint): TransactionInstruction =>
+  squads.proposalApprove({
+    ...{ multisigPda: new PublicKey(project.multisig), transactionIndex: batchIndex },
+    member: new PublicKey(project.owner),
+  });
+
+/** Instructions under a newer blockhash, signed by those of these who pay for it or are named. @param payer - @default the owner */
+async function ownersOwn(
+  api: Api,
+  project: Project,
+  instructions: readonly TransactionInstruction[],
+  { payer = keypairOf(project.ownerSecret).publicKey, isLegacy = false, others = [] as Keypair[] } = {},
+): Promise<string> {
+  const message = new TransactionMessage({
+    payerKey: payer,
+    recentBlockhash: await api.service.blockhash(),
+    instructions: [...instructions],
+  });
+  const compiled = isLegacy ? message.compileToLegacyMessage() : message.compileToV0Message();
+  const transaction = new VersionedTransaction(compiled);
+  transaction.sign([keypairOf(project.ownerSecret), ...others]);
+  return Buffer.from(transaction.serialize()).toString('base64');
+}
+
+/** The same approval under a newer blockhash with the owner as payer. */
+const renewed = (
   api: Api,
   project: Project,
   { batch }: InitBatchResult,
   ...before: TransactionInstruction[]
-): Promise<string> {
-  const blockhash = await api.service.blockhash();
-  const member = new PublicKey(project.owner);
-  const instruction = squads.proposalApprove({
-    multisigPda: new PublicKey(project.multisig),
-    transactionIndex: BigInt(batch.batchIndex),
-    member,
-  });
-  const message = new TransactionMessage({
-    payerKey: member,
-    recentBlockhash: blockhash,
-    instructions: [...before, instruction],
-  }).compileToV0Message();
-  return signedBy(keypairOf(project.ownerSecret), new VersionedTransaction(message));
-}
+): Promise<string> => ownersOwn(api, project, [...before, approval(project, BigInt(batch.batchIndex))]);
 
 async function statusOf(api: Api, project: Project, { batch }: InitBatchResult): Promise<string> {
   return (await api.getBatch(project, batch.id)).done().status;
 }
 
-export function execute(under: () => Api): void {
-  const started = async (api: Api, ...amounts: number[]) => {
-    const project = await api.register();
-    return { project, init: (await api.initBatch(project, burning(...amounts))).done() };
-  };
+async function started(api: Api, ...amounts: number[]) {
+  const project = await api.register();
+  return { project, init: (await api.initBatch(project, burning(...amounts))).done() };
+}
 
+export function execute(under: () => Api): void {
   it('contract 1.2: "Request: { "batchId": uuid, "signedTx": base64 }"', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
@@ -270,6 +282,62 @@ export function execute(under: () => Api): void {
     // 7 are burned, and 8 could still be.
     (await api.burn(project, aBurnRequest(6))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
     (await api.burn(project, aBurnRequest(5))).done();
+  });
+}
+
+/** What the owner may sign in the place of what was issued. */
+export function ownApprovals(under: () => Api): void {
+  it('contract 1.2: "(or the same single instruction …)" — of either version', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const signedTx = await ownersOwn(api, project, [approval(project, BigInt(init.batch.batchIndex))], {
+      isLegacy: true,
+    });
+    const answer = await api.executeBatch(project, { batchId: init.batch.id, signedTx });
+    expect(answer.done().result.totalSuccessful).toBe(1);
+  });
+
+  it('contract 1.2: "(or the same single instruction …)" — and nothing else that the owner might have signed', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    await api.service.expireBlockhashes();
+    const own = approval(project, BigInt(init.batch.batchIndex));
+    const stranger = Keypair.generate();
+    const pay = SystemProgram.transfer({
+      fromPubkey: new PublicKey(project.owner),
+      ...{ toPubkey: stranger.publicKey, lamports: 1_000_000 },
+    });
+    const height = await api.service.landedCount();
+    for (const signedTx of [
+      await ownersOwn(api, project, [approval(project, BigInt(init.batch.batchIndex) + 1n)]),
+      await ownersOwn(api, project, [pay]),
+      await ownersOwn(api, project, [own, pay]),
+      await ownersOwn(api, project, [pay, own]),
+      await ownersOwn(api, project, [own, own]),
+      await ownersOwn(api, project, [own], { payer: new PublicKey(project.operator) }),
+      await ownersOwn(api, project, [own], { payer: stranger.publicKey, others: [stranger] }),
+    ]) {
+      const answer = await api.executeBatch(project, { batchId: init.batch.id, signedTx });
+      expect(answer.refused(400, 'ERR_INVALID_SIGNED_TX')).toContain('not the approval that was issued');
+    }
+    expect([await api.service.landedCount(), await statusOf(api, project, init)]).toEqual([
+      height,
+      'FINALIZED',
+    ]);
+  });
+
+  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS" — of the owner who cannot pay for an approval of their own', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    const pay = SystemProgram.transfer({
+      fromPubkey: new PublicKey(project.owner),
+      toPubkey: new PublicKey(project.burnWallet),
+      lamports: (await lamportsOf(api, project.owner)) - 5_000n,
+    });
+    expect(await api.service.land(bytesOf(await ownersOwn(api, project, [pay])))).toBeNull();
+    const body = { batchId: init.batch.id, signedTx: await renewed(api, project, init) };
+    const answer = await api.executeBatch(project, body);
+    expect(answer.refused(400, 'ERR_INSUFFICIENT_FUNDS')).toContain(project.owner);
   });
 }
 

@@ -38,7 +38,7 @@ export const keypairOf = (secret: string): Keypair => Keypair.fromSecretKey(Buff
 /** An address that nobody has used. */
 export const someWallet = (): string => Keypair.generate().publicKey.toBase58();
 
-export function signedBy(signer: Keypair, transaction: VersionedTransaction): string {
+function signedBy(signer: Keypair, transaction: VersionedTransaction): string {
   transaction.sign([signer]);
   return Buffer.from(transaction.serialize()).toString('base64');
 }

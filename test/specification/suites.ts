@@ -16,7 +16,7 @@ import { burnValues } from './burn-values.js';
 import { costs } from './costs.js';
 import { errors } from './errors.js';
 import { exactBodies, exactPayloads } from './exact-numbers.js';
-import { execute, executeOverDays } from './execute.js';
+import { execute, executeOverDays, ownApprovals } from './execute.js';
 import { faults } from './faults.js';
 import { flywheel } from './flywheel.js';
 import { further } from './further.js';
@@ -51,6 +51,7 @@ export const BATCHES: Readonly<Record<string, Cases>> = {
   'problems of init': initProblems,
   execute,
   'execute over days': executeOverDays,
+  "approvals of the owner's own": ownApprovals,
   'numbers in payloads': exactPayloads,
   'the flywheel': flywheel,
   'further operations': further,

@@ -11,7 +11,7 @@ import { proofHash, sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { EXAMPLES } from '../../support/fake-service.js';
 import { remoteClient } from '../../support/http.js';
-import { inTurn, json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
+import { json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
 
 const KEY = 'secret-api-key-1234567890';
 const UUID = '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12';
@@ -382,20 +382,6 @@ describe('a refusal by the service', () => {
       exitCode: 2,
     });
     expect(stub.requests).toEqual([]);
-  });
-
-  it('settles no earlier try that has no answer, whatever it says of this one', async () => {
-    const cutOff: StubAnswer = (_request, response) => void response.socket?.destroy();
-    for (const [status, error, code] of [
-      [400, 'ERR_BURN_TOKENOMICS_FAILED', 'ERR_OUTCOME_UNKNOWN'],
-      [400, 'ERR_INVALID_PROOF', 'ERR_OUTCOME_UNKNOWN'],
-      [404, 'ERR_NOT_FOUND', 'ERR_OUTCOME_UNKNOWN'],
-      [400, 'Bad Request', 'ERR_OUTCOME_UNKNOWN'],
-      [404, 404, 'ERR_OUTCOME_UNKNOWN'],
-    ] as const) {
-      const { service } = await serve(inTurn(cutOff, json(status, { error, message: 'no' })));
-      expect((await failure(service.burn(burn, call))).code).toBe(code);
-    }
   });
 
   it('is none when it redirects to where the result is', async () => {
