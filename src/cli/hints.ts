@@ -25,9 +25,9 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
     return `\`${['flywheel', words, ...missing].join(' ')}\``;
   });
   const way = hint.includes(HIDDEN)
-    ? ' Put the key back in place of ***, or leave out --rpc-url and set FLYWHEEL_RPC_URL.'
+    ? 'Put the key back in place of ***, or leave out --rpc-url and set FLYWHEEL_RPC_URL. '
     : '';
-  return thrown.with({ hint: `${hint}${way}` });
+  return thrown.with({ hint: `${way}${hint}` });
 }
 
 /** Accounts as `local fund --to` calls them, and as refusals do, each followed by its address. */

@@ -71,7 +71,7 @@ export function makePrivateDirectory(path: string, error: ErrorCode): void {
 }
 
 /** What the system itself has there: to take its place would take it from every program. */
-const OF_THE_SYSTEM = /^\/(?:dev|proc)\//;
+const OF_THE_SYSTEM = /^\/(?:dev\/(?!shm\/)|proc\/)/;
 
 /** Why nothing may take the place of what is there. */
 function occupant(path: string): string | undefined {

@@ -108,7 +108,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   doctor: { words: ['doctor'], answer: problem, status: 400 },
   'an error': { words: BURN, answer: problem, status: 400 },
-  'an error of a read': { words: ['batch', 'status', UUID], answer: problem, status: 404 },
+  'an error of a read': { words: ['batch', 'status', UUID], answer: problem, status: 400 },
   'an error of a list': { words: ['burn-batch', 'burns.json'], answer: problem, status: 400 },
   'a wrong answer': {
     words: ['batch', 'current'],

@@ -161,7 +161,7 @@ describe('a program that does not sign', () => {
       [
         ['ends with a status', 'console.error("AccessDenied: no"); process.exit(3);', /status 3/],
         ['ends without an answer', 'process.exit(0);', /without an answer/],
-        ['is killed', 'process.kill(process.pid, "SIGKILL");', /ended by SIGKILL/],
+        ['is killed', 'process.kill(process.pid, "SIGKILL");', /SIGKILL killed it/],
         ['floods', 'process.stdout.write("x".repeat(5_000));', /more than a signature/],
         [
           'answers twice',

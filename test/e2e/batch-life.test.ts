@@ -257,7 +257,7 @@ describe('batch run --wallet', () => {
       const declined = await withPage(operator, RUN, declineOn);
       expect([declined.exit, declined.pages, problemOf(declined)]).toMatchObject([
         ...[130, 1],
-        { error: 'ERR_DECLINED', message: expect.stringContaining('stays set up and waits for approval') },
+        { error: 'ERR_DECLINED', message: expect.stringContaining('still waits for approval') },
       ]);
       expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
       expect(await operator.pending()).toEqual([]);

@@ -203,7 +203,10 @@ describe('nodes that all fall silent once something was sent', () => {
     const executed = await run([await silentAfter(1)], ...execute);
     expect([executed.exit, problemOf(executed)]).toMatchObject([
       7,
-      { error: 'ERR_OUTCOME_UNKNOWN', hint: expect.stringContaining('that is safe: flywheel batch execute') },
+      {
+        error: 'ERR_OUTCOME_UNKNOWN',
+        hint: expect.stringContaining('nothing happens twice: flywheel batch execute'),
+      },
     ]);
     expect((await run([honest], ...execute)).exit).toBe(0);
     expect(await supply()).toBe(before - 1);

@@ -409,7 +409,7 @@ it('an operation that goes on does not do what waits in the batch of another mac
     expect([refused.exit, problemOf(refused)]).toMatchObject([
       2,
       {
-        message: expect.stringMatching(/1 of 3 .* has not finished: batch [0-9a-f-]{36}\./),
+        message: expect.stringMatching(/1 of 3 .* unfinished request of the service: batch [0-9a-f-]{36}\./),
         hint: expect.stringMatching(/`flywheel batch show [0-9a-f-]{36} /),
       },
     ]);
@@ -848,7 +848,7 @@ it('what a restored service has lost of a file is named, and can be done without
   for (const more of [[], ['--rest']]) {
     const told = await burnFile(file, ...more);
     expect([told.exit, problemOf(told).message]).toEqual([7, expect.stringMatching(/1 of 2 .*: 2\./)]);
-    expect(problemOf(told).hint).toContain('file of its own');
+    expect(problemOf(told).hint).toContain('into a new file');
   }
   expect((await burnFile(operator.write('c.json', burns(2, 3)), '--again')).exit).toBe(0);
   expect((await burnFile(file)).exit).toBe(0);

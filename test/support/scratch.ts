@@ -29,7 +29,10 @@ function hasRoomInMemory(): boolean {
 
 /** Gives this process, and those that it starts, a directory for temporary files that is gone with it. */
 export function keepScratchTogether(): void {
-  const path = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'flywheel-tests-'));
+  // Both are as long, so that what holds a path wraps alike.
+  const path = mkdtempSync(
+    hasRoomInMemory() ? join(MEMORY, 'flywheel-t-') : join(tmpdir(), 'flywheel-tests-'),
+  );
   // PostgreSQL does not run as root: it goes through here as another user.
   chmodSync(path, 0o711);
   process.env['TMPDIR'] = path;

@@ -77,6 +77,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.batches.transition('batch-4', 'FAILED', { executeResult: RESULT }, LATER);
     await tx.batches.setCancelled('batch-4', LATER);
     await tx.batches.addVote(aVote('vote 1'));
+    await tx.batches.addCosts('batch-4', [{ signature: 'one', operatorLamports: -7, vaultLamports: 9 }]);
     await tx.usage.setHold({
       ...{ batchId: 'batch-1', tokenId: 'token-1', kind: 'airdrop', amount: 5n, fromDay: DAY, toDay: null },
     });

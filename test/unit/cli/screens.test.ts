@@ -21,7 +21,7 @@ const PROGRESS = /^(?:working|waiting for the service) …\n/gm;
 const steady = (text: string): string =>
   text
     .replace(
-      /\/tmp\/flywheel-tests-\w{6}\/flywheel-test-\w{6}/g,
+      /\/(?:tmp\/flywheel-tests|dev\/shm\/flywheel-t)-\w{6}\/flywheel-test-\w{6}/g,
       '/home/operator/projects/of-a-shop/its-workspace',
     )
     .replace(/\d+ MiB free/g, '1024 MiB free')

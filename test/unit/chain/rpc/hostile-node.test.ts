@@ -45,7 +45,11 @@ describe('accounts that cannot be', () => {
     ['more than asked for', inContext([good, good, good]), '3 accounts instead of 2'],
     ['no list', inContext({}), 'accounts that are not a list'],
     ['no context', { value: [good, good] }, 'a context that is not an object'],
-    ['a slot that is none', { context: { slot: -1 }, value: [good, good] }, 'a slot that is not a whole number'],
+    [
+      'a slot that is none',
+      { context: { slot: -1 }, value: [good, good] },
+      'a slot that is not a whole number',
+    ],
     ['nothing', null, 'a result that is not an object'],
     ['text for an account', inContext(['x', null]), 'an account that is not an object'],
     [
@@ -83,11 +87,7 @@ describe('accounts that cannot be', () => {
     ['a balance below 0', withAccount({ lamports: -1 }), 'a balance that is not a 64-bit number'],
     ['a balance with a fraction', withAccount({ lamports: 0.5 }), 'a balance that is not a 64-bit number'],
     ['a balance as text', withAccount({ lamports: '5' }), 'a balance that is not a 64-bit number'],
-    [
-      'no mark of a program',
-      withAccount({ executable: 'yes' }),
-      'an executable flag that is not a boolean',
-    ],
+    ['no mark of a program', withAccount({ executable: 'yes' }), 'an executable flag that is not a boolean'],
   ])('are not believed: %s', async (_name, value, what) => {
     expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));
   });
@@ -97,7 +97,9 @@ describe('accounts that cannot be', () => {
       `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":${lamports},"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false,"rentEpoch":18446744073709551615}]}}`;
     const ask = (text: string) => refusal(text, (reader) => reader.getAccounts([one]));
     expect(await ask(raw('18446744073709551616'))).toEqual(said('a balance that is not a 64-bit number'));
-    expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain('JSON with another structure');
+    expect((await ask(raw('1').replace('"id":1', '"id":2'))).message).toContain(
+      'JSON with another structure',
+    );
     expect(
       (await ask(raw('1').replace('"id":1', '"id":1,"error":{"code":-1,"message":"x"}'))).message,
     ).toContain('refuses');
@@ -113,7 +115,11 @@ describe('accounts that cannot be', () => {
   });
 
   it.each([
-    ['an owner without end', withAccount({ owner: 'z'.repeat(1_000_000) }), 'an owner that is not an address'],
+    [
+      'an owner without end',
+      withAccount({ owner: 'z'.repeat(1_000_000) }),
+      'an owner that is not an address',
+    ],
     [
       'a field that no text can be made of',
       inContext([{ ...good, executable: { toString: 1 } }, null]),
