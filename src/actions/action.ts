@@ -14,18 +14,18 @@ export type InText<Content> = {
 };
 
 /** An instruction of a known kind, decoded; amounts in base units. */
-export interface AnyOperation {
+export interface AnyInstruction {
   readonly kind: string;
 }
 
 /** An instruction that is none of the known kinds, or not in their plain form. */
-export interface UnknownOperation {
+export interface UnknownInstruction {
   readonly kind: 'unknown';
   readonly program: Address;
   readonly reason: string;
 }
 
-export const unknownOperation = (program: Address, reason: string): UnknownOperation => ({
+export const unknownInstruction = (program: Address, reason: string): UnknownInstruction => ({
   kind: 'unknown',
   program,
   reason,
@@ -35,7 +35,7 @@ export const unknownOperation = (program: Address, reason: string): UnknownOpera
  * What running an instruction costs at most (squads-v4.md, section 10; Token-2022: burn 6,400, transfer 6,500, create and
  * transfer 29,000, memo 4,000 compute units).
  */
-export interface OperationCost {
+export interface InstructionCost {
   /** Compute units, generously: about twice the highest that was measured. */
   readonly computeUnits: number;
   /** The highest that was measured. */
@@ -50,21 +50,21 @@ export interface OperationCost {
 }
 
 /** One kind of instruction that a batch may hold. */
-export interface OperationKind<Operation extends AnyOperation = AnyOperation> {
-  readonly kind: Operation['kind'];
+export interface InstructionKind<Decoded extends AnyInstruction = AnyInstruction> {
+  readonly kind: Decoded['kind'];
   /** Is the instruction meant to be of this kind? */
   matches(instruction: Instruction): boolean;
   /**
    * Decodes an instruction that {@link matches}, strictly: exact length of data, exact number of accounts, re-derived
    * addresses. What differs in the least is unknown, with the reason.
    */
-  decode(instruction: Instruction): Operation | UnknownOperation;
+  decode(instruction: Instruction): Decoded | UnknownInstruction;
   /** Why the vault of this flywheel may not do it, or `undefined`. */
-  problem(operation: Operation, token: VaultToken): string | undefined;
-  readonly cost: OperationCost;
+  problem(decoded: Decoded, token: VaultToken): string | undefined;
+  readonly cost: InstructionCost;
 }
 
-/** An action read back, and how many operations it takes. */
+/** An action read back, and how many instructions it takes. */
 export interface ReadBack<Content> {
   readonly action: Content;
   readonly length: number;
@@ -75,7 +75,7 @@ interface Named {
 }
 
 /** What an action does to one token account. */
-export interface TokenChange {
+export interface TokenEffect {
   readonly account: Address;
   /** Base units; negative for what leaves it. */
   readonly amount: bigint;
@@ -96,14 +96,14 @@ export interface ActionKind<Source extends Named = Named, Content extends Named 
   /** Run by the vault. */
   instructions(content: Content, token: VaultToken): readonly Instruction[];
   /** What these change; what leaves an account and arrives in none is burned. */
-  changes(content: Content, token: VaultToken): readonly TokenChange[];
+  changes(content: Content, token: VaultToken): readonly TokenEffect[];
   /** The kinds of its instructions. */
-  readonly operations: readonly OperationKind[];
+  readonly kinds: readonly InstructionKind[];
   /**
-   * The inverse of {@link instructions}: the action that begins with the first of these operations; a reason, when it begins
+   * The inverse of {@link instructions}: the action that begins with the first of these instructions; a reason, when it begins
    * like one and is none; `undefined` when it is another's.
    */
-  read(operations: readonly AnyOperation[], vault: Address): ReadBack<Content> | string | undefined;
+  read(instructions: readonly AnyInstruction[], vault: Address): ReadBack<Content> | string | undefined;
   /** For people, without what could move a cursor: safe text is made where it is printed. */
   text(content: InText<Content>): string;
 }

@@ -19,10 +19,10 @@ import { addressSchema, amountSchema } from '../values/schemas.js';
 import { tokenAmountFromNumber } from '../values/token-amount.js';
 import {
   type ActionKind,
-  type AnyOperation,
-  type OperationKind,
-  type UnknownOperation,
-  unknownOperation,
+  type AnyInstruction,
+  type InstructionKind,
+  type UnknownInstruction,
+  unknownInstruction,
 } from './action.js';
 import {
   amountProblem,
@@ -48,7 +48,7 @@ export interface AirdropContent {
   readonly amount: bigint;
 }
 
-export interface CreateTokenAccountOperation {
+export interface CreateTokenAccountInstruction {
   readonly kind: 'createTokenAccount';
   readonly tokenProgram: Address;
   readonly payer: Address;
@@ -58,19 +58,18 @@ export interface CreateTokenAccountOperation {
   readonly mint: Address;
 }
 
-export interface TransferOperation extends TokenAmount {
+export interface TransferInstruction extends TokenAmount {
   readonly kind: 'transfer';
   readonly from: Address;
   readonly to: Address;
 }
 
-const createOperation: OperationKind<CreateTokenAccountOperation> = {
+const createInstruction: InstructionKind<CreateTokenAccountInstruction> = {
   kind: 'createTokenAccount',
   matches: ({ program }) => program === ASSOCIATED_TOKEN_PROGRAM,
   decode: decodeCreate,
-  problem: (operation, token) =>
-    tokenProblem(operation, token) ??
-    differs('the new token account is paid by', operation.payer, token.vault),
+  problem: (decoded, token) =>
+    tokenProblem(decoded, token) ?? differs('the new token account is paid by', decoded.payer, token.vault),
   // Opening an account also holds 20,000 units for an unlucky search of its address.
   cost: { computeUnits: 65_000, measuredUnits: 24_000, trace: 5, heapShare: 1 / 8 - 1 / 17 },
 };
@@ -79,8 +78,8 @@ function decodeCreate({
   program,
   accounts,
   data,
-}: Instruction): CreateTokenAccountOperation | UnknownOperation {
-  const unknown = (reason: string): UnknownOperation => unknownOperation(program, reason);
+}: Instruction): CreateTokenAccountInstruction | UnknownInstruction {
+  const unknown = (reason: string): UnknownInstruction => unknownInstruction(program, reason);
   if (data.length !== 1 || data[0] !== CREATE_IDEMPOTENT)
     return unknown('the associated-token instruction is not idempotent');
   const [payer, account, owner, mint, system, tokenProgram, ...rest] = accounts.map(({ address: at }) => at);
@@ -93,7 +92,7 @@ function decodeCreate({
   return { kind: 'createTokenAccount', tokenProgram, payer, account, owner, mint };
 }
 
-const transferOperation: OperationKind<TransferOperation> = {
+const transferInstruction: InstructionKind<TransferInstruction> = {
   kind: 'transfer',
   matches: (instruction) => isTokenInstruction(instruction, TOKEN_INSTRUCTION.transferChecked),
   decode: (instruction) => {
@@ -103,16 +102,16 @@ const transferOperation: OperationKind<TransferOperation> = {
     const [from, mint, to, owner] = accounts as [Address, Address, Address, Address];
     return { kind: 'transfer', tokenProgram, amount, decimals, from, mint, to, owner };
   },
-  problem: (operation, token) =>
-    differs('the transfer is from the account', operation.from, token.vaultTokenAccount) ??
-    amountProblem(operation, token),
+  problem: (decoded, token) =>
+    differs('the transfer is from the account', decoded.from, token.vaultTokenAccount) ??
+    amountProblem(decoded, token),
   cost: { computeUnits: 13_000, measuredUnits: 6_500, trace: 1, heapShare: 1 / 17 },
 };
 
-const isCreate = (operation: AnyOperation | undefined): operation is CreateTokenAccountOperation =>
-  operation?.kind === 'createTokenAccount';
-const isTransfer = (operation: AnyOperation | undefined): operation is TransferOperation =>
-  operation?.kind === 'transfer';
+const isCreate = (decoded: AnyInstruction | undefined): decoded is CreateTokenAccountInstruction =>
+  decoded?.kind === 'createTokenAccount';
+const isTransfer = (decoded: AnyInstruction | undefined): decoded is TransferInstruction =>
+  decoded?.kind === 'transfer';
 
 export const airdropAction = {
   schema,
@@ -139,7 +138,7 @@ export const airdropAction = {
     { account: vaultTokenAccount, amount: -amount },
     { account: associatedTokenAddress(toAddress, mint, tokenProgram), amount },
   ],
-  operations: [createOperation, transferOperation],
+  kinds: [createInstruction, transferInstruction],
   read: ([first, second]) => {
     if (isTransfer(first)) return `a transfer to ${first.to} lacks the creation of that token account`;
     if (!isCreate(first)) return undefined;

@@ -4,7 +4,7 @@ import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
-import { type UnknownOperation, unknownOperation } from './action.js';
+import { type UnknownInstruction, unknownInstruction } from './action.js';
 
 /** The part of a decoded token instruction that says how much of what. */
 export interface TokenAmount {
@@ -28,14 +28,14 @@ export function decodeAmount(
   accountCount: number,
 ):
   | { amount: bigint; decimals: number; tokenProgram: Address; accounts: readonly Address[] }
-  | UnknownOperation {
+  | UnknownInstruction {
   if (data.length !== AMOUNT_DATA_LENGTH_BYTES) {
     const reason = `the token instruction has ${data.length} bytes of data, expected ${AMOUNT_DATA_LENGTH_BYTES}`;
-    return unknownOperation(program, reason);
+    return unknownInstruction(program, reason);
   }
   if (accounts.length !== accountCount) {
     const reason = `the token instruction names ${accounts.length} accounts, which is not the plain form`;
-    return unknownOperation(program, reason);
+    return unknownInstruction(program, reason);
   }
   const view = viewOf(data);
   return {
@@ -50,15 +50,15 @@ export const differs = (what: string, actual: Address | undefined, expected: Add
   actual === undefined || actual === expected ? undefined : `${what} ${actual}, expected ${expected}`;
 
 export const tokenProblem = (
-  operation: Pick<TokenAmount, 'tokenProgram' | 'mint'>,
+  decoded: Pick<TokenAmount, 'tokenProgram' | 'mint'>,
   token: VaultToken,
 ): string | undefined =>
-  differs('the token program is', operation.tokenProgram, token.tokenProgram) ??
-  differs('the mint is', operation.mint, token.mint);
+  differs('the token program is', decoded.tokenProgram, token.tokenProgram) ??
+  differs('the mint is', decoded.mint, token.mint);
 
-export function amountProblem(operation: TokenAmount, token: VaultToken): string | undefined {
+export function amountProblem(decoded: TokenAmount, token: VaultToken): string | undefined {
   const problem =
-    tokenProblem(operation, token) ?? differs('the account is that of', operation.owner, token.vault);
-  if (problem !== undefined || operation.decimals === token.decimals) return problem;
-  return `the amount has ${operation.decimals} decimals, the mint has ${token.decimals}`;
+    tokenProblem(decoded, token) ?? differs('the account is that of', decoded.owner, token.vault);
+  if (problem !== undefined || decoded.decimals === token.decimals) return problem;
+  return `the amount has ${decoded.decimals} decimals, the mint has ${token.decimals}`;
 }

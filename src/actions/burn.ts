@@ -4,7 +4,7 @@ import { burnChecked, TOKEN_INSTRUCTION } from '../chain/tokens/instructions.js'
 import type { Address } from '../values/address.js';
 import { amountSchema } from '../values/schemas.js';
 import { tokenAmountFromNumber } from '../values/token-amount.js';
-import type { ActionKind, AnyOperation, OperationKind } from './action.js';
+import type { ActionKind, AnyInstruction, InstructionKind } from './action.js';
 import { amountProblem, decodeAmount, differs, isTokenInstruction, type TokenAmount } from './amounts.js';
 
 const schema = z.strictObject({ action: z.literal('BURN'), amount: amountSchema });
@@ -16,12 +16,12 @@ export interface BurnContent {
   readonly amount: bigint;
 }
 
-export interface BurnOperation extends TokenAmount {
+export interface BurnInstruction extends TokenAmount {
   readonly kind: 'burn';
   readonly account: Address;
 }
 
-const burnOperation: OperationKind<BurnOperation> = {
+const burnInstruction: InstructionKind<BurnInstruction> = {
   kind: 'burn',
   matches: (instruction) => isTokenInstruction(instruction, TOKEN_INSTRUCTION.burnChecked),
   decode: (instruction) => {
@@ -31,14 +31,13 @@ const burnOperation: OperationKind<BurnOperation> = {
     const [account, mint, owner] = accounts as [Address, Address, Address];
     return { kind: 'burn', tokenProgram, amount, decimals, account, mint, owner };
   },
-  problem: (operation, token) =>
-    differs('the burn is from the account', operation.account, token.vaultTokenAccount) ??
-    amountProblem(operation, token),
+  problem: (decoded, token) =>
+    differs('the burn is from the account', decoded.account, token.vaultTokenAccount) ??
+    amountProblem(decoded, token),
   cost: { computeUnits: 12_000, measuredUnits: 6_400, trace: 1, heapShare: 1 / 25 },
 };
 
-const isBurn = (operation: AnyOperation | undefined): operation is BurnOperation =>
-  operation?.kind === 'burn';
+const isBurn = (decoded: AnyInstruction | undefined): decoded is BurnInstruction => decoded?.kind === 'burn';
 
 export const burnAction = {
   schema,
@@ -53,7 +52,7 @@ export const burnAction = {
     burnChecked({ ...token, owner: vault, account: vaultTokenAccount, amount }),
   ],
   changes: ({ amount }, { vaultTokenAccount }) => [{ account: vaultTokenAccount, amount: -amount }],
-  operations: [burnOperation],
+  kinds: [burnInstruction],
   read: ([first]) =>
     isBurn(first) ? { action: { action: 'BURN', amount: first.amount }, length: 1 } : undefined,
   text: ({ amount }) => `burn ${amount}`,

@@ -5,7 +5,7 @@ import { memo } from '../chain/small-programs.js';
 import type { Address } from '../values/address.js';
 import { readBuffer } from '../values/bytes.js';
 import { wholeText } from '../values/text.js';
-import { type ActionKind, type AnyOperation, type OperationKind, unknownOperation } from './action.js';
+import { type ActionKind, type AnyInstruction, type InstructionKind, unknownInstruction } from './action.js';
 import { differs } from './amounts.js';
 
 const schema = z.strictObject({
@@ -21,13 +21,13 @@ export interface MemoContent {
   readonly message: string;
 }
 
-export interface MemoOperation {
+export interface MemoInstruction {
   readonly kind: 'memo';
   readonly text: string;
   readonly signers: readonly Address[];
 }
 
-const memoOperation: OperationKind<MemoOperation> = {
+const memoInstruction: InstructionKind<MemoInstruction> = {
   kind: 'memo',
   matches: ({ program }) => program === MEMO_PROGRAM,
   decode: ({ program, accounts, data }) => {
@@ -35,7 +35,7 @@ const memoOperation: OperationKind<MemoOperation> = {
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readBuffer(data));
       return { kind: 'memo', text, signers: accounts.map(({ address }) => address) };
     } catch {
-      return unknownOperation(program, 'the memo is not UTF-8 text');
+      return unknownInstruction(program, 'the memo is not UTF-8 text');
     }
   },
   problem: ({ signers }, { vault }) =>
@@ -47,11 +47,11 @@ const memoOperation: OperationKind<MemoOperation> = {
   cost: { computeUnits: 8_000, measuredUnits: 4_000, trace: 1, heapShare: 1 / 25 },
 };
 
-export const isMemo = (operation: AnyOperation | undefined): operation is MemoOperation =>
-  operation?.kind === 'memo';
+export const isMemo = (decoded: AnyInstruction | undefined): decoded is MemoInstruction =>
+  decoded?.kind === 'memo';
 
 /** Is the memo signed by this address and nobody else? */
-export const isSignedBy = ({ signers }: MemoOperation, signer: Address): boolean =>
+export const isSignedBy = ({ signers }: MemoInstruction, signer: Address): boolean =>
   signers.length === 1 && signers[0] === signer;
 
 export const memoAction = {
@@ -62,7 +62,7 @@ export const memoAction = {
   recipients: () => [],
   instructions: ({ message }, { vault }) => [memo(message, [vault])],
   changes: () => [],
-  operations: [memoOperation],
+  kinds: [memoInstruction],
   read: ([first], vault) => {
     if (!isMemo(first)) return undefined;
     if (!isSignedBy(first, vault)) return 'a memo is not signed by the vault alone';

@@ -11,15 +11,15 @@ import { type Address, address } from '../values/address.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import {
   type ActionKind,
-  type AnyOperation,
+  type AnyInstruction,
+  type InstructionCost,
+  type InstructionKind,
   type InText,
-  type OperationCost,
-  type OperationKind,
   type ReadBack,
-  type TokenChange,
-  type UnknownOperation,
+  type TokenEffect,
+  type UnknownInstruction,
   type Usage,
-  unknownOperation,
+  unknownInstruction,
 } from './action.js';
 import { airdropAction } from './airdrop.js';
 import { burnAction } from './burn.js';
@@ -42,12 +42,12 @@ export type SourceAction = z.infer<ActionSchema>;
 export type PipelineAction = ReturnType<(typeof ACTIONS)[ActionName]['content']>;
 
 /** An instruction that a batch may hold, decoded. */
-type KnownOperation = Exclude<
-  ReturnType<(typeof ACTIONS)[ActionName]['operations'][number]['decode']>,
-  UnknownOperation
+type KnownInstruction = Exclude<
+  ReturnType<(typeof ACTIONS)[ActionName]['kinds'][number]['decode']>,
+  UnknownInstruction
 >;
 
-export type Operation = KnownOperation | UnknownOperation;
+export type DecodedInstruction = KnownInstruction | UnknownInstruction;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
 
@@ -83,7 +83,7 @@ export const actionInstructions = (action: PipelineAction, token: VaultToken): r
   kindOf(action).instructions(action, token);
 
 /** What an action does to token accounts. */
-export const actionChanges = (action: PipelineAction, token: VaultToken): readonly TokenChange[] =>
+export const actionChanges = (action: PipelineAction, token: VaultToken): readonly TokenEffect[] =>
   kindOf(action).changes(action, token);
 
 /** Base units that actions of one usage move together. */
@@ -110,22 +110,22 @@ export const actionText = (action: ActionInText): string => kindOf(action).text(
 export const sourceText = (source: SourceAction): string =>
   actionText(('amount' in source ? { ...source, amount: String(source.amount) } : source) as ActionInText);
 
-/** The action that begins with the first of these operations, or why none does; no full stop. */
+/** The action that begins with the first of these instructions, or why none does; no full stop. */
 export function readAction(
-  operations: readonly Operation[],
+  instructions: readonly DecodedInstruction[],
   vault: Address,
 ): ReadBack<PipelineAction> | string {
-  const [first] = operations;
+  const [first] = instructions;
   if (first?.kind === 'unknown') return first.reason;
   for (const name of ACTION_NAMES) {
-    const read = (ACTIONS[name] as ActionKind).read(operations, vault);
+    const read = (ACTIONS[name] as ActionKind).read(instructions, vault);
     if (read !== undefined) return read as ReadBack<PipelineAction> | string;
   }
-  return `an operation ${first?.kind} begins no action`;
+  return `an instruction ${first?.kind} begins no action`;
 }
 
-const OPERATION_KINDS: readonly OperationKind[] = ACTION_NAMES.flatMap(
-  (name): readonly OperationKind[] => ACTIONS[name].operations,
+const INSTRUCTION_KINDS: readonly InstructionKind[] = ACTION_NAMES.flatMap(
+  (name): readonly InstructionKind[] => ACTIONS[name].kinds,
 );
 
 /** Names of the other token instructions, for refusals that say what was met (spl-token-interface, `TokenInstruction`). */
@@ -147,32 +147,32 @@ const TOKEN_INSTRUCTION_NAMES: Readonly<Record<number, string>> = {
 };
 
 /** What an instruction does, in the terms of somebody who approves it; whether that is allowed is decided elsewhere. */
-export function describeInstruction(instruction: Instruction): Operation {
+export function describeInstruction(instruction: Instruction): DecodedInstruction {
   const { program, data } = instruction;
-  const kind = OPERATION_KINDS.find((one) => one.matches(instruction));
-  if (kind !== undefined) return kind.decode(instruction) as Operation;
+  const kind = INSTRUCTION_KINDS.find((one) => one.matches(instruction));
+  if (kind !== undefined) return kind.decode(instruction) as DecodedInstruction;
   if (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)
-    return unknownOperation(program, `a batch must not call the program ${program}`);
+    return unknownInstruction(program, `a batch must not call the program ${program}`);
   const number = data[0];
   const name =
     number === undefined ? 'without data' : (TOKEN_INSTRUCTION_NAMES[number] ?? `number ${number}`);
-  return unknownOperation(
+  return unknownInstruction(
     program,
     `the token instruction ${name} is neither BurnChecked nor TransferChecked`,
   );
 }
 
-/** Why an operation may not stand in a batch of this flywheel, or `undefined`. */
-export function operationProblem(operation: Operation, token: VaultToken): string | undefined {
-  if (operation.kind === 'unknown') return operation.reason;
-  const kind = OPERATION_KINDS.find((one) => one.kind === operation.kind);
-  invariant(kind !== undefined, `The operation ${operation.kind} belongs to an action.`);
-  return kind.problem(operation satisfies AnyOperation, token);
+/** Why an instruction may not stand in a batch of this flywheel, or `undefined`. */
+export function instructionProblem(decoded: DecodedInstruction, token: VaultToken): string | undefined {
+  if (decoded.kind === 'unknown') return decoded.reason;
+  const kind = INSTRUCTION_KINDS.find((one) => one.kind === decoded.kind);
+  invariant(kind !== undefined, `The instruction ${decoded.kind} belongs to an action.`);
+  return kind.problem(decoded satisfies AnyInstruction, token);
 }
 
 /** What running an instruction of a pipeline costs at most. */
-export function operationCost(instruction: Instruction): OperationCost {
-  const kind = OPERATION_KINDS.find((one) => one.matches(instruction));
+export function instructionCost(instruction: Instruction): InstructionCost {
+  const kind = INSTRUCTION_KINDS.find((one) => one.matches(instruction));
   invariant(kind !== undefined, `An instruction of ${address(instruction.program)} belongs to an action.`);
   return kind.cost;
 }

@@ -1,7 +1,12 @@
 /** What the transactions of a batch do together, and the pipelines that they stand for, as far as they can be told. */
 import { isMemo, isSignedBy } from '../actions/memo.js';
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
-import { describeInstruction, type Operation, type PipelineAction, readAction } from '../actions/registry.js';
+import {
+  type DecodedInstruction,
+  describeInstruction,
+  type PipelineAction,
+  readAction,
+} from '../actions/registry.js';
 import type { ChainReader, TransactionRecord } from '../chain/chain.js';
 import { proofMemoText } from '../chain/small-programs.js';
 import { vaultAddress } from '../chain/squads/addresses.js';
@@ -20,24 +25,24 @@ type ReadPipelines =
 type Proof = Pick<PipelineContent, 'type' | 'proofHash'>;
 
 /** Type and hash of a proof memo; only text that is exactly what would be written for them counts. */
-function readProof(operation: Operation | undefined, vault: Address): Proof | undefined {
-  if (!isMemo(operation) || !isSignedBy(operation, vault)) return undefined;
+function readProof(one: DecodedInstruction | undefined, vault: Address): Proof | undefined {
+  if (!isMemo(one) || !isSignedBy(one, vault)) return undefined;
   try {
-    const { type, hash } = JSON.parse(operation.text) as { type?: unknown; hash?: unknown };
+    const { type, hash } = JSON.parse(one.text) as { type?: unknown; hash?: unknown };
     if (typeof type !== 'string' || typeof hash !== 'string' || !isSha256(hash)) return undefined;
-    return proofMemoText(type, hash) === operation.text ? { type, proofHash: hash } : undefined;
+    return proofMemoText(type, hash) === one.text ? { type, proofHash: hash } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function readPipeline({ operations, problem }: DecodedTransaction, vault: Address): PipelineContent | string {
+function readPipeline({ decoded, problem }: DecodedTransaction, vault: Address): PipelineContent | string {
   if (problem !== null) return problem;
-  const proof = readProof(operations[0], vault);
+  const proof = readProof(decoded[0], vault);
   if (proof === undefined) return 'the first instruction is not the memo of a proof';
   const actions: PipelineAction[] = [];
-  for (let at = 1; at < operations.length; ) {
-    const read = readAction(operations.slice(at), vault);
+  for (let at = 1; at < decoded.length; ) {
+    const read = readAction(decoded.slice(at), vault);
     if (typeof read === 'string') return read;
     actions.push(read.action);
     at += read.length;
@@ -54,8 +59,8 @@ function readPipelines(transactions: readonly DecodedTransaction[], vault: Addre
     if (typeof pipeline === 'string')
       return { problem: `Transaction ${transaction.number} is not a pipeline: ${pipeline}` };
     pipelines.push(pipeline);
-    for (const operation of transaction.operations) {
-      if ('decimals' in operation) decimals.add(operation.decimals);
+    for (const one of transaction.decoded) {
+      if ('decimals' in one) decimals.add(one.decimals);
     }
   }
   if (decimals.size > 1) return { problem: 'The amounts of the batch state different decimals' };
@@ -68,7 +73,7 @@ export interface DecodedTransaction {
   /** Place in the batch, from 1. */
   readonly number: number;
   readonly address: Address;
-  readonly operations: readonly Operation[];
+  readonly decoded: readonly DecodedInstruction[];
   /** What it runs, with the rights of its message; none where that cannot be told. */
   readonly instructions: readonly Instruction[];
   /** As it is stored, with the rights that it gives to each account. */
@@ -89,10 +94,10 @@ export function decodedTransaction(
   const instructions = vaultMessageInstructions(message);
   const common = { ...stored, signers: message.staticKeys.slice(0, message.signers) };
   if (instructions !== undefined)
-    return { ...common, instructions, operations: instructions.map(describeInstruction), problem: null };
+    return { ...common, instructions, decoded: instructions.map(describeInstruction), problem: null };
   const problem =
     message.lookups.length > 0 ? 'the accounts come from a lookup table' : 'the message is malformed';
-  return { ...common, instructions: [], operations: [], problem };
+  return { ...common, instructions: [], decoded: [], problem };
 }
 
 /** The content of a batch, wherever it was read. */

@@ -1,6 +1,6 @@
 /** May this batch be approved at all? Only pipelines, exactly as they are compiled, of the flywheel's mint and the vault's own account. */
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
-import { operationProblem } from '../actions/registry.js';
+import { instructionProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
 import { type Multisig, PERMISSION } from '../chain/squads/accounts.js';
 import { isSameMessage } from '../chain/squads/message.js';
@@ -18,15 +18,15 @@ import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 
 function checkTransaction(transaction: DecodedTransaction, token: VaultToken): void {
-  const { number, operations, signers, ephemeralSigners, problem } = transaction;
+  const { number, decoded, signers, ephemeralSigners, problem } = transaction;
   const reject = (reason: string): never => refuse(`Transaction ${number} of the batch ${reason}`);
   if (problem !== null) reject(`cannot be checked: ${problem}`);
   const stranger = signers.find((signer) => signer !== token.vault);
   if (stranger !== undefined) reject(`needs a signature of ${stranger}`);
   if (ephemeralSigners > 0) reject(`uses ${ephemeralSigners} ephemeral signers; a pipeline uses none`);
-  if (operations.length === 0) reject('does nothing');
-  operations.forEach((operation, index) => {
-    const reason = operationProblem(operation, token);
+  if (decoded.length === 0) reject('does nothing');
+  decoded.forEach((one, index) => {
+    const reason = instructionProblem(one, token);
     if (reason !== undefined) reject(`has a wrong instruction ${index + 1}: ${reason}`);
   });
 }

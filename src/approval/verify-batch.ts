@@ -77,7 +77,7 @@ function changeProblems(
 }
 
 /** `stale`: settings of the multisig have been changed since, so that it takes no more votes; `closed`: nobody knows why. */
-export type BatchState =
+export type BatchStanding =
   | 'draft'
   | 'active'
   | 'stale'
@@ -92,7 +92,7 @@ export function stateOf({
   proposal,
   batchIndex,
   multisigAccount,
-}: Pick<BatchDescription, 'proposal' | 'batchIndex' | 'multisigAccount'>): BatchState {
+}: Pick<BatchDescription, 'proposal' | 'batchIndex' | 'multisigAccount'>): BatchStanding {
   const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
   switch (proposal.status.kind) {
     case 'Draft':
@@ -115,7 +115,7 @@ export function stateOf({
 export function pastStateOf({
   executions,
   votes,
-}: Pick<PastDescription, 'executions' | 'votes'>): BatchState {
+}: Pick<PastDescription, 'executions' | 'votes'>): BatchStanding {
   if (executions.length > 0 && executions.every((execution) => execution !== null)) return 'executed';
   if (votes.cancelled.length > 0) return 'cancelled';
   return votes.rejected.length > 0 ? 'rejected' : 'closed';

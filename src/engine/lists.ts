@@ -6,7 +6,7 @@ import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
 import type { BurnPlace } from '../store/repositories/burns.js';
-import type { Moved, MovedFilter } from '../store/repositories/pipelines.js';
+import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import { isoTime, parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Uuid } from '../values/uuid.js';
@@ -80,7 +80,7 @@ function readMovedCursor(cursor: string): NonNullable<MovedFilter['before']> {
   if (parseTime(date) === undefined) throw badCursor();
   return { date, id, position: Number(position), number: Number(number) };
 }
-const movedCursor = ({ date, place }: Moved): string =>
+const movedCursor = ({ date, place }: MovedRow): string =>
   write(`${date} ${place.id} ${place.position} ${place.number}`);
 
 /** What a state is called outside. */
@@ -180,7 +180,7 @@ export const history = operation('history', {
   },
 });
 
-function itemOf(moved: Moved, decimals: number): HistoryItem {
+function itemOf(moved: MovedRow, decimals: number): HistoryItem {
   const { kind, date, amount, recipient, type, proofHash, signature, batchId } = moved;
   return {
     ...{ action: kind, date, amount: formatTokenAmount(amount, decimals), type, hash: proofHash },

@@ -54,7 +54,7 @@ export class View implements AccountSource {
 }
 
 /** A call that is being answered. What its parameters are not, ends it with an RpcError. */
-export class Call {
+export class RpcCall {
   readonly cluster: Cluster;
   readonly #values: readonly JsonValue[];
 
@@ -112,7 +112,7 @@ export class Call {
 }
 
 /** Answers a call; a value may hold bigints. */
-export type Methods = Readonly<Record<string, (call: Call) => unknown>>;
+export type Methods = Readonly<Record<string, (call: RpcCall) => unknown>>;
 
 /** Whose behaviour the methods have. */
 export const API_VERSION = '2.2.0';

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../values/canonical-json.js';
 import { InexactNumber, jsonTextOf } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
-import { Call, type Methods, type Options } from './call.js';
+import { type Methods, type Options, RpcCall } from './call.js';
 import type { Cluster } from './cluster.js';
 import { ACCOUNT_METHODS } from './methods/account-methods.js';
 import { CHAIN_METHODS } from './methods/chain-methods.js';
@@ -104,7 +104,7 @@ export async function answersOf(
         const known = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
         if (known === undefined) throw methodNotFound();
         if (!Array.isArray(params)) throw invalidRequest('Params are a list');
-        return known(new Call(params as readonly JsonValue[], cluster));
+        return known(new RpcCall(params as readonly JsonValue[], cluster));
       },
       onFailure,
     );

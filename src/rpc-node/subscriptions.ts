@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type AccountState, EMPTY_ACCOUNT } from '../chain/account.js';
 import { sameBytes } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { Call, levelOf } from './call.js';
+import { levelOf, RpcCall } from './call.js';
 import type { Cluster } from './cluster.js';
 import { answerText, readAsked, toJson } from './json-rpc.js';
 import { accountJson, dataTerms } from './methods/account-methods.js';
@@ -41,7 +41,7 @@ function isSame(left: AccountState | null, right: AccountState | null): boolean 
   return left.lamports === right.lamports && left.owner === right.owner && sameBytes(left.data, right.data);
 }
 
-function account(call: Call): Watch {
+function account(call: RpcCall): Watch {
   const address = call.address(0);
   const options = call.options(1);
   const terms = dataTerms(options);
@@ -56,7 +56,7 @@ function account(call: Call): Watch {
   };
 }
 
-function signature(call: Call): Watch {
+function signature(call: RpcCall): Watch {
   const wanted = requireSignature(call.text(0, 'a signature'));
   const commitment = levelOf(call.options(1));
   return () => {
@@ -66,7 +66,7 @@ function signature(call: Call): Watch {
   };
 }
 
-function slot({ cluster }: Call): Watch {
+function slot({ cluster }: RpcCall): Watch {
   let known = cluster.slotOf('processed');
   return () => {
     const newest = cluster.slotOf('processed');
@@ -81,7 +81,7 @@ function slot({ cluster }: Call): Watch {
 }
 
 /** By the word before `Subscribe`, `Unsubscribe` and `Notification`. */
-const KINDS: Readonly<Record<string, (call: Call) => Watch>> = {
+const KINDS: Readonly<Record<string, (call: RpcCall) => Watch>> = {
   account,
   signature,
   slot,
@@ -159,7 +159,7 @@ export class Subscriptions {
     const [, kind = '', verb] = CALL.exec(method) ?? [];
     const watch = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
     if (watch === undefined) throw methodNotFound();
-    const call = new Call(values, this.#cluster);
+    const call = new RpcCall(values, this.#cluster);
     if (verb === 'Unsubscribe') {
       const id = call.count(0, 'a subscription');
       if (this.#all.get(id)?.connection !== connection) throw invalidParams('Invalid subscription id.');

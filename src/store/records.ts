@@ -33,7 +33,7 @@ export type PlannedPipeline = Omit<
   'batchId' | 'position' | 'tokenId' | 'signature' | 'dateLanded'
 >;
 /** An action of one, in base units. */
-export type PipelineAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'recipient'>;
+export type StoredAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'recipient'>;
 
 /** A batch without what it is made of. */
 export type BatchHead = Omit<BatchRecord, 'pipelines'>;
@@ -47,7 +47,7 @@ export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
 /** A vote that was handed out for the owner to sign. */
 export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
 /** What the owner is asked to sign about a batch. */
-export type VoteKind = IssuedVote['kind'];
+export type IssuedVoteKind = IssuedVote['kind'];
 
 /** Of a bundle, from 0 on; they land together. */
 export type BundleTransaction = Pick<Row<'bundleTransactions'>, 'signature' | 'bytes'>;

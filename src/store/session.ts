@@ -6,7 +6,7 @@ import { type Column, fromCell } from './columns.js';
 import type { Database } from './ddl.js';
 import { LANDED_BURN, OPEN_BURN, type Row, TABLES, type TableName, type Tables } from './schema.js';
 
-export interface Session {
+export interface StoreSession {
   readonly db: Kysely<Tables>;
   /** In PostgreSQL others write at the same time, and a row has a lock of its own. */
   readonly database: Database;
@@ -59,7 +59,7 @@ type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<N
 
 /** Inserts any number of rows; what a record has beside the columns of the table is left out. */
 export async function insertAll<Name extends TableName>(
-  { db }: Session,
+  { db }: StoreSession,
   name: Name,
   rows: readonly NewRow<Name>[],
 ): Promise<void> {
@@ -81,7 +81,7 @@ export const given = <Value, Condition>(
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
 /** Updates of one row of a table, each of which says how it expects that row to be. */
-export const rowOf = <Name extends TableName>({ db }: Session, name: Name) => {
+export const rowOf = <Name extends TableName>({ db }: StoreSession, name: Name) => {
   /** @returns whether there was such a row */
   const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
     const conditions = Object.entries(expected).map(([column, value]) =>
@@ -107,7 +107,7 @@ export const rowOf = <Name extends TableName>({ db }: Session, name: Name) => {
 export const FREE = { holder: null, leaseUntilMs: 0 } as const;
 
 /** Leases on rows of a table: who works on each, under a name of its own for each time that it is taken. */
-export function leasesOf(session: Session, table: 'requests' | 'batches') {
+export function leasesOf(session: StoreSession, table: 'requests' | 'batches') {
   const row = rowOf(session, table);
   return {
     /** Whoever had it; the engine decides whether that lease is over. */

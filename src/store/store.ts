@@ -27,7 +27,7 @@ import { requestRepository, unfinishedRepository } from './repositories/requests
 import { rowRepository, ruleRepository } from './repositories/rows.js';
 import { usageRepository } from './repositories/usage.js';
 import type { Row, Tables } from './schema.js';
-import type { Session } from './session.js';
+import type { StoreSession } from './session.js';
 
 /** What is known when a transaction has begun. */
 export interface Begun {
@@ -39,7 +39,7 @@ export interface Begun {
   readonly lineage: string;
 }
 
-const repositoriesOf = (session: Session) => ({
+const repositoriesOf = (session: StoreSession) => ({
   tokens: tokenRepository(session),
   flywheels: flywheelRepository(session),
   apiKeys: apiKeyRepository(session),
@@ -60,7 +60,7 @@ const repositoriesOf = (session: Session) => ({
 
 /** @param acts - to be done once it is committed. */
 export const transactionOver = (
-  session: Session,
+  session: StoreSession,
   begun: Begun,
   acts: (() => void)[] = [],
 ): StoreTransaction => ({
@@ -130,10 +130,10 @@ export interface Asked<Found> {
 /** How transactions of a database begin and end. */
 export interface Transactions {
   write<Result>(
-    work: (session: Session, begun: Begun) => Promise<Result>,
+    work: (session: StoreSession, begun: Begun) => Promise<Result>,
     of: OfProject | undefined,
   ): Promise<Result>;
-  read<Result>(work: (session: Session, begun: Begun) => Promise<Result>): Promise<Result>;
+  read<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
   /**
    * The row of one query, with nothing of its columns where there is none. @default in a read
    * @param how - does it take numbers?
@@ -165,7 +165,7 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     return transactionOver(session, begun, acts);
   };
   const write = async <Result>(
-    work: (session: Session, begun: Begun) => Promise<Result>,
+    work: (session: StoreSession, begun: Begun) => Promise<Result>,
     of?: OfProject,
   ): Promise<Result> =>
     run(
@@ -236,7 +236,7 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
 }
 
 /** Keeps what a writer of a file has seen of its ledger; a database, which many write at once, has none. */
-async function markLedger({ db, database }: Session, ledgerMark: string): Promise<void> {
+async function markLedger({ db, database }: StoreSession, ledgerMark: string): Promise<void> {
   if (database === 'postgres') return;
   await db
     .updateTable('progress')

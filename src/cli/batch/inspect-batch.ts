@@ -155,10 +155,10 @@ const contentJson = (content: BatchContent, { decimals, symbol }: Unit) => ({
 const transactionJson = ({
   number,
   address: at,
-  operations,
+  decoded,
   problem,
 }: BatchContent['transactions'][number]) => ({
-  ...{ number, address: at, operations, ...(problem !== null && { problem }) },
+  ...{ number, address: at, operations: decoded, ...(problem !== null && { problem }) },
 });
 
 function openJson({ id: batchId }: BatchName, look: Look, unit: Unit, problem: string | null): unknown {

@@ -124,8 +124,8 @@ async function proposedAddresses(
 }
 
 function mintOf({ transactions }: BatchDescription): Address | undefined {
-  for (const { operations } of transactions)
-    for (const operation of operations) if ('mint' in operation) return operation.mint;
+  for (const { decoded } of transactions)
+    for (const operation of decoded) if ('mint' in operation) return operation.mint;
   return undefined;
 }
 

@@ -138,7 +138,7 @@ export function unitOf(
   { description, token }: Pick<Look, 'token'> & { readonly description: BatchContent },
 ): Unit {
   const mint = token?.flywheel.mint ?? trusted?.mint;
-  const operations = description.transactions.flatMap((transaction) => transaction.operations);
+  const operations = description.transactions.flatMap((transaction) => transaction.decoded);
   const isOfMint = operations.every((operation) => !('mint' in operation) || operation.mint === mint);
   return {
     decimals: token?.flywheel.decimals ?? trusted?.decimals ?? statedDecimals(description),
@@ -154,8 +154,8 @@ export const unitOfToken = (
 
 /** The decimals that the amounts of the batch state themselves. */
 function statedDecimals({ transactions }: BatchContent): number {
-  for (const { operations } of transactions)
-    for (const operation of operations)
+  for (const { decoded } of transactions)
+    for (const operation of decoded)
       if (operation.kind === 'burn' || operation.kind === 'transfer') return operation.decimals;
   return 0;
 }

@@ -3,8 +3,8 @@ import { isMemo } from '../../actions/memo.js';
 import {
   actionContent,
   actionRecipients,
+  type DecodedInstruction,
   describeInstruction,
-  type Operation,
   type PipelineAction,
   type SourceAction,
   totalOf,
@@ -92,25 +92,25 @@ function unquote(text: string): string {
 export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly ProofMemo[] =>
   [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseProofMemo(text) ?? []);
 
-/** Operations of one transaction on chain, or of one of a batch, in their order. */
-type Sequence = readonly Operation[];
+/** Instructions of one transaction on chain, or of one of a batch, in their order. */
+type Sequence = readonly DecodedInstruction[];
 
 /** What was done for the proof, and all that the transaction did; or why that cannot be told, without a full stop. */
 export type Told = { readonly ofProof: Sequence; readonly all: Sequence } | { readonly untold: string };
 
 /** A transaction that has landed and succeeded, and where its past is read. */
-export interface Landed {
+export interface LandedTransaction {
   readonly chain: ChainReader;
   readonly wire: Uint8Array;
   readonly record: TransactionRecord;
 }
 
 /** Tells what was done for the proof with this hash. */
-export async function readMoved(landed: Landed, hash: string): Promise<Told> {
+export async function readMoved(landed: LandedTransaction, hash: string): Promise<Told> {
   const instructions = ownInstructions(landed);
   if (instructions === undefined)
     return { untold: 'the transaction uses a lookup table whose accounts the RPC node does not return' };
-  const own: Operation[] = [];
+  const own: DecodedInstruction[] = [];
   const sequences: Sequence[] = [own];
   for (const instruction of instructions) {
     if (MOVES_NO_TOKENS.has(instruction.program)) continue;
@@ -123,7 +123,7 @@ export async function readMoved(landed: Landed, hash: string): Promise<Told> {
     sequences.push(executed);
   }
   const all = sequences.flat();
-  const unknown = all.find((operation) => operation.kind === 'unknown');
+  const unknown = all.find((one) => one.kind === 'unknown');
   if (unknown?.kind === 'unknown') return { untold: `unknown instruction of the program ${unknown.program}` };
   return { ofProof: sequences.flatMap((sequence) => sectionsOf(sequence, hash)), all };
 }
@@ -131,7 +131,7 @@ export async function readMoved(landed: Landed, hash: string): Promise<Told> {
 const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM]);
 
 /** `undefined`: it names an account that nobody tells. */
-function ownInstructions({ wire, record }: Landed): readonly Instruction[] | undefined {
+function ownInstructions({ wire, record }: LandedTransaction): readonly Instruction[] | undefined {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const keys = [...staticKeys, ...(record.tableAddresses ?? [])];
   const found: Instruction[] = [];
@@ -151,7 +151,10 @@ function ownInstructions({ wire, record }: Landed): readonly Instruction[] | und
 const [MULTISIG, BATCH, TRANSACTION] = [0, 3, 4];
 
 /** What the multisig program ran for one of its instructions, or why that cannot be told. */
-async function executedBy(landed: Landed, { accounts, data }: Instruction): Promise<Sequence | string> {
+async function executedBy(
+  landed: LandedTransaction,
+  { accounts, data }: Instruction,
+): Promise<Sequence | string> {
   const name = instructionName(data);
   if (name === undefined || name === 'vaultTransactionExecute')
     return 'an instruction of the multisig program is not part of a batch';
@@ -163,14 +166,14 @@ async function executedBy(landed: Landed, { accounts, data }: Instruction): Prom
   const found = past?.transactions.findIndex(({ address }) => address === transaction) ?? -1;
   if (past == null || past.executions[found]?.signature !== landed.record.signature)
     return 'the RPC node lacks the full history of the batch';
-  return past.transactions[found]?.operations ?? [];
+  return past.transactions[found]?.decoded ?? [];
 }
 
 /** Batches of a multisig, from the newest back, among which one is looked for by its address. */
 const MAX_TRIED = 10_000n;
 
 async function pastOfBatch(
-  { chain }: Landed,
+  { chain }: LandedTransaction,
   multisig: Address,
   batch: Address,
 ): Promise<PastDescription | null> {
@@ -181,22 +184,22 @@ async function pastOfBatch(
   return null;
 }
 
-const proofOf = (operation: Operation): string | undefined =>
-  isMemo(operation) ? parseProofMemo(operation.text)?.hash : undefined;
+const proofOf = (one: DecodedInstruction): string | undefined =>
+  isMemo(one) ? parseProofMemo(one.text)?.hash : undefined;
 
 /** What a proof stands for goes from its memo to that of the next; a memo that stands alone is about the whole. */
 function sectionsOf(sequence: Sequence, hash: string): Sequence {
-  const proofs = sequence.flatMap((operation) => proofOf(operation) ?? []);
+  const proofs = sequence.flatMap((one) => proofOf(one) ?? []);
   if (proofs.length === 1) return proofs[0] === hash ? sequence : [];
   let current: string | undefined;
-  return sequence.filter((operation) => {
-    current = proofOf(operation) ?? current;
+  return sequence.filter((one) => {
+    current = proofOf(one) ?? current;
     return current === hash;
   });
 }
 
 /** What one mint lost, and who got it; base units. */
-export interface Moved {
+export interface MovedTokens {
   readonly mint: Address;
   readonly tokenProgram: Address;
   readonly decimals: number;
@@ -208,15 +211,15 @@ export interface Moved {
 const add = (sums: Map<Address, bigint>, account: Address, amount: bigint): void =>
   void sums.set(account, (sums.get(account) ?? 0n) + amount);
 
-/** Adds operations up, by mint. */
-export function movedBy(operations: readonly Operation[]): readonly Moved[] {
-  const found = new Map<Address, Moved & { readonly received: Map<Address, bigint> }>();
-  for (const operation of operations) {
-    if (operation.kind !== 'burn' && operation.kind !== 'transfer') continue;
-    const { mint, tokenProgram, decimals, amount } = operation;
+/** Adds instructions up, by mint. */
+export function movedBy(decoded: readonly DecodedInstruction[]): readonly MovedTokens[] {
+  const found = new Map<Address, MovedTokens & { readonly received: Map<Address, bigint> }>();
+  for (const one of decoded) {
+    if (one.kind !== 'burn' && one.kind !== 'transfer') continue;
+    const { mint, tokenProgram, decimals, amount } = one;
     const before = found.get(mint) ?? { mint, tokenProgram, decimals, burned: 0n, received: new Map() };
-    if (operation.kind === 'transfer') add(before.received, operation.to, amount);
-    found.set(mint, { ...before, burned: before.burned + (operation.kind === 'burn' ? amount : 0n) });
+    if (one.kind === 'transfer') add(before.received, one.to, amount);
+    found.set(mint, { ...before, burned: before.burned + (one.kind === 'burn' ? amount : 0n) });
   }
   return [...found.values()];
 }
@@ -224,8 +227,8 @@ export function movedBy(operations: readonly Operation[]): readonly Moved[] {
 /** What actions are to move of a mint. */
 export function expectedOf(
   actions: readonly SourceAction[],
-  { mint, tokenProgram, decimals }: Pick<Moved, 'mint' | 'tokenProgram' | 'decimals'>,
-): Moved {
+  { mint, tokenProgram, decimals }: Pick<MovedTokens, 'mint' | 'tokenProgram' | 'decimals'>,
+): MovedTokens {
   const received = new Map<Address, bigint>();
   let burned = 0n;
   for (const action of actions.map((one): PipelineAction => actionContent(one, decimals))) {
@@ -237,7 +240,7 @@ export function expectedOf(
 }
 
 /** How what was moved differs from what was to be. */
-export function movedDifferences(actual: Moved, expected: Moved): readonly string[] {
+export function movedDifferences(actual: MovedTokens, expected: MovedTokens): readonly string[] {
   const accounts = new Set([...actual.received.keys(), ...expected.received.keys()]);
   return [
     ...difference('burned', actual.burned, expected.burned),
@@ -259,19 +262,19 @@ const difference = (what: string, actual: bigint, expected: bigint): readonly st
  */
 export function balanceDifferences(
   changes: readonly TokenChange[],
-  operations: readonly Operation[],
+  decoded: readonly DecodedInstruction[],
   mint: Address,
   feeCharged: boolean,
 ): readonly string[] {
   const due = new Map<Address, bigint>();
   const received = new Set<Address>();
-  for (const operation of operations) {
-    if (!('mint' in operation) || operation.mint !== mint) continue;
-    if (operation.kind === 'burn') add(due, operation.account, -operation.amount);
-    if (operation.kind !== 'transfer') continue;
-    add(due, operation.from, -operation.amount);
-    add(due, operation.to, operation.amount);
-    received.add(operation.to);
+  for (const one of decoded) {
+    if (!('mint' in one) || one.mint !== mint) continue;
+    if (one.kind === 'burn') add(due, one.account, -one.amount);
+    if (one.kind !== 'transfer') continue;
+    add(due, one.from, -one.amount);
+    add(due, one.to, one.amount);
+    received.add(one.to);
   }
   for (const { account, mint: of, before, after } of changes)
     if (of === mint) add(due, account, (before ?? 0n) - after);

@@ -22,8 +22,8 @@ import { countedFromOne, grouped } from '../views/unit.js';
 import {
   balanceDifferences,
   expectedOf,
-  type Landed,
-  type Moved,
+  type LandedTransaction,
+  type MovedTokens,
   movedBy,
   movedDifferences,
   type ProofMemo,
@@ -166,7 +166,7 @@ const notVerified = (tx: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
 
 /** The one mint whose tokens were moved, which has to be the flywheel's where that is known. */
-function mintOf(moved: readonly Moved[], tx: string, pins: Pins | null): Moved | null {
+function mintOf(moved: readonly MovedTokens[], tx: string, pins: Pins | null): MovedTokens | null {
   const [first, second] = moved;
   const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
   if (stranger !== undefined)
@@ -184,7 +184,7 @@ function holdCandidates(
   candidates: readonly Candidate[],
   memo: ProofMemo,
   told: Told,
-  moved: Moved | null,
+  moved: MovedTokens | null,
   tx: string,
 ): Candidate {
   if ('untold' in told) throw notVerified(tx, `its amounts cannot be decoded: ${told.untold}`);
@@ -202,7 +202,7 @@ function holdCandidates(
 function candidateDifferences(
   { type, actions }: Candidate,
   memo: ProofMemo,
-  moved: Moved | null,
+  moved: MovedTokens | null,
 ): readonly string[] {
   const otherType =
     type !== null && type !== memo.type ? [`the proof type is ${memo.type}, expected ${type}`] : [];
@@ -220,7 +220,7 @@ function candidateDifferences(
 
 /** What the node has kept of balances has to bear out all that the transaction did. */
 async function holdBalances(
-  { chain, record }: Landed,
+  { chain, record }: LandedTransaction,
   { all }: Exclude<Told, { readonly untold: string }>,
   mint: Address | null,
   tx: string,
@@ -232,7 +232,7 @@ async function holdBalances(
   return 'agree';
 }
 
-const amountOf = (baseUnits: bigint, { decimals }: Moved): AmountText => ({
+const amountOf = (baseUnits: bigint, { decimals }: MovedTokens): AmountText => ({
   amount: formatTokenAmount(baseUnits, decimals),
   baseUnits: String(baseUnits),
 });

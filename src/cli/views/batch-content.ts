@@ -1,11 +1,11 @@
 /** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
 import { digestText } from '../../actions/pipelines.js';
-import { actionText, inText, type Operation, type PipelineAction } from '../../actions/registry.js';
+import { actionText, type DecodedInstruction, inText, type PipelineAction } from '../../actions/registry.js';
 import type { BatchContent, PastDescription } from '../../approval/batch-content.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import type { Change } from '../../approval/simulate.js';
-import { type BatchState, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
+import { type BatchStanding, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
@@ -16,9 +16,9 @@ import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
 /** Base units that instructions move; what is not understood is in neither. */
 function contentSums({ transactions }: Pick<BatchContent, 'transactions'>) {
-  const operations = transactions.flatMap((transaction) => transaction.operations);
+  const instructions = transactions.flatMap((transaction) => transaction.decoded);
   const sum = (kind: 'burn' | 'transfer'): bigint =>
-    operations.reduce((total, one) => total + (one.kind === kind ? one.amount : 0n), 0n);
+    instructions.reduce((total, one) => total + (one.kind === kind ? one.amount : 0n), 0n);
   return { burn: sum('burn'), airdrop: sum('transfer') };
 }
 
@@ -32,18 +32,18 @@ export function contentTotals(
 }
 
 /** What one instruction does. */
-function operationText(operation: Operation, unit: Unit): string {
-  switch (operation.kind) {
+function instructionText(decoded: DecodedInstruction, unit: Unit): string {
+  switch (decoded.kind) {
     case 'burn':
-      return `burn ${amountText(operation.amount, unit)} of mint ${operation.mint} from ${operation.account}`;
+      return `burn ${amountText(decoded.amount, unit)} of mint ${decoded.mint} from ${decoded.account}`;
     case 'transfer':
-      return `transfer ${amountText(operation.amount, unit)} of mint ${operation.mint} from ${operation.from} to ${operation.to}`;
+      return `transfer ${amountText(decoded.amount, unit)} of mint ${decoded.mint} from ${decoded.from} to ${decoded.to}`;
     case 'createTokenAccount':
-      return `create token account ${operation.account} of ${operation.owner} for mint ${operation.mint}`;
+      return `create token account ${decoded.account} of ${decoded.owner} for mint ${decoded.mint}`;
     case 'memo':
-      return `memo ${JSON.stringify(operation.text)}`;
+      return `memo ${JSON.stringify(decoded.text)}`;
     case 'unknown':
-      return `NOT UNDERSTOOD: ${operation.reason}`;
+      return `NOT UNDERSTOOD: ${decoded.reason}`;
   }
 }
 
@@ -77,12 +77,12 @@ export function contentLines(
   const bad = (lines: readonly string[]) => lines.map((line) => style.bad(line));
   return [
     ...bad(wrapText(`NOT A BATCH OF PIPELINES. ${pipelinesProblem ?? ''}`, style.width)),
-    ...transactions.flatMap(({ number, address, operations, problem }, at) => [
+    ...transactions.flatMap(({ number, address, decoded, problem }, at) => [
       ...headed(`transaction ${number}`, address, style),
       ...(problem === null ? [] : bad(indented('   ', `NOT UNDERSTOOD: ${problem}`, style.width))),
-      ...operations.flatMap((operation) => {
-        const lines = indented('   ', operationText(operation, unit), style.width);
-        return operation.kind === 'unknown' ? bad(lines) : lines;
+      ...decoded.flatMap((one) => {
+        const lines = indented('   ', instructionText(one, unit), style.width);
+        return one.kind === 'unknown' ? bad(lines) : lines;
       }),
       ...note(at),
     ]),
@@ -104,7 +104,7 @@ const voteFields = (votes: PastDescription['votes']): readonly Field[] =>
 
 function headLines(
   { batchIndex, multisig }: Pick<BatchDescription, 'batchIndex' | 'multisig'>,
-  state: BatchState,
+  state: BatchStanding,
   style: Style,
   more = '',
 ): readonly string[] {

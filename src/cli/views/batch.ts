@@ -145,7 +145,7 @@ export const viewBatchList = (
       ]);
 
 /** An action in words, as a script may read them. */
-export const actionText = (action: Action): string =>
+export const actionWords = (action: Action): string =>
   isSourceAction(action) ? sourceText(action) : action.action;
 
 /** An action with its amount in groups. */

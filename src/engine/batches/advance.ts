@@ -34,7 +34,7 @@ import { countLanded } from './holds.js';
 import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
 /** The transactions of a phase that are next; signed and paid for by the operator. */
-export interface Steps {
+export interface NextSteps {
   readonly phase: BundlePhase;
   /** Index within the phase of the first of them, and the one after the last. */
   readonly first: number;
@@ -50,7 +50,7 @@ export interface Stop {
 }
 
 /** `again`: something was done, and the chain decides anew. `wait`: it is for somebody else to go on. */
-export type Next = Steps | Stop | 'again' | 'wait';
+export type Next = NextSteps | Stop | 'again' | 'wait';
 
 export interface Goal<State extends BatchState> {
   readonly read: (commitment?: Commitment) => Promise<State>;
@@ -383,7 +383,7 @@ export class Advance {
   }
 
   /** @returns whether anything came to an end that was not known. */
-  async #send(steps: Steps): Promise<boolean> {
+  async #send(steps: NextSteps): Promise<boolean> {
     const { chain } = this.#deps;
     // A node that is behind shows the chain as it was before.
     if (this.landedOf(steps.phase).some(({ first }) => first === steps.first)) return false;
@@ -413,7 +413,7 @@ export class Advance {
   }
 
   /** Bundles that are written down, and indexes at which one begins that is not. */
-  #window(steps: Steps): readonly (BundleRecord | { readonly first: number })[] {
+  #window(steps: NextSteps): readonly (BundleRecord | { readonly first: number })[] {
     const { chain, limits } = this.#deps;
     const most = chain.pollMs === null ? limits.bundlesPerCommit : MAX_AHEAD;
     const window: (BundleRecord | { readonly first: number })[] = [];
@@ -427,7 +427,7 @@ export class Advance {
 
   /** Signs what is not written down yet, up to what would fail again: the very same has, and there was no block since. */
   async #sign(
-    { phase, first: from, end, instructions }: Steps,
+    { phase, first: from, end, instructions }: NextSteps,
     firsts: readonly number[],
   ): Promise<readonly BundleRecord[]> {
     const { chain } = this.#deps;

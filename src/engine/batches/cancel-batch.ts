@@ -11,7 +11,7 @@ import { CANCELLED } from '../../contract/call.js';
 import { cancelBatchRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchHead, BatchRecord, VoteKind } from '../../store/records.js';
+import type { BatchHead, BatchRecord, IssuedVoteKind } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
@@ -99,11 +99,11 @@ async function isOpened({ deps, batch, lease, advance }: BatchWork): Promise<boo
 async function voteDown(
   work: BatchWork,
   signedTx: string | undefined,
-): Promise<End<BatchOnChain> | { readonly kind: VoteKind }> {
+): Promise<End<BatchOnChain> | { readonly kind: IssuedVoteKind }> {
   const { deps, context, batch, lease, advance } = work;
   const read = (commitment?: Commitment) => readBatchOnChain(deps.chain, context.flywheel, batch, commitment);
   let signed = signedTx;
-  let asked: VoteKind | undefined;
+  let asked: IssuedVoteKind | undefined;
   const next = async (found: BatchOnChain): Promise<Next> => {
     const { proposal, multisig } = found;
     invariant(proposal !== null, 'What has no proposal is over.');
@@ -138,7 +138,7 @@ async function voteDown(
     await lease.write((tx) => advance.write(tx));
     end = await advance.run(goal);
   }
-  if (end === null) return { kind: asked as VoteKind };
+  if (end === null) return { kind: asked as IssuedVoteKind };
   if (end.failure === null) return end;
   await lease.write((tx) => advance.write(tx));
   // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
@@ -150,7 +150,7 @@ async function voteDown(
 
 async function askOwner(
   { deps, context, batch, lease, advance }: BatchWork,
-  kind: VoteKind,
+  kind: IssuedVoteKind,
 ): Promise<string> {
   const vote = await issueVote(deps, context, batch, kind);
   await lease.write(async (tx) => {
@@ -182,7 +182,7 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
 /** The vote that ends a proposal next (squads-v4.md, section 6): what it is, and who has to give it. */
 type NextVote =
   | { readonly by: 'operator'; readonly instructions: (batchIndex: bigint) => readonly Instruction[] }
-  | { readonly by: 'owner'; readonly kind: VoteKind };
+  | { readonly by: 'owner'; readonly kind: IssuedVoteKind };
 
 /** Who may vote on a proposal, who has, and how many are missing to end it. */
 function countVoters({ members, threshold }: Multisig, { status, rejected, cancelled }: Proposal) {

@@ -12,7 +12,7 @@ import {
   type Mint,
 } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, PipelineAction, PlannedPipeline, TokenRecord } from '../../store/records.js';
+import type { FlywheelRecord, PlannedPipeline, StoredAction, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
@@ -76,7 +76,7 @@ export async function vaultRentLamports(
 /** A batch that is laid out. */
 export interface PlannedBatch {
   /** Those of each pipeline, in base units. */
-  readonly actions: readonly (readonly PipelineAction[])[];
+  readonly actions: readonly (readonly StoredAction[])[];
   readonly pipelines: readonly PlannedPipeline[];
   /** Of setting it up; see {@link setupRentLamports}. */
   readonly rentLamports: bigint;

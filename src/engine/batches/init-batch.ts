@@ -2,7 +2,7 @@
 import { actionRecipients } from '../../actions/registry.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, PipelineAction, PlannedPipeline, RequestRecord } from '../../store/records.js';
+import type { BatchRecord, PlannedPipeline, RequestRecord, StoredAction } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
 import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
@@ -224,7 +224,7 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
   const onChain = flywheelOf(token, flywheel);
   const sizes: AddSizes = new Map();
   const planned: PlannedPipeline[] = [];
-  const actions: (readonly PipelineAction[])[] = [];
+  const actions: (readonly StoredAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
@@ -244,7 +244,7 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
   return { planned, actions, accountBytes, tooLarge };
 }
 
-const storedAction = (action: PipelinePlan['actions'][number]): PipelineAction => ({
+const storedAction = (action: PipelinePlan['actions'][number]): StoredAction => ({
   kind: action.action,
   amount: 'amount' in action ? action.amount : null,
   recipient: actionRecipients(action)[0] ?? null,

@@ -16,7 +16,7 @@ import { signPartly, verifySignature } from '../../chain/transaction/sign.js';
 import { issueApprovalRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, IssuedVote, VoteKind } from '../../store/records.js';
+import type { BatchRecord, IssuedVote, IssuedVoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
@@ -33,7 +33,7 @@ import { readBatchState, requireNotStale } from './on-chain.js';
 const voteOf = (
   { flywheel }: BatchContext,
   { batchIndex }: BatchRecord,
-  kind: VoteKind,
+  kind: IssuedVoteKind,
   { payer, blockhash }: Pick<VoteMessageInput, 'payer' | 'blockhash'>,
 ): VoteMessageInput => ({
   kind,
@@ -49,7 +49,7 @@ export async function issueVote(
   { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
   context: BatchContext,
   batch: BatchRecord,
-  kind: VoteKind,
+  kind: IssuedVoteKind,
 ): Promise<IssuedVote> {
   const payer = context.operator.address;
   const { multisig, owner: member } = context.flywheel;
@@ -93,7 +93,11 @@ const refuse = (reason: string): FlywheelError =>
  * Checks a signed vote.
  * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
  */
-export async function checkSignedVote(of: OfBatch, kind: VoteKind, signedTx: string): Promise<SignedVote> {
+export async function checkSignedVote(
+  of: OfBatch,
+  kind: IssuedVoteKind,
+  signedTx: string,
+): Promise<SignedVote> {
   const { deps, batch } = of;
   const approval = decode(Uint8Array.from(Buffer.from(signedTx, 'base64')));
   const issued = (await deps.store.read((tx) => tx.batches.votes(batch.id))).find(
@@ -120,7 +124,7 @@ function decode(bytes: Uint8Array): DecodedApproval {
 function isOwners(
   { messageBytes, blockhash }: DecodedApproval,
   { context, batch }: OfBatch,
-  kind: VoteKind,
+  kind: IssuedVoteKind,
 ): boolean {
   const payer = context.flywheel.owner;
   return isVoteMessage(messageBytes, voteOf(context, batch, kind, { payer, blockhash }));

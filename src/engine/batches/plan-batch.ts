@@ -1,13 +1,13 @@
 /** Pipelines → vault messages that fit, and the transactions that set a batch up and run it; nothing is sent or stored here. */
 
-import type { OperationCost } from '../../actions/action.js';
+import type { InstructionCost } from '../../actions/action.js';
 import {
   type PipelineContent,
   pipelineContent,
   pipelineInstructions,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
-import { actionRecipients, operationCost, type PipelineAction, totalOf } from '../../actions/registry.js';
+import { actionRecipients, instructionCost, type PipelineAction, totalOf } from '../../actions/registry.js';
 import { encode } from '../../chain/codec.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
@@ -46,8 +46,8 @@ const EMPTY_MESSAGE_COMPUTE_UNITS = 40_000;
 const ACCOUNTS_WITHIN_DEFAULT = 4;
 const MEASURED_EMPTY_UNITS = 20_000;
 
-const total = (instructions: readonly Instruction[], part: keyof OperationCost): number =>
-  instructions.reduce((sum, instruction) => sum + operationCost(instruction)[part], 0);
+const total = (instructions: readonly Instruction[], part: keyof InstructionCost): number =>
+  instructions.reduce((sum, instruction) => sum + instructionCost(instruction)[part], 0);
 
 /** The limit that the execute transaction of these instructions should set, or `null` when the default will do. */
 function executeComputeUnitLimit(instructions: readonly Instruction[]): number | null {

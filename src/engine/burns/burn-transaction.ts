@@ -29,13 +29,13 @@ const LOADED_BYTES = 32 * 1_024 * 1_024;
 const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
 /** Of what is burned, and with what. */
-export interface BurnSource {
+export interface BurnMeans {
   readonly deps: EngineDeps;
   readonly token: TokenRecord;
 }
 
 /** Of what is burned, and for whom. */
-export type BurnContext = BurnSource & { readonly principal: Principal };
+export type BurnContext = BurnMeans & { readonly principal: Principal };
 
 /** A burn under a number of its own. */
 type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;

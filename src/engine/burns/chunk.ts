@@ -18,7 +18,7 @@ import { type Failed, type Landed, settle, type Unit } from '../settle.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import {
   type BurnContext,
-  type BurnSource,
+  type BurnMeans,
   burnSigningTerms,
   type SignedBurn,
   signBurns,
@@ -199,7 +199,7 @@ const unitOf = (burn: PendingBurn): BurnUnit => ({
  * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
  */
 export async function settleBurns(
-  source: BurnSource,
+  source: BurnMeans,
   burns: readonly PendingBurn[],
   { areNew, lease }: { readonly areNew: boolean; readonly lease: Lease },
 ): Promise<readonly SettledBurn[]> {
@@ -213,7 +213,7 @@ export async function settleBurns(
   return settled.map(({ unit: { burn }, end }) => ({ ...burn, ...outcomeOf(source, burn, end) }));
 }
 
-function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
+function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
   const [record] = end.records;
   const settled = {
     sequence: burn.sequence,
@@ -231,7 +231,7 @@ function outcomeOf({ deps, token }: BurnSource, burn: PendingBurn, end: Landed |
 }
 
 async function signAgain(
-  { deps, token }: BurnSource,
+  { deps, token }: BurnMeans,
   expired: readonly BurnUnit[],
   lease: Lease,
 ): Promise<readonly BurnUnit[]> {

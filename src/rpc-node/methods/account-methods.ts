@@ -8,10 +8,10 @@ import { base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import {
-  type Call,
   inContext,
   type Methods,
   type Options,
+  type RpcCall,
   readAddress,
   readBytes,
   readCount,
@@ -167,7 +167,7 @@ function* programAccounts(view: View, program: Address): Generator<readonly [Add
     if (state.owner === program) yield [address, state];
 }
 
-function getProgramAccounts(call: Call): unknown {
+function getProgramAccounts(call: RpcCall): unknown {
   const program = call.address(0);
   const options = call.options(1);
   const terms = dataTerms(options);
@@ -185,7 +185,7 @@ function mintOf(view: View, address: Address) {
   return mint;
 }
 
-function getTokenAccountBalance(call: Call): unknown {
+function getTokenAccountBalance(call: RpcCall): unknown {
   const view = call.view(call.options(1));
   const state = view.get(call.address(0));
   if (state === null) throw invalidParams('Invalid param: could not find account');
@@ -195,7 +195,7 @@ function getTokenAccountBalance(call: Call): unknown {
 }
 
 /** Of an owner, with a mint or of a token program. */
-function getTokenAccountsByOwner(call: Call): unknown {
+function getTokenAccountsByOwner(call: RpcCall): unknown {
   const owner = call.address(0);
   const { mint, programId } = call.options(1);
   const options = call.options(2);

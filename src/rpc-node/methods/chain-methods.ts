@@ -1,6 +1,6 @@
 /** Methods that tell of the chain itself: where it is, what it is, what it costs. */
 import { rentExemptLamports } from '../../chain/account.js';
-import { API_VERSION, type Call, inContext, type Methods } from '../call.js';
+import { API_VERSION, inContext, type Methods, type RpcCall } from '../call.js';
 import { blockCleanedUp, blockNotAvailable, invalidParams } from '../rpc-error.js';
 
 const SLOTS_PER_EPOCH = 432_000;
@@ -10,7 +10,7 @@ const MAX_ACCOUNT_BYTES = 10 * 1_024 * 1_024;
 const FEATURE_SET = 3_294_202_862;
 
 /** A slot whose block is there, and the time of that in seconds. @throws RpcError */
-function blockOf(call: Call): { readonly slot: number; readonly time: number } {
+function blockOf(call: RpcCall): { readonly slot: number; readonly time: number } {
   const { cluster } = call;
   const slot = call.count(0, 'a slot');
   if (slot < cluster.firstSlot) throw blockCleanedUp(slot, cluster.firstSlot);

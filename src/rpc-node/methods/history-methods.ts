@@ -13,7 +13,15 @@ import {
 import type { Address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import { type Call, inContext, levelOf, type Methods, type Options, readCount, type View } from '../call.js';
+import {
+  inContext,
+  levelOf,
+  type Methods,
+  type Options,
+  type RpcCall,
+  readCount,
+  type View,
+} from '../call.js';
 import type { Landed } from '../cluster.js';
 import { errorJson, invalidParams, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-methods.js';
@@ -49,7 +57,7 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
   };
 }
 
-function getSignatureStatuses(call: Call): unknown {
+function getSignatureStatuses(call: RpcCall): unknown {
   const signatures = call.texts(0, MAX_STATUSES).map(requireSignature);
   const { searchTransactionHistory } = call.options(1);
   const view = call.viewAt('processed');
@@ -61,13 +69,13 @@ function getSignatureStatuses(call: Call): unknown {
 }
 
 /** A block that is only processed is not part of history. @throws RpcError */
-function historyView(call: Call, options: Options): View {
+function historyView(call: RpcCall, options: Options): View {
   if (levelOf(options) === 'processed')
     throw invalidParams('Method does not support commitment below `confirmed`');
   return call.view(options);
 }
 
-function getTransaction(call: Call): unknown {
+function getTransaction(call: RpcCall): unknown {
   const signature = requireSignature(call.text(0, 'a signature'));
   const raw = call.raw(1);
   const options: Options = typeof raw === 'string' ? { encoding: raw } : call.options(1);
@@ -99,7 +107,7 @@ function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Lan
   };
 }
 
-function getSignaturesForAddress(call: Call): unknown {
+function getSignaturesForAddress(call: RpcCall): unknown {
   const address = call.address(0);
   const options = call.options(1);
   const { before, until } = options;

@@ -10,11 +10,11 @@ import {
 } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import {
-  type Call,
   inContext,
   levelOf,
   type Methods,
   type Options,
+  type RpcCall,
   readAddress,
   readBytes,
   type View,
@@ -72,7 +72,7 @@ function tryOut(view: View, { bytes, wire, signature }: Sent, checksBlockhash = 
   return view.cluster.run(bytes, view);
 }
 
-function preflight(call: Call, sent: Sent, options: Options): void {
+function preflight(call: RpcCall, sent: Sent, options: Options): void {
   const view = call.view({ ...options, commitment: options['preflightCommitment'] });
   if (!isSigned(sent.wire)) throw signatureFailed();
   const run = tryOut(view, sent);
@@ -80,13 +80,13 @@ function preflight(call: Call, sent: Sent, options: Options): void {
 }
 
 /** Takes a transaction in; what becomes of it is for the cluster to say. */
-function take(call: Call, { bytes, wire, signature }: Sent, isRetried: boolean): string {
+function take(call: RpcCall, { bytes, wire, signature }: Sent, isRetried: boolean): string {
   const blockhash = base58Encode(wire.message.blockhash);
   call.cluster.submit({ signature, wire: bytes, blockhash, isRetried });
   return signature;
 }
 
-function sendTransaction(call: Call): unknown {
+function sendTransaction(call: RpcCall): unknown {
   const options = call.options(1);
   const sent = readSent(call.text(0, 'a transaction'), options['encoding']);
   if (options['skipPreflight'] === true) call.view(options, 'processed');
@@ -111,7 +111,7 @@ function shownAccounts(run: Run, options: Options, view: View): unknown {
   });
 }
 
-function simulateTransaction(call: Call): unknown {
+function simulateTransaction(call: RpcCall): unknown {
   const options = call.options(1);
   const sent = readSent(call.text(0, 'a transaction'), options['encoding']);
   const view = call.view(options);
@@ -140,7 +140,7 @@ function readMessage(bytes: Uint8Array): WireMessage {
   }
 }
 
-function getFeeForMessage(call: Call): unknown {
+function getFeeForMessage(call: RpcCall): unknown {
   const bytes = readBytes(call.text(0, 'a message'), 'base64');
   const view = call.view(call.options(1));
   const message = readMessage(bytes);
@@ -149,11 +149,11 @@ function getFeeForMessage(call: Call): unknown {
 }
 
 /** Nobody has to outbid anybody here. */
-function getRecentPrioritizationFees({ cluster }: Call): unknown {
+function getRecentPrioritizationFees({ cluster }: RpcCall): unknown {
   return [{ slot: cluster.slotOf('processed'), prioritizationFee: 0 }];
 }
 
-function requestAirdrop(call: Call): unknown {
+function requestAirdrop(call: RpcCall): unknown {
   const to = call.address(0);
   const lamports = call.count(1, 'a number of lamports');
   levelOf(call.options(2));

@@ -12,11 +12,11 @@ import type {
   BundleStatus,
   BundleTransaction,
   IssuedVote,
-  PipelineAction,
+  StoredAction,
   TransactionCost,
 } from '../records.js';
 import { type Row, TABLES } from '../schema.js';
-import { columnsBut, given, insertAll, leasesOf, rowOf, type Session } from '../session.js';
+import { columnsBut, given, insertAll, leasesOf, rowOf, type StoreSession } from '../session.js';
 import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
@@ -54,7 +54,7 @@ const HEAD = columnsBut('batches', 'ordinal');
 const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
   rows.reduce((sum, { setupRentLamports }) => sum + setupRentLamports, 0n);
 
-export const batchRepository = (session: Session) => {
+export const batchRepository = (session: StoreSession) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
   const votes = db.selectFrom('issuedVotes').select(columnsBut('issuedVotes', 'ordinal', 'isOver'));
@@ -90,7 +90,7 @@ export const batchRepository = (session: Session) => {
     async insert(
       request: { readonly id: string; readonly tokenId: string },
       { pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
-      actions: readonly (readonly PipelineAction[])[],
+      actions: readonly (readonly StoredAction[])[],
     ): Promise<void> {
       const { id: requestId, tokenId } = request;
       const status = 'AVAILABLE_TO_QUEUE';
@@ -247,7 +247,7 @@ export const batchRepository = (session: Session) => {
 /** In the order in which a batch goes through them. */
 const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
 
-export const bundleRepository = (session: Session) => {
+export const bundleRepository = (session: StoreSession) => {
   const { db } = session;
   return {
     async insertMany(bundles: readonly BundleRecord[]): Promise<void> {

@@ -5,7 +5,7 @@ import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type Session } from '../session.js';
+import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type StoreSession } from '../session.js';
 import { isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
 import { countLanded, type DayUse, daysOf, SUM, usageRepository, usedOn } from './usage.js';
@@ -109,7 +109,7 @@ const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly DayU
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 
-export const burnRepository = (session: Session) => {
+export const burnRepository = (session: StoreSession) => {
   const { db, database } = session;
   const burns = db.selectFrom('burns');
   const usage = usageRepository(session);

@@ -4,12 +4,12 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, insertAll, rowOf, type Session } from '../session.js';
+import { columnsBut, insertAll, rowOf, type StoreSession } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
 /** Every signature that the store has ever written down: before it was sent, or as one by which members have executed a pipeline, or as one of a gap. */
-export const signatureRepository = ({ db }: Session) => ({
+export const signatureRepository = ({ db }: StoreSession) => ({
   /** Which of them are known. @param tables - that hold them. @default any */
   async known(
     signatures: readonly string[],
@@ -30,7 +30,7 @@ export const signatureRepository = ({ db }: Session) => ({
 /** The line of history on which the store was written last. */
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
-export const lineageRepository = ({ db }: Session) => ({
+export const lineageRepository = ({ db }: StoreSession) => ({
   progress: () => db.selectFrom('progress').select(['genesis', 'ledgerMark']).executeTakeFirstOrThrow(),
 
   current: (): Promise<Lineage> =>
@@ -57,7 +57,7 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
 }
 
 /** What the chain knows of a project and the store does not. */
-export const gapRepository = (session: Session) => {
+export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const row = rowOf(session, 'gaps');
   const openGaps = db

@@ -1,7 +1,7 @@
 /** Lists a page at a time, newest first, of which no call takes long: only so many rows are looked at. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Row } from '../schema.js';
-import { columnsBut, given, type Session } from '../session.js';
+import { columnsBut, given, type StoreSession } from '../session.js';
 
 /** About 10 ms. */
 const MAX_LOOKED_AT = 10_000;
@@ -32,7 +32,7 @@ const LISTS = {
 
 /** @param isBounded - is no more looked at than {@link MAX_LOOKED_AT}, because no index finds what the conditions are about? */
 export async function listed<Name extends keyof typeof LISTS>(
-  { db }: Session,
+  { db }: StoreSession,
   name: Name,
   { tokenId, since, until, before = Number.MAX_SAFE_INTEGER, limit }: Page,
   conditions: readonly RawBuilder<unknown>[],

@@ -2,9 +2,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
-import type { PipelineAction, PlannedPipeline } from '../records.js';
+import type { PlannedPipeline, StoredAction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, LANDED, rowOf, type Session } from '../session.js';
+import { columnsBut, given, insertAll, LANDED, rowOf, type StoreSession } from '../session.js';
 import { isOfProof, isOneOf } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
@@ -48,7 +48,7 @@ export interface PipelinesQuery extends PipelineFilter {
 }
 
 /** Tokens that were burned or sent, by a burn or by an action of a pipeline. */
-export interface Moved {
+export interface MovedRow {
   readonly kind: MovingActionName;
   readonly date: string;
   readonly amount: bigint;
@@ -72,7 +72,7 @@ interface MovedPlace {
 
 export interface MovedFilter {
   readonly tokenId: string;
-  readonly kind?: Moved['kind'] | undefined;
+  readonly kind?: MovedRow['kind'] | undefined;
   readonly types?: readonly string[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   readonly recipient?: string | undefined;
@@ -99,7 +99,7 @@ export const pipelineConditions = ({ type, proofHashes, action, toAddress }: Pip
   ...given(toAddress, (one) => hasAction(sql`recipient = ${one}`)),
 ];
 
-export const pipelineRepository = (session: Session) => {
+export const pipelineRepository = (session: StoreSession) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
   const row = rowOf(session, 'pipelines');
@@ -110,7 +110,7 @@ export const pipelineRepository = (session: Session) => {
     async insert(
       batch: { readonly id: string; readonly tokenId: string },
       planned: readonly PlannedPipeline[],
-      actions: readonly (readonly PipelineAction[])[],
+      actions: readonly (readonly StoredAction[])[],
     ): Promise<void> {
       const rows = planned.map((pipeline, position) => ({
         ...pipeline,
@@ -157,7 +157,7 @@ export const pipelineRepository = (session: Session) => {
       ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
 
     /** Burns and airdrops, newest first: one row for each that has moved tokens. */
-    async moved(filter: MovedFilter): Promise<readonly Moved[]> {
+    async moved(filter: MovedFilter): Promise<readonly MovedRow[]> {
       const { tokenId, kind, types, proofHashes, recipient, signature, batchId } = filter;
       const { since, until, before, limit } = filter;
       // A literal, because SQLite prefers the order to the index of a signature where it does not know how few are wanted.
@@ -196,7 +196,9 @@ export const pipelineRepository = (session: Session) => {
       const all = hasBurns
         ? sql`select * from (${burns}) as burned union all select * from (${actions}) as acted`
         : actions;
-      const { rows } = await sql<Omit<Moved, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }>`
+      const { rows } = await sql<
+        Omit<MovedRow, 'date' | 'place'> & MovedPlace & { readonly dateMoved: string }
+      >`
         select * from (${all}) as moved order by date_moved desc, id desc, position desc, number desc limit ${most}`.execute(
         db,
       );

@@ -14,9 +14,9 @@ import type {
   TokenRecord,
 } from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { given, insertAll, rowOf, type Session } from '../session.js';
+import { given, insertAll, rowOf, type StoreSession } from '../session.js';
 
-export const tokenRepository = (session: Session, { db } = session) => ({
+export const tokenRepository = (session: StoreSession, { db } = session) => ({
   insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
 
   get: (id: string): Promise<TokenRecord | undefined> =>
@@ -33,7 +33,7 @@ export const tokenRepository = (session: Session, { db } = session) => ({
     db.selectFrom('tokens').selectAll().orderBy('dateCreated').orderBy('id').execute(),
 });
 
-export const flywheelRepository = (session: Session) => {
+export const flywheelRepository = (session: StoreSession) => {
   const { db } = session;
   const flywheels = db.selectFrom('flywheels').selectAll();
   const row = rowOf(session, 'flywheels');
@@ -117,7 +117,7 @@ export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | 
   return key && ({ key, token, flywheel, earlier } as unknown as KeyWithProject);
 }
 
-export const apiKeyRepository = (session: Session) => {
+export const apiKeyRepository = (session: StoreSession) => {
   const { db } = session;
   const keys = db.selectFrom('apiKeys').selectAll();
   const row = rowOf(session, 'apiKeys');
@@ -155,7 +155,7 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export const auditRepository = (session: Session, { db } = session) => ({
+export const auditRepository = (session: StoreSession, { db } = session) => ({
   append: (entry: NewAuditEntry): Promise<void> => insertAll(session, 'auditLog', [entry]),
 
   /** Newest first. */

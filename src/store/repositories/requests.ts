@@ -4,7 +4,7 @@ import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import { columnsBut, DONE, FREE, leasesOf, OPEN, PENDING, rowOf, type Session } from '../session.js';
+import { columnsBut, DONE, FREE, leasesOf, OPEN, PENDING, rowOf, type StoreSession } from '../session.js';
 
 const REQUEST = columnsBut('requests', 'dayCount');
 
@@ -14,7 +14,7 @@ const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and ${OPEN})`;
 
 /** Ids of the requests that came with an idempotency key, whatever they are about. */
-export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: string) =>
+export const requestsOf = ({ db }: StoreSession, tokenId: string, idempotencyKey: string) =>
   db
     .selectFrom('requests')
     .select('requests.id')
@@ -22,7 +22,7 @@ export const requestsOf = ({ db }: Session, tokenId: string, idempotencyKey: str
     .where('requests.operation', 'in', KEYED)
     .where('requests.value', '=', idempotencyKey);
 
-export const requestRepository = (session: Session) => {
+export const requestRepository = (session: StoreSession) => {
   const { db } = session;
   const requests = db.selectFrom('requests').select(REQUEST);
   const row = rowOf(session, 'requests');
@@ -117,7 +117,7 @@ export const requestRepository = (session: Session) => {
 };
 
 /** In the order in which it was begun; of one project, or of all. */
-export const unfinishedRepository = ({ db }: Session) => {
+export const unfinishedRepository = ({ db }: StoreSession) => {
   const batches = db.selectFrom('batches').select('id');
   /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
   const executions = batches.where('status', '=', 'FINALIZED').where(

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { sqlName } from '../ddl.js';
 import { describe, OPEN_BURN, TABLE_NAMES, type TableName } from '../schema.js';
-import { insertAll, type Session } from '../session.js';
+import { insertAll, type StoreSession } from '../session.js';
 import { HALF, SUM } from './usage.js';
 
 /** A rule, and how many rows break it. */
@@ -17,7 +17,7 @@ interface Rule extends Omit<Broken, 'wrong'> {
   /** Selects what breaks it. */
   readonly rows: string;
   /** Where the other database keeps it by itself. */
-  readonly only?: Session['database'];
+  readonly only?: StoreSession['database'];
 }
 
 /** Exact sums of `amount` as two numbers that compare in this order. */
@@ -155,7 +155,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-export const ruleRepository = ({ db, database }: Session) => ({
+export const ruleRepository = ({ db, database }: StoreSession) => ({
   /** Holds every row to every rule. */
   async check(): Promise<readonly Broken[]> {
     const found: Broken[] = [];
@@ -181,7 +181,7 @@ export type AnyRow = Readonly<Record<string, unknown>>;
 /** No database is on this line of history: the source of a copy may have gone on. */
 const COPIED = 'copy';
 
-export const rowRepository = (session: Session) => {
+export const rowRepository = (session: StoreSession) => {
   const { db, database } = session;
   return {
     async isEmpty(name: TableName): Promise<boolean> {

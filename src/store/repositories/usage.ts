@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, OPEN, type Session } from '../session.js';
+import { insertAll, OPEN, type StoreSession } from '../session.js';
 
 // Exact sums of amounts, which 64 bits cannot hold: each half of the 20 digits by itself, which is exact for 10^8 amounts.
 const HALF_DIGITS = 10;
@@ -65,7 +65,7 @@ export const countLanded = (landed: readonly DayUse[]) => {
     set landed = lpad((daily_usage.landed::numeric + excluded.landed::numeric)::text, 20, '0')`;
 };
 
-export const usageRepository = (session: Session) => {
+export const usageRepository = (session: StoreSession) => {
   const { db, database } = session;
   return {
     /**

@@ -47,7 +47,7 @@ import {
 import { lockedTooLong, statementFailed, storeClosed, storeUnavailable } from '../errors.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
-import { RecordPlugin, type Session } from '../session.js';
+import { RecordPlugin, type StoreSession } from '../session.js';
 import {
   type Begun,
   createStore,
@@ -258,7 +258,7 @@ function oneAtATime(db: Kysely<Tables>, { path, busyTimeoutMs, clock }: Place, w
   const mutex = new Mutex(busyTimeoutMs, () =>
     lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
   );
-  return <Result>(work: (session: Session, begun: Begun) => Promise<Result>): Promise<Result> =>
+  return <Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result> =>
     mutex.run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))));
 }
 

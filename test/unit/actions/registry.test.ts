@@ -7,8 +7,8 @@ import {
   actionChanges,
   actionInstructions,
   describeInstruction,
-  operationCost,
-  operationProblem,
+  instructionCost,
+  instructionProblem,
   readAction,
   usageOf,
 } from '../../../src/actions/registry.js';
@@ -31,10 +31,10 @@ describe.each(ACTION_NAMES)('%s', (name) => {
 
   it('is read back from its instructions as what it was', () => {
     expect(readAction(operations, vaultToken.vault)).toEqual({ action, length: operations.length });
-    expect(operations.map((operation) => operationProblem(operation, vaultToken))).toEqual(
+    expect(operations.map((operation) => instructionProblem(operation, vaultToken))).toEqual(
       operations.map(() => undefined),
     );
-    for (const instruction of instructions) expect(operationCost(instruction).trace).toBeGreaterThan(0);
+    for (const instruction of instructions) expect(instructionCost(instruction).trace).toBeGreaterThan(0);
   });
 
   it('takes from the vault what its amount says, and nothing without a usage', () => {

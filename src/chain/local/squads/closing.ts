@@ -8,7 +8,6 @@ import {
 } from '../../squads/accounts.js';
 import { deriveWithBump, SEEDS } from '../../squads/addresses.js';
 import {
-  type Call,
   checkMultisig,
   checkPlace,
   checkWritable,
@@ -17,6 +16,7 @@ import {
   ensure,
   isStale,
   type Loaded,
+  type SquadsCall,
 } from './rules.js';
 
 /** The multisig says where rent goes. */
@@ -51,7 +51,7 @@ function mayClose({ status }: Proposal, stale: boolean): boolean {
  * @returns what closes the proposal if there is one, then the batch or vault transaction.
  */
 function closing(
-  { accounts, invocation }: Call<'vaultTransactionAccountsClose'> | Call<'batchAccountsClose'>,
+  { accounts, invocation }: SquadsCall<'vaultTransactionAccountsClose'> | SquadsCall<'batchAccountsClose'>,
   closed: Loaded<Batch> | Loaded<VaultTransaction>,
 ): () => void {
   const { multisig, proposal, rentCollector } = accounts;
@@ -73,12 +73,14 @@ function closing(
   };
 }
 
-export function vaultTransactionAccountsClose(call: Call<'vaultTransactionAccountsClose'>): void {
+export function vaultTransactionAccountsClose(call: SquadsCall<'vaultTransactionAccountsClose'>): void {
   closing(call, call.accounts.transaction)();
 }
 
 /** Closes the last transaction that the batch still has. */
-export function vaultBatchTransactionAccountClose(call: Call<'vaultBatchTransactionAccountClose'>): void {
+export function vaultBatchTransactionAccountClose(
+  call: SquadsCall<'vaultBatchTransactionAccountClose'>,
+): void {
   const { multisig, proposal, batch, transaction, rentCollector } = call.accounts;
   checkReclaims(multisig);
   ensure(proposal.value.multisig === multisig.address, 'ProposalForAnotherMultisig', proposal);
@@ -96,7 +98,7 @@ export function vaultBatchTransactionAccountClose(call: Call<'vaultBatchTransact
   closeAccount(call.invocation, transaction, rentCollector);
 }
 
-export function batchAccountsClose(call: Call<'batchAccountsClose'>): void {
+export function batchAccountsClose(call: SquadsCall<'batchAccountsClose'>): void {
   const { batch } = call.accounts;
   const close = closing(call, batch);
   ensure(batch.value.size === 0, 'BatchNotEmpty');

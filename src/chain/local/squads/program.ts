@@ -28,7 +28,7 @@ import {
   proposalCreate,
   proposalReject,
 } from './proposal.js';
-import type { Call, Loaded } from './rules.js';
+import type { Loaded, SquadsCall } from './rules.js';
 import { decodeState, fail, SquadsFailure, writeBack } from './rules.js';
 import {
   batchAddTransaction,
@@ -41,7 +41,7 @@ import {
 } from './transaction.js';
 
 /** Each makes its new account, holds its rules, and changes the values of its accounts, in that order. */
-const BEHAVIOUR: { readonly [Name in InstructionName]: (call: Call<Name>) => void } = {
+const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) => void } = {
   multisigCreate,
   multisigCreateV2,
   batchCreate,

@@ -10,7 +10,6 @@ import {
 import { SEEDS } from '../../squads/addresses.js';
 import type { SquadsError } from '../../transaction/program-errors.js';
 import {
-  type Call,
   checkMember,
   checkMultisig,
   checkNotStale,
@@ -24,11 +23,12 @@ import {
   type Loaded,
   makeAccount,
   panic,
+  type SquadsCall,
   topUp,
   voters,
 } from './rules.js';
 
-export function proposalCreate({ accounts, args, invocation }: Call<'proposalCreate'>): void {
+export function proposalCreate({ accounts, args, invocation }: SquadsCall<'proposalCreate'>): void {
   const { multisig, proposal, creator, rentPayer } = accounts;
   const { transactionIndex, draft } = args;
   const bump = makeAccount(invocation, proposal, {
@@ -52,7 +52,7 @@ export function proposalCreate({ accounts, args, invocation }: Call<'proposalCre
   };
 }
 
-type MemberCall = Call<'proposalActivate' | 'proposalApprove'>;
+type MemberCall = SquadsCall<'proposalActivate' | 'proposalApprove'>;
 
 /** What activating and every vote begin with. */
 function checkAct({ accounts: { multisig, member, proposal } }: MemberCall, permission: number): void {
@@ -62,7 +62,7 @@ function checkAct({ accounts: { multisig, member, proposal } }: MemberCall, perm
   checkMember(multisig, member, permission);
 }
 
-export function proposalActivate(call: Call<'proposalActivate'>): void {
+export function proposalActivate(call: SquadsCall<'proposalActivate'>): void {
   const { multisig, proposal } = call.accounts;
   checkAct(call, PERMISSION.initiate);
   checkStatus(proposal, 'Draft');
@@ -96,7 +96,7 @@ function checkOpen(call: MemberCall): void {
   checkNotStale(multisig, proposal.value.transactionIndex);
 }
 
-export function proposalApprove(call: Call<'proposalApprove'>): void {
+export function proposalApprove(call: SquadsCall<'proposalApprove'>): void {
   const { multisig, member, proposal } = call.accounts;
   checkOpen(call);
   proposal.value = keepOnly(proposal, 'rejected', (key) => key !== member.address);
@@ -110,7 +110,7 @@ function rejectionCutoff(multisig: Multisig): number {
   return multisig.threshold <= count ? count - multisig.threshold + 1 : panic();
 }
 
-export function proposalReject(call: Call<'proposalReject'>): void {
+export function proposalReject(call: SquadsCall<'proposalReject'>): void {
   const { multisig, member, proposal } = call.accounts;
   checkOpen(call);
   const enough = rejectionCutoff(multisig.value);
@@ -119,7 +119,7 @@ export function proposalReject(call: Call<'proposalReject'>): void {
 }
 
 /** Takes an Approved proposal, stale or not. */
-export function proposalCancel(call: Call<'proposalCancel' | 'proposalCancelV2'>): void {
+export function proposalCancel(call: SquadsCall<'proposalCancel' | 'proposalCancelV2'>): void {
   const { multisig, proposal } = call.accounts;
   checkAct(call, PERMISSION.vote);
   checkStatus(proposal, 'Approved');
@@ -129,7 +129,7 @@ export function proposalCancel(call: Call<'proposalCancel' | 'proposalCancelV2'>
 }
 
 /** Makes room for the votes of all members there are now; the member pays. */
-export function proposalCancelV2(call: Call<'proposalCancelV2'>): void {
+export function proposalCancelV2(call: SquadsCall<'proposalCancelV2'>): void {
   proposalCancel(call);
   const { accounts, invocation } = call;
   const { address } = accounts.proposal;

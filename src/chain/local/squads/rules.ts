@@ -67,7 +67,7 @@ export interface Loaded<Value = unknown> extends AccountMeta {
 }
 
 /** One call of an instruction. */
-export interface Call<Name extends InstructionName> {
+export interface SquadsCall<Name extends InstructionName> {
   readonly accounts: { readonly [Key in keyof AccountValues<Name>]: Loaded<AccountValues<Name>[Key]> };
   readonly args: ArgumentsOf<Name>;
   /** Accounts behind the listed ones; only the execute instructions look at them. */

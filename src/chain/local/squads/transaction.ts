@@ -5,7 +5,6 @@ import { ACCOUNT_SIZE, type Multisig, NO_AUTHORITY, PERMISSION } from '../../squ
 import { derive, SEEDS } from '../../squads/addresses.js';
 import { ephemeralBumps, readMessage, runMessage, storedSize } from './message.js';
 import {
-  type Call,
   checkBatch,
   checkMayExecute,
   checkMember,
@@ -22,11 +21,12 @@ import {
   type Loaded,
   makeAccount,
   panic,
+  type SquadsCall,
 } from './rules.js';
 
 const LAMPORTS_PER_SOL = 1_000_000_000n;
 
-export function multisigCreateV2({ accounts, args, invocation }: Call<'multisigCreateV2'>): void {
+export function multisigCreateV2({ accounts, args, invocation }: SquadsCall<'multisigCreateV2'>): void {
   const { programConfig, treasury, multisig, createKey, creator } = accounts;
   const bump = makeAccount(invocation, multisig, {
     seeds: SEEDS.multisig(createKey.address),
@@ -70,7 +70,7 @@ const nextNumber = (number: number): number => (number < U32_MAX ? number + 1 : 
 
 /** What batches and vault transactions begin with: the next index, for a vault. */
 function begin(
-  { accounts, args, invocation }: Call<'batchCreate'> | Call<'vaultTransactionCreate'>,
+  { accounts, args, invocation }: SquadsCall<'batchCreate'> | SquadsCall<'vaultTransactionCreate'>,
   made: Loaded,
   size: () => number,
 ) {
@@ -88,14 +88,14 @@ function begin(
   return { multisig: multisig.address, creator: creator.address, index, bump, vaultIndex, vaultBump };
 }
 
-export function batchCreate(call: Call<'batchCreate'>): void {
+export function batchCreate(call: SquadsCall<'batchCreate'>): void {
   const { batch } = call.accounts;
   const begun = begin(call, batch, () => ACCOUNT_SIZE.batch);
   batch.value = { ...begun, size: 0, executedTransactionIndex: 0 };
   call.invocation.log(`batch index: ${begun.index}`);
 }
 
-export function batchAddTransaction({ accounts, args, invocation }: Call<'batchAddTransaction'>): void {
+export function batchAddTransaction({ accounts, args, invocation }: SquadsCall<'batchAddTransaction'>): void {
   const { multisig, proposal, batch, transaction, member, rentPayer } = accounts;
   const size = nextNumber(batch.value.size);
   const bump = makeAccount(invocation, transaction, {
@@ -120,7 +120,7 @@ export function batchAddTransaction({ accounts, args, invocation }: Call<'batchA
   invocation.log(`batch size: ${size}`);
 }
 
-export function batchExecuteTransaction(call: Call<'batchExecuteTransaction'>): void {
+export function batchExecuteTransaction(call: SquadsCall<'batchExecuteTransaction'>): void {
   const { accounts, remaining, invocation } = call;
   const { multisig, member, proposal, batch, transaction } = accounts;
   const { index, size, vaultIndex, vaultBump } = batch.value;
@@ -142,7 +142,7 @@ export function batchExecuteTransaction(call: Call<'batchExecuteTransaction'>): 
   if (number === size) proposal.value = inStatus(proposal.value, 'Executed', invocation);
 }
 
-export function vaultTransactionCreate(call: Call<'vaultTransactionCreate'>): void {
+export function vaultTransactionCreate(call: SquadsCall<'vaultTransactionCreate'>): void {
   const { transaction } = call.accounts;
   const { ephemeralSigners, message } = call.args;
   const size = (): number => ACCOUNT_SIZE.vaultTransaction(ephemeralSigners, storedSize(message));
@@ -155,7 +155,7 @@ export function vaultTransactionCreate(call: Call<'vaultTransactionCreate'>): vo
   call.invocation.log(`transaction index: ${begun.index}`);
 }
 
-export function vaultTransactionExecute(call: Call<'vaultTransactionExecute'>): void {
+export function vaultTransactionExecute(call: SquadsCall<'vaultTransactionExecute'>): void {
   const { accounts, remaining, invocation } = call;
   const { multisig, proposal, transaction, member } = accounts;
   const { index, bump } = transaction.value;

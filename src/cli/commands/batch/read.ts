@@ -21,7 +21,7 @@ import { getBatch, isFinal } from '../../operation/service-record.js';
 import { parseBatchId } from '../../options.js';
 import type { Columns } from '../../output/table.js';
 import { callWith, noteReply } from '../../send.js';
-import { actionText, statusOf, viewBatchAndNext, viewBatchList, viewPipelines } from '../../views/batch.js';
+import { actionWords, statusOf, viewBatchAndNext, viewBatchList, viewPipelines } from '../../views/batch.js';
 
 const MAX_LIMIT = 100_000;
 const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
@@ -106,7 +106,7 @@ const SHOW_CSV: Columns<PipelineState> = {
   index: (pipeline) => pipeline.index,
   type: (pipeline) => pipeline.type,
   state: (pipeline) => pipeline.state,
-  actions: (pipeline) => pipeline.actions.map(actionText).join('; '),
+  actions: (pipeline) => pipeline.actions.map(actionWords).join('; '),
   'proof hash': (pipeline) => pipeline.proofHash,
   transaction: (pipeline) => pipeline.txHash,
   executed: (pipeline) => pipeline.dateExecuted,
