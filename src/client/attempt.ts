@@ -1,8 +1,7 @@
 /** One try of a call: what is sent once, and what its answer, or the lack of one, says about the request. */
 import type * as z from 'zod';
 import type { Call } from '../contract/call.js';
-import { decodeRateLimit } from '../contract/header-values.js';
-import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import { REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import type { Operation } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { EXIT } from '../errors/exit-codes.js';
@@ -15,7 +14,7 @@ import { hintForService } from './connection-failure.js';
 import type { ProxySettings } from './dial.js';
 import type { HttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
-import { type CallBudget, isRetryable, type Pacer, retryAfterMs, settlesEarlierTries } from './pacing.js';
+import { type CallBudget, isRetryable, retryAfterMs, settlesEarlierTries } from './pacing.js';
 import type { HttpAnswer, HttpFailure, HttpRequest, Terms, Transport } from './transport.js';
 
 /** Begins the request ids of this client: an answer with another of them answers another request. */
@@ -66,7 +65,6 @@ type Ways = 'transport' | 'clock' | 'random' | 'sleep' | 'requestTimeoutMs' | 'm
 
 /** What all calls of a client have in common. */
 export interface Sender extends Required<Pick<RemoteServiceDeps, Ways>> {
-  readonly pacer: Pacer;
   readonly log: HttpLog;
   /** Hears what is odd about an answer. */
   readonly warn: (warning: Warning) => void;
@@ -184,48 +182,11 @@ const termsOf = (sender: Sender, call: PreparedCall, budget: CallBudget): Terms 
   signal: call.signal,
 });
 
-const MAX_REDIRECTS = 3;
-
-function target(request: HttpRequest, answer: HttpAnswer): URL | undefined {
-  const location = answer.headers['location'];
-  if (request.method !== 'GET' || !SENT_ELSEWHERE.has(answer.status) || location === undefined)
-    return undefined;
-  if (!URL.canParse(location, request.url.href)) return undefined;
-  const url = new URL(location, request.url);
-  return url.origin === request.url.origin ? url : undefined;
-}
-
-/**
- * Follows redirects of a GET within its own origin, so that the API key stays with the host it was meant for.
- * @returns the first answer that is not followed; a redirect elsewhere is such an answer. All together keep to the terms.
- */
-async function followRedirects(
-  { transport, clock }: Sender,
-  request: HttpRequest,
-  terms: Terms,
-): Promise<HttpAnswer | HttpFailure> {
-  const startedMs = clock.nowMs();
-  let [current, left] = [request, terms];
-  for (let redirects = 0; ; redirects += 1) {
-    const outcome = await transport.exchange(current, left);
-    if (outcome.kind === 'failure' || redirects === MAX_REDIRECTS) return outcome;
-    const url = target(current, outcome);
-    if (url === undefined) return outcome;
-    current = { ...current, url };
-    const elapsedMs = Math.max(0, clock.nowMs() - startedMs);
-    left = { ...terms, timeoutMs: Math.max(1, terms.timeoutMs - elapsedMs) };
-  }
-}
-
 async function exchange(sender: Sender, call: PreparedCall, budget: CallBudget, tryNumber: number) {
   const startedMs = sender.clock.nowMs();
   sender.log.request(call.request, tryNumber);
-  const outcome = await followRedirects(sender, call.request, termsOf(sender, call, budget));
+  const outcome = await sender.transport.exchange(call.request, termsOf(sender, call, budget));
   sender.log.outcome(outcome, sender.clock.nowMs() - startedMs, call.reading.mask);
-  if (outcome.kind === 'answer') {
-    const state = decodeRateLimit(outcome.headers[RATE_LIMIT_HEADER] ?? '');
-    if (state !== undefined) sender.pacer.learn(call.operation.id, state);
-  }
   return outcome;
 }
 

@@ -1,5 +1,4 @@
 /** Time and tries: which outcome may be tried again, how long to wait before, and in total never longer than allowed. */
-import type { RateLimitState } from '../contract/call.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
@@ -36,40 +35,6 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 /** Full jitter: anything from nothing to the bound. @param tryNumber - of the try that failed, from 1. */
 export function backoffMs(tryNumber: number, random: () => number): number {
   return Math.floor(random() * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tryNumber - 1)));
-}
-
-/** Keeps what is left of each operation's limit. */
-export class Pacer {
-  readonly #clock: Clock;
-  readonly #windows = new Map<string, { remaining: number; resetAtMs: number }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** The service's word replaces ours. */
-  learn(operation: string, state: RateLimitState): void {
-    this.#windows.set(operation, {
-      remaining: state.remaining,
-      resetAtMs: this.#clock.nowMs() + state.resetSeconds * 1_000,
-    });
-  }
-
-  /** Counts one request; the milliseconds to wait before it is sent. */
-  take(operation: string): number {
-    const window = this.#windows.get(operation);
-    const nowMs = this.#clock.nowMs();
-    if (window === undefined) return 0;
-    if (nowMs >= window.resetAtMs) {
-      this.#windows.delete(operation);
-      return 0;
-    }
-    if (window.remaining > 0) {
-      window.remaining -= 1;
-      return 0;
-    }
-    return window.resetAtMs - nowMs;
-  }
 }
 
 /** What one call may take: all of it together, and of that all the waiting between requests. */

@@ -1,8 +1,8 @@
 /** The service over HTTP: what is sent, how often, and which outcome the caller gets (contract, section 2.5). */
 import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
-import { decodeBatchCost, decodeRateLimit } from '../contract/header-values.js';
-import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER, RATE_LIMIT_HEADER } from '../contract/headers.js';
+import { decodeBatchCost } from '../contract/header-values.js';
+import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
@@ -11,7 +11,6 @@ import type { PreparedCall, RemoteServiceDeps, Sender } from './attempt.js';
 import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
 import { createHttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
-import { Pacer } from './pacing.js';
 import { baseAddress, keyHeaderName, prepareCall } from './request.js';
 import { sendUntilAnswered } from './send.js';
 import { createTransport, type HttpAnswer } from './transport.js';
@@ -37,7 +36,6 @@ function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Se
   return {
     ...{ clock, random, requestTimeoutMs },
     transport: deps.transport ?? createTransport(base, way),
-    pacer: new Pacer(clock),
     sleep: deps.sleep ?? sleepWithTimer,
     maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
     totalTimeoutMs: deps.totalTimeoutMs ?? DEFAULT_WAIT_SECONDS * 1_000,
@@ -49,7 +47,6 @@ function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Se
 function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): Reply<Value> {
   const { headers } = answer;
   const { requestId } = answerContext(answer, reading);
-  const rateLimit = decodeRateLimit(reading.mask(headers[RATE_LIMIT_HEADER] ?? ''));
   const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
   const serverTimeMs = Date.parse(headers['date'] ?? '');
   return {
@@ -57,7 +54,6 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): R
     meta: {
       replayed: headers[IDEMPOTENT_REPLAYED_HEADER] === 'true',
       ...(requestId === undefined ? {} : { requestId }),
-      ...(rateLimit === undefined ? {} : { rateLimit }),
       ...(cost === undefined ? {} : { cost }),
       ...(Number.isNaN(serverTimeMs) ? {} : { serverTimeMs }),
     },

@@ -72,23 +72,6 @@ function finalError(
   );
 }
 
-async function waitForLimit(sender: Sender, call: PreparedCall, budget: CallBudget): Promise<void> {
-  for (let ms = sender.pacer.take(call.operation.id); ms > 0; ms = sender.pacer.take(call.operation.id)) {
-    if (!budget.spend(ms)) {
-      throw new FlywheelError(
-        'ERR_RATE_LIMIT_EXCEEDED',
-        `The rate limit allows the next request in ${Math.ceil(ms / 1_000)} s, longer than the allowed wait.`,
-        {
-          retryAfterSeconds: Math.ceil(ms / 1_000),
-          hint: 'Wait, or allow a longer wait with --max-wait and --wait.',
-        },
-      );
-    }
-    sender.log.wait(ms, 'rate limit');
-    await sender.sleep(ms, call.signal);
-  }
-}
-
 const gaveUp = ({ totalTimeoutMs }: Sender, error: FlywheelError): FlywheelError =>
   rewritten(
     error,
@@ -189,7 +172,6 @@ async function tryUntilAnswered<Value>(
   const budget = new CallBudget(sender.clock, sender.totalTimeoutMs, sender.maxWaitMs);
   const underWay = new UnderWay(sender, call, budget);
   for (let tryNumber = 1; ; tryNumber += 1) {
-    await waitForLimit(sender, call, budget);
     if (budget.leftMs <= 0)
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'No time is left for a request.'));
     const result = await tryOnce(sender, call, expected, budget, tryNumber);

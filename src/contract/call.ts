@@ -54,13 +54,6 @@ export interface Call {
   readonly onWaiting?: (waiting: Waiting) => void;
 }
 
-/** What remains of the rate limit, as the `RateLimit` header tells it. */
-export interface RateLimitState {
-  readonly policy: string;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
 /** What a batch has cost so far: lamports that its transactions have taken, less what they have brought. */
 export interface BatchCost {
   readonly operatorLamports: bigint;
@@ -75,7 +68,6 @@ export interface ReplyMeta {
   /** The answer is that of an earlier request with the same key; nothing was done now. */
   readonly replayed: boolean;
   readonly requestId?: string;
-  readonly rateLimit?: RateLimitState;
   /** The service's clock when it answered, in milliseconds since the Unix epoch, where it tells. */
   readonly serverTimeMs?: number;
   readonly cost?: BatchCost;

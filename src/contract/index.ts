@@ -2,7 +2,7 @@
 export type { SourceAction as SupportedAction } from '../actions/registry.js';
 export type { Scope } from '../values/key-terms.js';
 export { scopeSchema } from '../values/schemas.js';
-export type { BatchCost, Call, ElementOutcome, RateLimitState, Reply, ReplyMeta } from './call.js';
+export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './call.js';
 export * from './headers.js';
 export * from './limits.js';
 export {

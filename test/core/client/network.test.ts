@@ -221,29 +221,6 @@ describe('a server that does not read', () => {
   });
 });
 
-describe('redirects', () => {
-  it('keep to the time of one request, all together', async () => {
-    const server = await hostile((socket, asked) =>
-      asked(() => {
-        const timer = setTimeout(
-          () =>
-            socket.write(
-              'HTTP/1.1 307 Go\r\nlocation: /again\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
-            ),
-          TIMEOUT_MS * 0.7,
-        );
-        socket.on('close', () => clearTimeout(timer));
-      }),
-    );
-    const { error, elapsedMs } = await settled(
-      client(`http://127.0.0.1:${server.port}`).currentBatch(call),
-      LIMIT_MS,
-    );
-    expect(error).toMatchObject({ code: 'ERR_UNAVAILABLE', exitCode: 6 });
-    expect(elapsedMs).toBeLessThan(3 * TIMEOUT_MS + 600);
-  });
-});
-
 describe('what was certainly not sent', () => {
   it.each([
     ['is silent before TLS', silent, /took too long to connect|No connection to/],

@@ -253,22 +253,6 @@ describe('createRemoteService', () => {
     expect((await untold.service.currentBatch(call)).meta).not.toHaveProperty('serverTimeMs');
   });
 
-  it('waits ahead of a limit that it was told of, per operation', async () => {
-    let nowMs = 0;
-    const { stub, service, waits } = await serve(json(200, null, { ratelimit: '"x";r=0;t=3' }), {
-      clock: { nowMs: () => nowMs },
-      sleep: async (ms) => {
-        waits.push(ms);
-        nowMs += ms;
-      },
-    });
-    await service.currentBatch(call);
-    await service.currentBatch(call);
-    await failure(service.getBatch({ batchId: call.idempotencyKey as string }, call));
-    expect(waits.slice(0, 1)).toEqual([3_000]);
-    expect(stub.requests.length).toBeGreaterThanOrEqual(3);
-  });
-
   it('understands errors with a number, an unknown code, or without a message', async () => {
     const cases = [
       [400, { error: 400, message: 'Bad.' }, '400', 5],
