@@ -81,7 +81,7 @@ const inputStream = (signal: AbortSignal): InputStream => ({
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) {
-        throw new FlywheelError('ERR_INPUT_INVALID', `Standard input holds more than ${maxBytes} bytes.`);
+        throw new FlywheelError('ERR_INPUT_INVALID', `Standard input is larger than ${maxBytes} bytes.`);
       }
       chunks.push(bytes);
     }

@@ -90,7 +90,7 @@ export interface ActionKind<Source extends Named = Named, Content extends Named 
   /** @throws `ERR_INVALID_REQUEST` for an amount, address or text that cannot stand on chain. */
   content(source: Source, decimals: number): Content;
   /** Why it should not be done though the chain would do it; no full stop. */
-  warning(content: Content): string | undefined;
+  warning(content: Content, mint: Address): string | undefined;
   /** The wallets whose token accounts it opens where they have none. */
   recipients(content: Content): readonly Address[];
   /** Run by the vault. */

@@ -1,5 +1,6 @@
 /** AIRDROP: sends tokens of the vault to a wallet, whose token account is opened where it has none. */
 import * as z from 'zod';
+import * as programs from '../chain/programs.js';
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   SYSTEM_PROGRAM,
@@ -64,6 +65,9 @@ export interface TransferInstruction extends TokenAmount {
   readonly to: Address;
 }
 
+/** Some of them are addresses that a key could have. */
+const PROGRAMS: ReadonlySet<unknown> = new Set(Object.values(programs));
+
 const createInstruction: InstructionKind<CreateTokenAccountInstruction> = {
   kind: 'createTokenAccount',
   matches: ({ program }) => program === ASSOCIATED_TOKEN_PROGRAM,
@@ -121,10 +125,14 @@ export const airdropAction = {
     toAddress: address(toAddress),
     amount: tokenAmountFromNumber(amount, decimals),
   }),
-  warning: ({ toAddress }) =>
-    isOnCurve(toAddress)
+  warning: ({ toAddress }, mint) => {
+    const what =
+      toAddress === mint ? 'the mint of the project' : PROGRAMS.has(toAddress) ? 'a program' : null;
+    if (what !== null) return `toAddress ${toAddress} is ${what}, not a wallet: tokens sent there are lost`;
+    return isOnCurve(toAddress)
       ? undefined
-      : `toAddress ${toAddress} is not a wallet: the address is off the curve, so no key exists for it and tokens sent there could be lost`,
+      : `toAddress ${toAddress} is not a wallet: the address is off the curve, so no key exists for it and tokens sent there could be lost`;
+  },
   recipients: ({ toAddress }) => [toAddress],
   instructions: ({ toAddress, amount }, { vault, vaultTokenAccount, ...token }) => {
     const { mint, tokenProgram } = token;
@@ -140,7 +148,8 @@ export const airdropAction = {
   ],
   kinds: [createInstruction, transferInstruction],
   read: ([first, second]) => {
-    if (isTransfer(first)) return `a transfer to ${first.to} lacks the creation of that token account`;
+    if (isTransfer(first))
+      return `a transfer to ${first.to} has no instruction before it that creates the token account`;
     if (!isCreate(first)) return undefined;
     if (!isTransfer(second) || second.to !== first.account)
       return `the creation of a token account of ${first.owner} lacks the transfer to it`;

@@ -72,7 +72,8 @@ export const actionContent = (source: SourceAction, decimals: number): PipelineA
   kindOf(source).content(source, decimals) as PipelineAction;
 
 /** Why an action should not be done though the chain would do it; no full stop. */
-export const actionWarning = (action: PipelineAction): string | undefined => kindOf(action).warning(action);
+export const actionWarning = (action: PipelineAction, mint: Address): string | undefined =>
+  kindOf(action).warning(action, mint);
 
 /** The wallets whose token accounts an action opens where they have none. */
 export const actionRecipients = (action: PipelineAction): readonly Address[] =>

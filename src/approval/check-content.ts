@@ -158,5 +158,5 @@ export function messageProblem(
       resolved(actual, instruction) !== resolved(expected, due) || !sameBytes(instruction.data, due.data)
     );
   });
-  return at < 0 ? undefined : `instruction ${at + 1} is another one`;
+  return at < 0 ? undefined : `instruction ${at + 1} is not the expected one`;
 }

@@ -111,8 +111,9 @@ export const isMoniker = (text: string): boolean => Object.hasOwn(MONIKERS, text
  */
 export function nodeAddress(text: string, where: string): NodeAddress {
   const full = isMoniker(text) ? (MONIKERS[text] ?? text) : text;
-  const url = URL.canParse(full) ? new URL(full) : undefined;
-  if ((url?.protocol === 'http:' || url?.protocol === 'https:') && url.hostname !== '') {
+  // Other spellings that a browser forgives are no address here: what hides keys knows this one.
+  const url = /^https?:\/\/[^/\\]/i.test(full) && URL.canParse(full) ? new URL(full) : undefined;
+  if (url !== undefined) {
     url.hash = '';
     return new NodeAddress(url, text);
   }

@@ -43,7 +43,7 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
       command('status', 'Show a batch by its id.', reads),
       command('show', 'Show a batch with each pipeline and its outcome.', reads),
       command('list', 'List the batches, newest first.', reads),
-      command('cancel', 'Cancel the transactions of a batch that were not executed.', votes),
+      command('cancel', 'Cancel what a batch has not executed yet.', votes),
       command('current', 'Show the batch in progress.', reads),
     ]),
     command(

@@ -29,9 +29,13 @@ export async function requireConsent(
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
-    throw new FlywheelError('ERR_USAGE', `${question} There is no terminal to ask on. Nothing was sent.`, {
-      hint: `Add ${without} to confirm.`,
-    });
+    throw new FlywheelError(
+      'ERR_USAGE',
+      `Without a terminal this command needs ${without}. Nothing was changed.`,
+      {
+        hint: `What ${without} agrees to: ${question}`,
+      },
+    );
   }
   session.output.progress.clear();
   const line = sentenceLines(question, session.context.io.stderr).join('\n');

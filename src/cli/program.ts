@@ -190,7 +190,11 @@ export async function helpPage(path: readonly string[], version: string, width: 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
 
 function usageError(error: CommanderError): FlywheelError {
-  const text = error.message.replace(/^error: /, '');
+  // What stands behind an unknown option, or is no command, may be a key.
+  const text = error.message
+    .replace(/^error: /, '')
+    .replace(/=[^']*'/, "'")
+    .replace(/\S*:\/\/[^\s']*/g, '***');
   const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
   return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
     hint:

@@ -130,6 +130,7 @@ function redirected(answer: HttpAnswer): Failed {
       {
         status: answer.status,
         exit: EXIT.refused,
+        doubtful: true,
         hint: 'If you trust the new address, set it as the API address.',
       },
     ),

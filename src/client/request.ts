@@ -31,9 +31,9 @@ export function baseAddress(text: string): URL {
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return refuse(`The API address must be https or http, got ${url.protocol.slice(0, 20)}//.`);
   if (url.username !== '' || url.password !== '')
-    return refuse('The API address must not hold a user or a password.');
+    return refuse('The API address must not contain a user or a password.');
   // An empty query or fragment is still there in the text.
-  if (/[?#]/.test(url.href)) return refuse('The API address must not hold a query or a fragment.');
+  if (/[?#]/.test(url.href)) return refuse('The API address must not contain a query or a fragment.');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
 }

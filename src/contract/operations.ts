@@ -288,7 +288,7 @@ const TABLE = {
   cancelBatch: {
     ...ACT,
     path: '/v1/flywheel/batch/{batchId}/cancel',
-    summary: 'Cancel the transactions of a batch that were not executed.',
+    summary: 'Cancel what a batch has not executed yet.',
     word: 'cancel',
     idempotencyKey: 'none',
     rateLimit: rate('batch-cancel'),

@@ -79,7 +79,7 @@ export const ERRORS = {
     hint: 'Sign a new approval: run `flywheel batch approve` again.',
   }),
   ERR_UNAUTHORIZED: wire(401, 'the API key is missing, unknown or revoked', {
-    hint: 'Set FLYWHEEL_API_KEY, or store the key with `flywheel profile add --api-key-stdin`.',
+    hint: 'Check the key in FLYWHEEL_API_KEY or the profile, and the API address: `flywheel whoami`',
   }),
   ERR_KEY_SCOPES_UNAUTHORIZED: wire(403, 'the API key lacks the scope', {
     hint: 'Create a key with that scope: `flywheel keys create --scope …`.',

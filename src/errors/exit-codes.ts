@@ -59,7 +59,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.refused,
     meaning: 'refused by the service (other 4xx), or not found',
-    script: 'Stop and read the error code; repeating it unchanged is refused again',
+    script: 'Stop and read the error code; repeat the command once the reason is gone',
   },
   {
     code: EXIT.unavailable,

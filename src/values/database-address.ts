@@ -47,7 +47,9 @@ export class DatabaseAddress {
 /** @returns `undefined` for what is no `postgres://…`. */
 function parsed(text: string): URL | undefined {
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(text);
-  return isPostgres && URL.canParse(text) ? new URL(text) : undefined;
+  const url = isPostgres && URL.canParse(text) ? new URL(text) : undefined;
+  // A password with a / in it ends the host, and stands in the path.
+  return url?.pathname.includes('@') === true ? undefined : url;
 }
 
 /** Where the database is, without user, password and options, which may hold secrets; `null` for what is no such address. */

@@ -1,4 +1,5 @@
 /** A proxy that gives an earlier answer again, or that of another request: nothing is told for it, neither success nor failure. */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
@@ -259,5 +260,28 @@ describe('an earlier answer', () => {
     await expectUnknown(await lied('/cancel', replay, lie, await cancel('other')));
     const after = await operator.happened();
     expect(after.batches.slice(before.batches.length)).toEqual(['CANCELLED', 'CANCELLED']);
+  });
+});
+
+describe('an answer in the words of somebody else', () => {
+  const FOREIGN = [
+    [404, '{"error":"Not Found","message":"Cannot POST"}'],
+    [403, '<html>'],
+    [400, '{"error":"ERR_INVALID_REQUEST","message":"no"}'],
+    [308, ''],
+  ] as const;
+
+  it.each(sampleOf(FOREIGN, 2))('of %i tells nothing of a cancel or an execution', async (status, text) => {
+    const file = join(operator.directory, operator.write(`w${status}.json`, pipelinesOf(`w${status}`)));
+    const id = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout).batch.id;
+    const replay = { ...latest('/init'), status, content: Buffer.from(text) };
+    const lie = { reaches: true, withHeaders: false };
+    const sign = ['--keypair', operator.owner, '--yes'];
+    const execute = ['batch', 'execute', id, '--expect', file, ...sign];
+    await expectUnknown(await lied('/execute', replay, lie, execute));
+    expect((await operator.happened()).batches.at(-1)).toBe('EXECUTED');
+    const other = await initiated(operator, `c${status}`);
+    await expectUnknown(await lied('/cancel', replay, lie, ['batch', 'cancel', other, ...sign]));
+    expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
   });
 });

@@ -90,6 +90,21 @@ export function initProblems(under: () => Api): void {
       expect(message).toContain(part);
   });
 
+  it('contract 1.2: AIRDROP — to nobody who could never spend it: the mint, a program', async () => {
+    const api = under();
+    const { mintAddress } = api.project;
+    for (const toAddress of [
+      mintAddress,
+      '11111111111111111111111111111111',
+      'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+    ]) {
+      const airdrop = { action: 'AIRDROP', toAddress, amount: 1 } as const;
+      const answer = await api.initBatch(api.project, { pipelines: [aPipeline([airdrop])] });
+      const { message } = answer.body as { message: string };
+      expect([answer.status, message]).toEqual([400, expect.stringContaining('not a wallet')]);
+    }
+  });
+
   it('contract 1.2: "every problem is reported at once" — a pipeline that is too large beside others', async () => {
     const api = under();
     const large = Array.from({ length: 60 }, () => ({ action: 'MEMO', message: 'x'.repeat(40) }) as const);

@@ -172,7 +172,7 @@ const MAX_DATA_LENGTH = 14_000;
 function dataOf(value: JsonValue | undefined): Uint8Array {
   const encoded = text(value, 'data');
   const data = encoded.length <= MAX_DATA_LENGTH ? base58Decode(encoded) : undefined;
-  if (data === undefined) throw new Malformed('data that are not base58');
+  if (data === undefined) throw new Malformed('data that is not base58');
   return data;
 }
 

@@ -72,7 +72,7 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
     } else remark(session, held);
     const { typed } = held;
     const question = viewQuestion(review, unit);
-    const declined = 'Declined. Nothing was signed.';
+    const declined = `Declined. Nothing was signed, and batch ${batchId} is unchanged.`;
     // With `--yes` the digest was named by --expect.
     await (typed === null
       ? requireConsent(session, question, { declined })

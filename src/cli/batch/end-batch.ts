@@ -35,7 +35,7 @@ export async function cancelBatch(
   batchId: string,
   signer: () => Promise<KeypairSigner>,
 ): Promise<void> {
-  const batch = await repeatable(session, async () => {
+  const ended = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
     const ended = await endBatch(session, before, signer);
     const { totalSuccessful = 0, total = ended.initResult?.total ?? 0 } = ended.executeResult ?? {};
@@ -43,13 +43,14 @@ export async function cancelBatch(
     const opened = await session.service();
     await requireChainAgrees(session, opened, ended, { totalSuccessful, total }, { wasSetUp });
     await settleBatch(session, ended);
-    return ended;
+    return { ...ended, wasCancelled: before.dateCancelled !== undefined };
   });
+  const { wasCancelled, ...batch } = ended;
   session.output.result(batch, (style) => [
     style.good(
       batch.status === 'EXECUTED'
         ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
-        : `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`,
+        : `Batch ${batch.id} ${wasCancelled ? 'was already' : 'is'} cancelled. No further transaction of the batch can be executed.`,
     ),
     ...viewBatch(batch, style),
   ]);
@@ -106,7 +107,7 @@ async function noteCancelled(
 }
 
 function notOffered(error: unknown): never {
-  if (!isNotOffered(error)) throw error;
+  if (!isNotOffered(error) || (error as FlywheelError).options.doubtful === true) throw error;
   throw new FlywheelError('ERR_NOT_FOUND', 'This service cannot cancel batches.', {
     hint: 'Cancel the batch in the Squads app. Until then, members can still execute the rest.',
   });
@@ -135,9 +136,13 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   if (chain === null || pins === null)
     session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
   else await show(session, opened, chain, pins, BigInt(batchIndex));
-  await requireConsent(session, `Cancel batch ${id}? Its other transactions will never be executed.`, {
-    declined: `Declined. Nothing was signed, and batch ${id} is unchanged.`,
-  });
+  await requireConsent(
+    session,
+    `Cancel batch ${id}? Transactions that have not been executed never will be, and its rent comes back.`,
+    {
+      declined: `Declined. Nothing was signed, and batch ${id} is unchanged.`,
+    },
+  );
 }
 
 async function show(

@@ -99,7 +99,7 @@ async function inspectOpen(
         ? style.good(
             look.isApproved
               ? 'The owner has approved this batch.'
-              : 'The checks passed, but no file was compared (--expect).',
+              : 'The checks passed; no file was compared (approve --expect).',
           )
         : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`),
     ],
@@ -303,9 +303,9 @@ function missingOf({ executions }: PastDescription, expectation: Expectation): r
 }
 
 const BALANCES: Readonly<Record<Balances, string>> = {
-  agree: 'Historical balances agree.',
-  differ: 'Historical balances differ.',
-  'not kept': 'Historical balances are unavailable. The result comes from the instructions alone.',
+  agree: 'The balances before and after each transaction confirm this.',
+  differ: 'The balances before and after the transactions differ from this.',
+  'not kept': 'The node has no balances of these transactions. The result comes from the instructions alone.',
 };
 
 function viewVerified(value: Verified, past: PastDescription, unit: Unit, style: Style): readonly string[] {

@@ -19,7 +19,7 @@ import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approva
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { type BatchName, batchName, readApproval } from './approval-source.js';
 import { awaitSetUp } from './chain-agrees.js';
-import { requireExecutesFromChain } from './execute-batch.js';
+import { needsNoApproval, requireExecutesFromChain } from './execute-batch.js';
 import { pinsForApproval, refuse, requireChain } from './pins.js';
 import {
   type Expectation,
@@ -228,17 +228,26 @@ async function serve(
 
 /** Sends the same bytes until it is known what became of them. @throws `ERR_OUTCOME_UNKNOWN` when that takes too long. */
 async function send(
-  { context, settings, output }: Session,
+  session: Session,
   sender: ChainSender,
   batchId: Uuid,
   { wire, signature, priorityFeeLamports, assertions }: WalletVote,
   lastValidBlockHeight: bigint,
 ): Promise<Taken<WalletApproved>> {
+  const { context, settings, output } = session;
   if (priorityFeeLamports > 0n)
     output.tell(`The wallet added a priority fee of at most ${priorityFeeLamports} lamports.`);
   if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
+  // Meanwhile the owner may have approved with another tool, and then the chain refuses this one.
+  const isRefused = outcome.kind === 'expired' || outcome.kind === 'failed';
+  if (isRefused && (await needsNoApproval(session, batchId)))
+    return {
+      state: 'done',
+      text: `Batch ${batchId} is already approved.`,
+      result: { batchId, alreadyApproved: true },
+    };
   if (outcome.kind === 'unknown')
     throw outcomeUnknown(
       `The outcome of the approval ${signature} is unknown: ${outcome.problem?.message ?? 'the chain has no answer yet.'} ${refusalText(outcome)}`.trim(),

@@ -82,7 +82,7 @@ export const commands = {
       (await session.local()).createKey({ name, scopes: scopesOrAll(scope), proofTypes: proofType }),
     // It is kept nowhere, only its digest.
     view: (key: ApiKeyCreated, style) => [
-      style.good('Created an API key. It is shown only now:'),
+      style.good('Created an API key. This is the only time it is shown:'),
       `  ${key.key}`,
       ...fieldLines(keyFields(key), style),
     ],

@@ -282,7 +282,7 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `Cancel a waiting batch instead: \`${commandLine(settings, 'batch', 'cancel', id)}\``
+        ? `A batch that waits needs its owner: \`${commandLine(settings, 'batch', 'approve', id)}\`, or \`${commandLine(settings, 'batch', 'cancel', id)}\``
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );
@@ -346,7 +346,8 @@ async function run(
   if (action === 'resume') {
     const finished = await finishForService(session, journal);
     const resumed = await resumeAll(session, journal, keypair);
-    if (finished + resumed === 0) session.output.tell('No pending operations.');
+    if (finished + resumed === 0)
+      session.output.tell('Nothing to resume. `flywheel pending` also lists batches that wait for approval.');
     return;
   }
   if (action === 'forget') {

@@ -119,7 +119,7 @@ export async function stillToDo(
 export const restBegunElsewhere = (): FlywheelError =>
   new FlywheelError(
     'ERR_TIMEOUT',
-    'Another process just started to send the rest. This command sent nothing.',
+    'Another process has just started to send the rest. This command sent nothing.',
     {
       hint: 'Run the command again.',
     },

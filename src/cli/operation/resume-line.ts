@@ -4,7 +4,7 @@ import type { Session } from '../command.js';
 import type { OperationSummary } from '../journal/journal.js';
 import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
-import { outcomeUnknown } from './verdicts.js';
+import { breaksOff, outcomeUnknown } from './verdicts.js';
 
 /** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
 export function resumeLine(
@@ -70,8 +70,7 @@ export async function repeatable<Result>(session: Session, run: () => Promise<Re
     return await run();
   } catch (thrown) {
     const error = asFlywheelError(thrown, session.context.signal);
-    if (error.code === 'ERR_STORE_UNAVAILABLE' || error.options.unsent === false)
-      throw outcomeUnknown(`Unknown outcome: ${error.message}`, hint, { cause: error });
+    if (breaksOff(error)) throw outcomeUnknown(`Unknown outcome: ${error.message}`, hint, { cause: error });
     const isLate = error.code === 'ERR_TIMEOUT' && error.options.hint === undefined;
     throw isLate || error.code === 'ERR_OUTCOME_UNKNOWN' ? error.with({ hint }) : error;
   }

@@ -11,6 +11,7 @@ import { asFlywheelError } from '../report-failure.js';
 import { beginOperation, makeReady, type Preparation, type Taken } from './begin-operation.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import {
+  breaksOff,
   hasFailed,
   isUntried,
   outcomeUnknown,
@@ -224,10 +225,6 @@ const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_TIMEOUT',
   'ERR_DECLINED',
 ]);
-
-/** Does it stop in the middle, or leave open who says it? Of a step that had several effects some may be there. */
-const breaksOff = ({ code, options }: FlywheelError): boolean =>
-  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true || options.unsent === false;
 
 async function print<Result>(
   session: Session,

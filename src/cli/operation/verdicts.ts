@@ -65,3 +65,7 @@ export const outcomeUnknown = (
   hint?: string,
   options: FlywheelErrorOptions = {},
 ): FlywheelError => new FlywheelError('ERR_OUTCOME_UNKNOWN', message, { ...options, ...(hint && { hint }) });
+
+/** Does it stop in the middle, or leave open who says it? Of a step that had several effects some may be there. */
+export const breaksOff = ({ code, options }: FlywheelError): boolean =>
+  code === 'ERR_STORE_UNAVAILABLE' || options.doubtful === true || options.unsent === false;

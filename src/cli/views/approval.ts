@@ -50,7 +50,7 @@ export function viewRows(
     const middle = usual.get(action.action) ?? 0n;
     const times = middle === 0n ? 0n : amountOf(action) / middle;
     const marks = [
-      ...(times >= UNUSUAL ? [`UNUSUAL: ${grouped(String(times))} times the middle amount`] : []),
+      ...(times >= UNUSUAL ? [`UNUSUAL: ${grouped(String(times))} times the median`] : []),
       ...(actionRecipients(action).some((wallet) => strangers.has(wallet)) ? ['new recipient'] : []),
     ];
     return marks.length === 0 ? '' : ` [${marks.join('; ')}]`;
@@ -79,7 +79,10 @@ export function summaryOf(
   const actions = pipelines.flatMap((pipeline, at) => pipeline.actions.map((action) => ({ action, at })));
   const count = (usage: Usage): string =>
     grouped(actions.filter(({ action }) => usageOf(action) === usage).length);
-  const news = strangers === null ? 'all of them new' : `${grouped(strangers.size)} of them new`;
+  const news =
+    strangers === null
+      ? 'all of them new'
+      : `${strangers.size === 0 ? 'none' : grouped(strangers.size)} of them new`;
   const largest = actions.reduce(
     (most, one) => (amountOf(one.action) > amountOf(most.action) ? one : most),
     actions[0] as (typeof actions)[number],
@@ -102,7 +105,7 @@ export function summaryOf(
     ],
     ['vault', tried(({ vaultTokens }) => change(vaultTokens.before, vaultTokens.after, unit))],
     ['vault SOL', tried(({ vaultLamports }) => change(vaultLamports.before, vaultLamports.after, SOL))],
-    ['fees', `at least ${amountText(executionFees, SOL)}, paid by the executor`],
+    ['fees', `at least ${amountText(executionFees, SOL)}, paid by the operator`],
     ['signs as', owner],
   ];
 }

@@ -157,7 +157,7 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
   const executing: Field = [
     'execution',
-    `at least ${amountText(executionFees, SOL)} of fees, paid by the executor`,
+    `at least ${amountText(executionFees, SOL)} of fees, paid by the operator`,
   ];
   const returned: readonly Field[] = [
     [

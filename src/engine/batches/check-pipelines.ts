@@ -183,7 +183,7 @@ class PipelineChecks {
     }
     try {
       const content = actionContent(action, this.#token.decimals);
-      const warning = actionWarning(content);
+      const warning = actionWarning(content, this.#token.mintAddress);
       if (warning !== undefined) throw new FlywheelError('ERR_INVALID_REQUEST', `${warning}.`);
       if (usage !== null) this.asked[usage] += totalOf(usage, [content]);
       return true;

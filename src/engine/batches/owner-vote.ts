@@ -198,7 +198,10 @@ export const issueApproval = operation('issueApproval', {
       );
     const context = contextOf(deps, principal);
     const { flywheel } = context;
-    if (isFinal(batch)) throw nothingToApprove(`Batch ${batch.id} is ${batch.status}`);
+    if (isFinal(batch))
+      throw nothingToApprove(
+        `Batch ${batch.id} is already ${batch.status === 'FAILED' ? 'over' : 'executed'}`,
+      );
     const state = await readBatchState(deps.chain, flywheel, batch);
     const { proposal } = state;
     requireNotStale(state, batch);

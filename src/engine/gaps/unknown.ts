@@ -1,5 +1,6 @@
 /** What the chain lists of a project and its store has no record of, and what of that was taken from it; looks, and writes nothing down. */
 import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../../chain/chain.js';
+import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { memosOf } from '../../chain/small-programs.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -204,19 +205,23 @@ interface OwnAccounts {
   readonly flywheel: Pick<FlywheelRecord, 'operator' | 'vaultTokenAccount'>;
 }
 
-const taken = (changes: readonly TokenChange[]): bigint =>
-  changes.reduce((sum, { before, after }) => sum + (before ?? 0n) - after, 0n);
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n);
 
-const atLeastNothing = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
-
-/** Base units that left the accounts of the flywheel: what is gone for good was burned, the rest somebody else has. */
-function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[]) {
-  const changes = all.filter(({ mint }) => mint === token.mintAddress);
+/**
+ * Base units that a transaction has taken from the accounts of the flywheel, or `null` where it has taken none: what is gone for
+ * good was burned, the rest others have. What others have sent in with the same transaction makes neither any less.
+ */
+function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[], isOfMultisig: boolean) {
   const own = [token.burnTokenAccount, flywheel.vaultTokenAccount];
-  const left = atLeastNothing(taken(changes.filter(({ account }) => own.includes(account))));
-  const gone = atLeastNothing(taken(changes));
-  const burned = gone < left ? gone : left;
-  return { left, burned, airdropped: left - burned };
+  const changes = all
+    .filter(({ mint }) => mint === token.mintAddress)
+    .map(({ account, before, after }) => ({ isOwn: own.includes(account), gain: after - (before ?? 0n) }));
+  const left = -sum(changes.flatMap(({ isOwn, gain }) => (isOwn ? [gain] : [])));
+  if (left <= 0n && !isOfMultisig) return null;
+  const airdropped = sum(changes.flatMap(({ isOwn, gain }) => (isOwn || gain < 0n ? [] : [gain])));
+  const gone = -sum(changes.map(({ gain }) => gain));
+  const burned = gone > 0n ? gone : 0n;
+  return burned + airdropped === 0n ? null : { burned, airdropped };
 }
 
 const cannotReturn = (signature: string): FlywheelError =>
@@ -243,9 +248,9 @@ export async function whatMoved(
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
   if (record.error !== null) return undefined;
   if (record.tokenChanges === undefined) throw cannotReturn(signature);
-  const { left, burned, airdropped } = amountsOf(accounts, record.tokenChanges);
-  const memo = memosOf(message);
-  return left === 0n
+  const isOfMultisig = message.staticKeys.includes(SQUADS_PROGRAM);
+  const amounts = amountsOf(accounts, record.tokenChanges, isOfMultisig);
+  return amounts === null
     ? undefined
-    : { signature, memo, dateLanded: dateLanded(record) ?? null, burned, airdropped };
+    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, ...amounts };
 }

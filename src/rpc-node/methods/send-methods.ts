@@ -158,7 +158,7 @@ function requestAirdrop(call: RpcCall): unknown {
   const lamports = call.count(1, 'a number of lamports');
   levelOf(call.options(2));
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
-    throw invalidParams(`Invalid request: an airdrop is of 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
+    throw invalidParams(`Invalid request: an airdrop must be 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
   const bytes = call.cluster.airdrop(
     to,
     BigInt(lamports),

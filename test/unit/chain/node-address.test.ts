@@ -24,6 +24,10 @@ describe('nodeAddress', () => {
     'constructor',
     'https://',
     'sekret-key',
+    'http:/sekret-key.example',
+    'http:127.0.0.1/sekret-key',
+    ' http://127.0.0.1/sekret-key',
+    'http:\\\\127.0.0.1/sekret-key',
   ])('refuses %j and does not say it again', (text) => {
     expect(() => nodeAddress(text, '--rpc-url')).toThrow(
       /^--rpc-url is not an RPC node. Expected an http or https URL, or mainnet, mainnet-beta, devnet, testnet, localhost\.$/,

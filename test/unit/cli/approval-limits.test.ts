@@ -133,7 +133,7 @@ describe('the screen one signs by', () => {
     const lines = stripVTControlCharacters(said).trimEnd().split('\n');
     expect(lines.filter((line) => line.includes('UNUSUAL'))).toHaveLength(1);
     expect(said.replaceAll(/\s+/g, ' ')).toContain(
-      `airdrop 250,000 tokens to ${namedAddress('wallet 58')} [UNUSUAL: 100,000 times the middle amount]`,
+      `airdrop 250,000 tokens to ${namedAddress('wallet 58')} [UNUSUAL: 100,000 times the median]`,
     );
     const end = lines.findIndex((line) => line.startsWith('signs as'));
     expect(lines.slice(end - 7, end + 1).map((line) => line.split(/\s/)[0])).toEqual([

@@ -39,7 +39,9 @@ describe('the API key', () => {
 
   it('is not sent to an address that holds a user or a password of its own', () => {
     for (const who of ['user', ':secret', 'user:secret'])
-      expect(() => client(`https://${who}@api.example.com/v1`)).toThrow('must not hold a user or a password');
+      expect(() => client(`https://${who}@api.example.com/v1`)).toThrow(
+        'must not contain a user or a password',
+      );
   });
 
   it('is not taken along by a redirect, wherever it leads', async () => {

@@ -115,7 +115,7 @@ function keypairOf({ context, settings }: Session, typed: string | undefined, dr
 /** What `--dry-run` prints. */
 const DRY_RUN = [
   '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
-  '  "foreseen": { "vault", "supply", "usedToday", "rent" }|null }',
+  '  "foreseen": { "vault", "supply", "usedToday", "costs" }|null }',
 ];
 
 export const commands = {
