@@ -194,7 +194,7 @@ function usageError(error: CommanderError): FlywheelError {
   const text = error.message
     .replace(/^error: /, '')
     .replace(/=[^']*'/, "'")
-    .replace(/\S*:\/\/[^\s']*/g, '***');
+    .replace(/[^\s']*:\/\/[^\s']*/g, '***');
   const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
   return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
     hint:

@@ -3,8 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKeypair } from '../../chain/transaction/sign.js';
-import type { Batch, ExecuteBatchResult, InitBatchResult } from '../../contract/schemas/batch.js';
-import type { BurnBatchResult, BurnResult } from '../../contract/schemas/burn.js';
+import type { Batch, ExecuteBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { writeFileAtomic } from '../../files/write-file.js';
 import { addressFromBytes } from '../../values/address.js';
@@ -17,15 +16,6 @@ import { statusOf } from '../views/batch.js';
 import { countText, tokensText } from '../views/unit.js';
 
 const SYMBOL = 'DEMO';
-
-const PROOF = { orderId: 'A-1001', customer: 'c-42', cents: 12_500 };
-
-const BURNS = [
-  ['PRODUCT_BUY', { orderId: 'A-1002', cents: 4_999 }, 4.999, true],
-  ['PRODUCT_BUY', { orderId: 'A-1003', cents: 1_250 }, 1.25, false],
-  ['WATCH_AD', { viewId: 'v-77', seconds: 30 }, 0.3, true],
-  ['WATCH_AD', { viewId: 'v-78', seconds: 15 }, 0.15, false],
-].map(([type, proof, burnAmount, persistOnchain]) => ({ type, proof, burnAmount, persistOnchain }));
 
 /** Burns, airdrops and memos, alone and together. */
 function somePipelines() {
@@ -56,7 +46,7 @@ function somePipelines() {
 
 /** Whole tokens as decimal text. */
 const balancesOf = ({ supply, burned, balances }: LocalStatusResult) => ({
-  ...{ supply, burned, vault: balances.vault.tokens, burnWallet: balances.burnWallet.tokens },
+  ...{ supply, burned, vault: balances.vault.tokens },
 });
 
 function buffer(): OutputStream & { readonly text: () => string } {
@@ -102,10 +92,9 @@ async function run(session: Session) {
 
   const folder = mkdtempSync(join(tmpdir(), 'flywheel-demo-'));
   const dataDir = join(folder, 'data');
-  const file = (name: string): string => join(folder, `${name}.json`);
+  const file = join(folder, 'pipelines.json');
   const pipelines = somePipelines();
-  for (const [name, value] of Object.entries({ proof: PROOF, burns: BURNS, pipelines: { pipelines } }))
-    writeFileAtomic(file(name), `${JSON.stringify(value, null, 2)}\n`, 'ERR_INPUT_INVALID');
+  writeFileAtomic(file, `${JSON.stringify({ pipelines }, null, 2)}\n`, 'ERR_INPUT_INVALID');
   tell(`Everything runs on this machine, in ${folder}. The demo needs no network and no account.`);
 
   const commands: string[] = [];
@@ -119,9 +108,8 @@ async function run(session: Session) {
   };
   const balances = async (what: string) => {
     const found = balancesOf(await perform(what, 'local', 'status'));
-    const { burnWallet, ...others } = found;
-    const shown = Object.entries({ ...others, 'burn wallet': burnWallet });
-    detail(shown.map(([name, amount]) => `${name} ${tokensText(amount, SYMBOL)}`).join(', '));
+    const shown = Object.entries(found).map(([name, amount]) => `${name} ${tokensText(amount, SYMBOL)}`);
+    detail(shown.join(', '));
     return found;
   };
 
@@ -131,45 +119,19 @@ async function run(session: Session) {
   );
   detail(`mint ${local.mintAddress}, multisig ${local.multisig}`);
   const before = await balances('Show the balances.');
-  const burn = await perform<BurnResult>(
-    'A customer bought something: burn tokens and record the proof on chain.',
-    ...[
-      'burn',
-      '--type',
-      'PRODUCT_BUY',
-      '--proof',
-      `@${file('proof')}`,
-      '--amount',
-      '12.5',
-      '--persist-onchain',
-    ],
-  );
-  detail(`transaction ${burn.txHash}`);
-  const burnt = await perform<BurnBatchResult>('Burn for each entry of a file.', 'burn-batch', file('burns'));
-  detail(`${countText(burnt.success.length, 'burn')} succeeded, ${burnt.errors.length} failed`);
-  const { batch } = await perform<InitBatchResult>(
-    `Set up a batch with ${pipelines.length} pipelines of burns, airdrops and memos.`,
-    ...['batch', 'init', file('pipelines'), '--out', file('approval')],
-  );
-  detail(`batch ${batch.id} ${statusOf(batch)}`);
-  await perform(
-    'Approve as the owner. The batch is read back from the chain and must equal the file.',
-    ...['batch', 'approve', file('approval'), '--keypair', local.owner.keypair],
-    ...['--expect', file('pipelines'), '--yes', '--out', file('signed')],
-  );
-  const { result } = await perform<ExecuteBatchResult>(
-    'Execute. The operator approves too, and each pipeline runs as one transaction.',
-    ...['batch', 'execute', batch.id, '--signed-tx', `@${file('signed')}`],
+  const { batch, result } = await perform<{ readonly batch: Batch } & Pick<ExecuteBatchResult, 'result'>>(
+    `Run a file with ${pipelines.length} pipelines: set up a batch, compare it with the file, approve as owner, execute as operator.`,
+    ...['batch', 'run', file, '--keypair', local.owner.keypair, '--yes'],
   );
   for (const hash of result.successfulExecutions.flatMap(({ txHashes }) => txHashes))
     detail(`transaction ${hash}`);
-  const final = await perform<Batch>('Show the batch.', 'batch', 'status', batch.id);
   const done = `${result.totalSuccessful} of ${countText(result.total, 'transaction')}`;
-  detail(`batch ${final.id} ${statusOf(final)}: ${done}`);
+  detail(`batch ${batch.id} ${statusOf(batch)}: ${done}`);
+  await perform('Compare what the chain did with the file.', 'batch', 'verify', batch.id, '--expect', file);
   const after = await balances('Show the balances again.');
   print('');
-  tell(`The files are in ${folder}. You can run the commands above again.`);
-  return { folder, dataDir, commands, before, after, batch: final, result };
+  tell(`The files are in ${folder}. Run the commands above again, except the first: nothing happens twice.`);
+  return { folder, dataDir, commands, before, after, batch, result };
 }
 
 export const commands = {
