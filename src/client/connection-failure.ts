@@ -64,25 +64,14 @@ const TLS_RULES: readonly TlsRule[] = [
     hint: 'Use the API address with a name that the certificate is for.',
   },
   {
-    code: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
-    reason: untrusted('is self-signed'),
-    hint: OWN_AUTHORITY,
-  },
-  {
-    code: /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED/,
+    code: /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_/,
     reason: untrusted('is from an unknown authority'),
     hint: OWN_AUTHORITY,
   },
-  { code: /CERT_/, reason: untrusted('is invalid'), hint: OWN_AUTHORITY },
   {
-    code: /WRONG_VERSION_NUMBER|ERR_SSL_(?:HTTP_REQUEST|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/,
-    reason: (host) => `${host} does not speak TLS`,
+    code: /^ERR_SSL|^EPROTO$|WRONG_VERSION_NUMBER/,
+    reason: (host) => `${host} does not speak TLS as expected`,
     hint: 'Check host and port. An http address works only for this machine.',
-  },
-  {
-    code: /^ERR_SSL|^EPROTO$/,
-    reason: (host) => `the TLS handshake with ${host} failed`,
-    hint: 'Check host and port, and that the service speaks TLS 1.2 or later.',
   },
 ];
 

@@ -22,7 +22,6 @@ const BY_OPTION: Readonly<Record<string, Values>> = {
   by: ['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type'],
   expect: '@files',
   proof: '@files',
-  recipients: '@files',
   'signed-tx': '@files',
 };
 

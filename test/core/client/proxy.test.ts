@@ -177,7 +177,7 @@ describe('a proxy that speaks TLS itself', () => {
     closers.push(() => service.close());
     const error = await failedBurn(service);
     expect(error.message).toMatch(
-      /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is self-signed/,
+      /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is from an unknown authority/,
     );
     expect([error.exitCode, tunnel.seen]).toEqual([6, []]);
   });
