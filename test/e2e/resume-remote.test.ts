@@ -168,7 +168,7 @@ describe('a run that was given nodes and pins', () => {
     const shown = `--rpc-url '${node.url}/***'`;
     expect([hidden.exit, problemOf(hidden).hint, listed.stdout]).toEqual([
       7,
-      expect.stringMatching(/\*\*\*.*in place of \*\*\*, or leave out --rpc-url and set FLYWHEEL_RPC_URL/),
+      expect.stringMatching(/in place of \*\*\*, or leave out --rpc-url and set FLYWHEEL_RPC_URL\. .*\*\*\*/),
       expect.stringContaining(shown),
     ]);
     expect(resumeLineOf(hidden)).toContain(shown);

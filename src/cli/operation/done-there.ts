@@ -421,12 +421,15 @@ export async function requireRefused(session: Session, key: string, refusal: unk
   const asked = { idempotencyKey: key, limit: MAX_PAGE_ITEMS };
   const items = await opened.service.listBurns(asked, callWith(session, opened)).then(
     ({ value }) => value.items,
-    () => [],
+    // Whoever has answered the refusal answers this as well, and nobody in its place.
+    (error: unknown) => (isNotOffered(error) && !(error as FlywheelError).options.doubtful ? [] : null),
   );
-  if (items.every(({ status }) => status === 'FAILED')) return;
-  throw outcomeUnknown(`The service refused the request after starting it: ${refusal.message}`, undefined, {
-    cause: refusal,
-  });
+  if (items?.every(({ status }) => status === 'FAILED') === true) return;
+  const what =
+    items === null
+      ? 'the request, and does not say what became of another copy of it'
+      : 'the request after starting it';
+  throw outcomeUnknown(`The service refused ${what}: ${refusal.message}`, undefined, { cause: refusal });
 }
 
 /** @param open - the operation that is to be given up first. */

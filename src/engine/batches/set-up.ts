@@ -95,9 +95,16 @@ class SetUp implements Goal<BatchState> {
         multisig.transactionIndex < this.#batchIndex || this.#advance.openOf('SETUP', 0) !== undefined;
       return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
     }
-    if (proposal.status.kind !== 'Draft')
+    const { kind } = proposal.status;
+    if (kind === 'Rejected' || kind === 'Cancelled')
+      throw new FlywheelError(
+        'ERR_INVALID_REQUEST',
+        `Batch ${this.batch.id} was ${kind.toLowerCase()} on chain before its set-up was finished.`,
+        { hint: `Cancel the batch: \`flywheel batch cancel ${this.batch.id}\`` },
+      );
+    if (kind !== 'Draft')
       return {
-        stop: `The proposal is ${proposal.status.kind} on chain with ${batch.size} transactions.`,
+        stop: `The proposal is ${kind} on chain with ${batch.size} transactions.`,
       };
     const first = this.#position(batch.size);
     if (first === undefined)
