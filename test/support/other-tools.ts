@@ -4,7 +4,12 @@ import { encode } from '../../src/chain/codec.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
 import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
-import { proposalActivate, proposalApprove, proposalCancelV2 } from '../../src/chain/squads/builders.js';
+import {
+  proposalActivate,
+  proposalApprove,
+  proposalCancelV2,
+  proposalReject,
+} from '../../src/chain/squads/builders.js';
 import { argumentMessage } from '../../src/chain/squads/message.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
@@ -111,6 +116,14 @@ export async function activateOutside(test: TestEngine, init: InitBatchResult): 
   const { multisig } = context.flywheel;
   const member = context.operator.address;
   await land(test, context.operator, [proposalActivate({ multisig, batchIndex: batch.batchIndex, member })]);
+}
+
+/** The operator votes a batch down. */
+export async function rejectOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
+  const { batch, context } = await recordOf(test, init);
+  const { multisig } = context.flywheel;
+  const member = context.operator.address;
+  await land(test, context.operator, [proposalReject({ multisig, batchIndex: batch.batchIndex, member })]);
 }
 
 /** Owner and operator cancel an approved batch. */

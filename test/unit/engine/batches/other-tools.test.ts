@@ -27,6 +27,7 @@ import {
   executionsOutside,
   memoMessage,
   naming,
+  rejectOutside,
 } from '../../../support/other-tools.js';
 import { land } from '../../../support/payments.js';
 
@@ -373,6 +374,17 @@ describe('a batch of which only a part was set up, and which its members have fi
       message: expect.stringContaining('The proposal is Active on chain with 8 transactions.'),
       hint: expect.stringContaining('batch cancel'),
     });
+  });
+
+  it('that its members have voted down is refused by name, and is cancelled', async () => {
+    const started = await begun(2);
+    await activateOutside(test, started);
+    await rejectOutside(test, started);
+    await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
+      ...{ code: 'ERR_INVALID_REQUEST', message: expect.stringContaining('was rejected on chain') },
+      hint: expect.stringContaining('batch cancel'),
+    });
+    expect((await cancel(started.batch.id)).value.ownerVoteNeeded).toBe(false);
   });
 
   it('is not set up with more than was planned', async () => {
