@@ -218,7 +218,7 @@ describe('batch approve --wallet', () => {
     [
       'a fee without bounds',
       () => remade({ before: [setComputeUnitLimit(1_400_000), setComputeUnitPrice(10n ** 12n)] }),
-      'lamports of priority fee',
+      'priority fee of',
     ],
   ])('refuses a wallet that comes back with %s, and sends nothing', async (_name, change, reason) => {
     const { url, ended } = await approving('--json');
