@@ -138,7 +138,7 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   else await show(session, opened, chain, pins, BigInt(batchIndex));
   await requireConsent(
     session,
-    `Cancel batch ${id}? Transactions that have not been executed never will be, and its rent comes back.`,
+    `Cancel batch ${id}? Transactions that have not been executed never will be.`,
     {
       declined: `Declined. Nothing was signed, and batch ${id} is unchanged.`,
     },

@@ -4,6 +4,7 @@ import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { ChainSender, Rejection, TransactionError } from '../../chain/chain.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
@@ -19,7 +20,7 @@ import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approva
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { type BatchName, batchName, readApproval } from './approval-source.js';
 import { awaitSetUp } from './chain-agrees.js';
-import { needsNoApproval, requireExecutesFromChain } from './execute-batch.js';
+import { requireExecutesFromChain } from './execute-batch.js';
 import { pinsForApproval, refuse, requireChain } from './pins.js';
 import {
   type Expectation,
@@ -215,7 +216,12 @@ async function serve(
       const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
       // It is signed: from here on it counts, whatever becomes of it.
       signed();
-      return send(session, sender, batchId, vote, given.get(vote.blockhash) ?? 0n);
+      const isApproved = async (): Promise<boolean> => {
+        const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
+        const { status, approved = [] } = proposal.value ?? {};
+        return approved.includes(owner) && status?.kind !== 'Rejected' && status?.kind !== 'Cancelled';
+      };
+      return send(session, sender, batchId, vote, given.get(vote.blockhash) ?? 0n, isApproved);
     },
     onListening: (url) => {
       output.show(`Open this link in the browser that has your wallet:\n${url}`);
@@ -233,6 +239,7 @@ async function send(
   batchId: Uuid,
   { wire, signature, priorityFeeLamports, assertions }: WalletVote,
   lastValidBlockHeight: bigint,
+  isApproved: () => Promise<boolean>,
 ): Promise<Taken<WalletApproved>> {
   const { context, settings, output } = session;
   if (priorityFeeLamports > 0n)
@@ -242,7 +249,7 @@ async function send(
   const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
   // Meanwhile the owner may have approved with another tool, and then the chain refuses this one.
   const isRefused = outcome.kind === 'expired' || outcome.kind === 'failed';
-  if (isRefused && (await needsNoApproval(session, batchId)))
+  if (isRefused && (await isApproved()))
     return {
       state: 'done',
       text: `Batch ${batchId} is already approved.`,
