@@ -1,7 +1,7 @@
 /** Members of the multisig act on a batch with their own tools, between the commands and beside them: nothing is done twice. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PublicKey } from '@solana/web3.js';
+import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
@@ -10,6 +10,7 @@ import { ask } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
+  ending,
   type Mode,
   makeTemplate,
   nodeOf,
@@ -19,6 +20,7 @@ import {
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
+import { pageIn, signOn } from '../support/wallet-page.js';
 import { type Members, membersOf } from './members.js';
 
 let template: Template;
@@ -401,6 +403,34 @@ describe('a file of which members do parts with their own tools is done once', (
     expect(await scene.counts()).toEqual(EACH_ONCE);
     await expectTruth(scene, 7, WHOLE);
   });
+
+  it.each([
+    ['approve', 0, '"alreadyApproved":true'],
+    ['reject', 1, 'failed on chain'],
+  ] as const)(
+    'where they %s while the page of a wallet is open, which is told so',
+    async (vote, exit, told) => {
+      const { operator, members, id, index } = await initiated('embedded');
+      const owner = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
+      const child = operator.start('batch', 'approve', id, '--wallet', '--json');
+      let url: string | undefined;
+      child.stderr?.on('data', (chunk: Buffer) => {
+        if (url !== undefined) return;
+        url = pageIn(chunk.toString());
+        if (url === undefined) return;
+        const page = url;
+        void members.vote(index, vote).then(() =>
+          signOn(page, (wire) => {
+            const transaction = VersionedTransaction.deserialize(wire);
+            transaction.sign([owner]);
+            return transaction.serialize();
+          }),
+        );
+      });
+      const ended = await ending(child);
+      expect([ended.exit, `${ended.stdout}${ended.stderr}`]).toEqual([exit, expect.stringContaining(told)]);
+    },
+  );
 
   it('where two terminals ask for the rest while a member executes it', async () => {
     const scene = await failed('embedded');
