@@ -1,4 +1,4 @@
-/** The library: the same service that the command line uses, embedded or remote. Every exported name is listed here. */
+/** The library: the service that the command line uses, embedded or remote. Every exported name is listed here. */
 export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/transaction/sign.js';
 export type { RemoteServiceDeps } from './client/attempt.js';

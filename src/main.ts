@@ -1,4 +1,4 @@
-/** The edge of the process: argv, environment, streams and signals in, exit number out. Nothing else touches `process`. */
+/** The edge of the process: argv, environment, streams and signals in, exit code out. Only this file and start.ts use `process`. */
 import { setMaxListeners } from 'node:events';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,10 +10,8 @@ import { createOpeners } from './compose/context.js';
 import { FlywheelError } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 
-/** Columns where the terminal does not say. */
 const DEFAULT_COLUMNS = 80;
 
-/** Why a stream cannot be written, in words. */
 const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
   EPIPE: READER_GONE,
   ENOSPC: 'the disk is full',
@@ -30,7 +28,7 @@ interface Watched {
 function watched(stream: NodeJS.WriteStream): Watched {
   const fate: Watched = { stream, closed: false, problem: null };
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader may leave whenever it likes; what is left to print is of no use to anyone.
+    // The reader may close the pipe at any time. Later output is dropped.
     fate.closed = true;
     const code = error.code ?? 'unknown error';
     fate.problem ??= WRITE_PROBLEMS[code] ?? `the system says ${code}`;
@@ -39,7 +37,7 @@ function watched(stream: NodeJS.WriteStream): Watched {
   return fate;
 }
 
-/** Node makes a stream when it is first asked for, which for a pipe takes a while; help, for one, says nothing on standard error. */
+/** Node creates the stream on first use. That takes time for a pipe, and help writes nothing to stderr. */
 function outputStream(name: 'stdout' | 'stderr'): OutputStream {
   let known: Watched | undefined;
   const watch = (): Watched => {
@@ -52,7 +50,7 @@ function outputStream(name: 'stdout' | 'stderr'): OutputStream {
     },
     flush: async () => {
       const fate = watch();
-      // Its callback comes after those of all writes before it; a failed one has been reported by then.
+      // The callback follows all earlier writes, and setImmediate lets the error event of a failed write come first.
       if (!fate.closed)
         await new Promise<void>((resolve) => void fate.stream.write('', () => setImmediate(resolve)));
       return fate.problem;
@@ -61,7 +59,7 @@ function outputStream(name: 'stdout' | 'stderr'): OutputStream {
       return watch().stream.isTTY === true;
     },
     get columns() {
-      // A pseudo terminal may say 0.
+      // Some pseudo terminals report 0 columns.
       return watch().stream.columns || DEFAULT_COLUMNS;
     },
     get closed() {
@@ -92,11 +90,11 @@ const inputStream = (signal: AbortSignal): InputStream => ({
   },
 });
 
-/** What was typed before a question answers none: also what has not been ended with a return yet. */
+/** Drops input typed before a question, incomplete lines included, so that no earlier keystroke answers the question. */
 function dropTypedAhead(): void {
   const { stdin } = process;
   if (!stdin.isTTY) return;
-  // Only in raw mode does a terminal hand out a line that is not complete.
+  // Only raw mode returns incomplete lines.
   stdin.setRawMode(true);
   try {
     const terminal = openSync('/dev/tty', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -107,7 +105,7 @@ function dropTypedAhead(): void {
       closeSync(terminal);
     }
   } catch {
-    // Nothing is waiting, or this system has no such file.
+    // EAGAIN: no input is waiting. ENOENT: this system has no /dev/tty.
   } finally {
     stdin.setRawMode(false);
   }
@@ -119,7 +117,7 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     const end = (answer: string | null): void => {
-      // Closing tells the listener below too, which is for an end of input that nobody answered.
+      // Resolve first: close() emits 'close', and its listener below resolves with null (end of input).
       resolve(answer);
       lines.close();
     };
@@ -135,13 +133,12 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** The first signal that came. */
 let received: NodeJS.Signals | undefined;
 
-/** First signal: stop at the next safe point. The second, whichever it is, has its default: it ends the process at once. */
+/** The first signal aborts at the next safe point. A second signal has its default effect: the process ends at once. */
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
-  // Every request and wait of the process listens while it lasts.
+  // Each request and wait adds a listener; Node would warn above 10.
   setMaxListeners(0, controller.signal);
   const abort = (signal: NodeJS.Signals): void => {
     for (const name of SIGNALS) process.off(name, abort);
@@ -194,8 +191,8 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
   });
 
 /**
- * A name that is being looked up cannot be let go of: it would hold an interrupted process for as long as the resolver takes,
- * exit or not. So the signal takes its course, once everything is printed.
+ * A DNS lookup cannot be cancelled and delays the exit of an interrupted process until the resolver's timeout. The signal is
+ * therefore sent again, with its default effect, after all output is written.
  */
 async function endLookUps(signal: NodeJS.Signals): Promise<void> {
   if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
@@ -206,7 +203,7 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
 async function main(words: readonly string[]): Promise<void> {
   const { runCli } = await import('./cli/run.js');
   const exit = await runCli(createContext(), words);
-  // A stream that could not be written has set its own by now, which being done does not take back.
+  // A failed write has already set an exit code. Success does not overwrite it.
   process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;
   if (received !== undefined) await endLookUps(received);
 }

@@ -1,6 +1,6 @@
 /**
- * Starts the program with what V8 compiled of it in earlier runs, which takes a third of the time of compiling it anew.
- * Node 22.1 and later keep compiled code themselves (`module.enableCompileCache`).
+ * Starts the program with V8's compiled code of earlier runs, which takes a third of the time of compiling it again.
+ * Node 22.1 and later have their own cache (`module.enableCompileCache`).
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
@@ -10,29 +10,29 @@ import { getHeapCodeStatistics, setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
-/** Set by the build: the name of the program's file, which has a hash of its text. */
+/** File name of the program, with a hash of its text; set by build.mjs. */
 declare const __PROGRAM__: string;
 
 const program = join(__dirname, __PROGRAM__);
 const directory = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'flywheel');
 const cacheFile = join(directory, 'code.bin');
-/** Code that another program, V8 or processor made is of no use. */
+/** Compiled code is valid only for the same program, V8 version and processor architecture. */
 const maker = `${__PROGRAM__} ${process.versions.v8} ${process.arch}`;
 
-/** Compiled code runs without a look at its source: only this user may be able to write it. Windows has no user numbers. */
+/** V8 does not compare cached code with the source, so only this user may be able to write it. Windows has no uid. */
 function isPrivate(path: string): boolean {
   const { uid, mode } = statSync(path);
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
-/** @returns the code, and how many bytes of bytecode the process had that kept it. */
+/** @returns the code, and the bytecode size in bytes of the process that stored it */
 function readCode() {
   if (![dirname(directory), directory, cacheFile].every(isPrivate)) return undefined;
   const bytes = readFileSync(cacheFile);
   const end = bytes.indexOf('\n');
   const cachedData = bytes.subarray(end + 1);
   const [madeBy, bytecode, sum] = bytes.toString('latin1', 0, end).split('|');
-  // V8 does not notice damage.
+  // V8 does not detect damaged code.
   const isGood = madeBy === maker && sum === String(crc32(cachedData));
   return isGood ? { cachedData, bytecode: Number(bytecode) } : undefined;
 }
@@ -46,7 +46,7 @@ function keepCode(code: Buffer, bytecode: number): void {
   renameSync(draft, cacheFile);
 }
 
-/** A cache that cannot be read or written is none. */
+/** Errors of the cache are ignored: the program is then compiled again. */
 function tryTo<Value>(work: () => Value): Value | undefined {
   try {
     return work();
@@ -61,13 +61,13 @@ function startCompiled(require: NodeJS.Require): void {
   script.runInThisContext()({}, require, {}, program, __dirname);
   process.once('exit', () => {
     const { bytecode_and_metadata_size: bytecode } = getHeapCodeStatistics();
-    // What a command compiled beyond what was kept is added once it is a tenth.
+    // The cache is rewritten once a process has compiled 10 % more bytecode than it holds.
     if (script.cachedDataRejected === true || bytecode > 1.1 * (kept?.bytecode ?? 0))
       tryTo(() => keepCode(script.createCachedData(), bytecode));
   });
 }
 
-// undici parses HTTP in WebAssembly. Left alone, V8 goes on optimizing it when the command is done, and the process waits for that.
+// undici parses HTTP in WebAssembly. By default V8 still optimizes that when a command is done, and the exit waits for it.
 for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'])
   setFlagsFromString(flag);
 const require = module.createRequire(program);
