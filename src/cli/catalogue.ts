@@ -1,7 +1,6 @@
-/** All commands by the words one types, each with its summary and the module that has the rest; nothing is loaded here. */
+/** All commands with their summaries and the modules that define them; a module is loaded when its command is typed. */
 import type { CatalogueEntry, CommandSpec } from './command.js';
 
-/** A command that a module has under the word. */
 const command = <Word extends string>(
   name: Word,
   summary: string,
@@ -28,7 +27,7 @@ const servers = () => import('./commands/serve.js');
 const profile = () => import('./commands/profile.js');
 const shell = () => import('./commands/shell.js');
 
-/** Headings of `flywheel --help`, in their order, with their commands. */
+/** Headings of `flywheel --help` with their commands, in order. */
 const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
   'Burn and airdrop:': [
     command('burn', 'Burn tokens and record the proof (deprecated).', burns),
@@ -112,7 +111,6 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
   ],
 };
 
-/** All commands, those of one task beside each other. */
 export const CATALOGUE: readonly CatalogueEntry[] = Object.entries(TASKS).flatMap(([task, entries]) =>
   entries.map((entry) => ({ ...entry, task })),
 );

@@ -1,4 +1,4 @@
-/** What a command is: words that commander parses, the rest of its help as data, and one function that runs it. */
+/** A command: options and arguments for commander, the rest of its help as data, and the function that runs it. */
 import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
@@ -9,59 +9,52 @@ import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
 
-/** What commander does not write of a command's help. */
+/** The parts of a help page that commander does not generate. */
 export interface HelpTexts {
   /** Sentences below the summary. */
   readonly details?: readonly string[];
-  /** The JSON that it prints, as a shape. */
+  /** Shape of the printed JSON. */
   readonly output: readonly string[];
-  /** The columns of its list, where it prints one: only then is there `--output csv`. */
+  /** Columns of the printed list; a command without them refuses `--output csv`. */
   readonly csv?: Readonly<Record<string, unknown>>;
-  /** Lines that can be run. */
   readonly examples: readonly string[];
-  /** Which settings have an effect on it. @default those of a command that works with a service */
+  /** Kinds of settings that affect the command; other global options are refused. @default service, request, chain */
   readonly uses?: readonly Use[];
 }
 
-/** Everything that one command is. */
 interface CommandDefinition<Args extends unknown[], Options extends OptionValues, Value, Item>
   extends HelpTexts {
-  /** Declares arguments and options; what `run` gets is inferred from it. @default none */
+  /** Declares arguments and options, and so the types of `args` and `options` of `run`. @default none */
   readonly configure?: (command: Command) => Command<Args, Options>;
-  /** @returns what is printed through `view`; without a view the exit number, where it is not that of success. */
+  /** @returns the value for `view`; without a view, the exit code (`undefined` for success) */
   readonly run: (session: Session, args: Args, options: Options) => Promise<Value>;
-  /** What was returned, as people read it; elsewhere it is JSON. */
+  /** The value as text for people. The other output modes print the value itself. */
   readonly view?: (value: Value, style: Style, session: Session) => readonly string[];
-  /** The items behind `csv`. @default all that was returned */
+  /** The items that `csv` prints. @default the returned value */
   readonly rows?: (value: Value) => readonly Item[];
   readonly csv?: Columns<Item>;
   /** @default success */
   readonly exit?: (value: Value) => ExitCode;
 }
 
-/** The exit number, where it is not that of success. */
+/** The exit code; `undefined` for success. */
 type Outcome = Promise<ExitCode | undefined>;
 
-/** The arguments that a `configure` declares. */
 export type ArgsOf<Configure extends (command: Command) => { readonly processedArgs: unknown }> =
   ReturnType<Configure>['processedArgs'];
 
-/** The options that a `configure` declares. */
 export type OptionsOf<Configure extends (command: Command) => { opts(): unknown }> = ReturnType<
   ReturnType<Configure>['opts']
 >;
 
-/** A command whose words have been typed. */
 export type Run = (session: Session) => Outcome;
 
-/** A command that can be put into the tree; what its words are is its own affair. */
 export interface CommandSpec {
   readonly help: HelpTexts;
-  /** Declares its words on a command of the tree, and what happens when they have been typed. */
+  /** Declares arguments and options on `command`; `execute` is called after they are parsed. */
   mount(command: Command, execute: (run: Run) => Promise<void>): void;
 }
 
-/** A command from its definition. */
 export function defineCommand<
   Args extends unknown[] = [],
   Options extends OptionValues = OptionValues,
@@ -93,42 +86,41 @@ export function defineCommand<
   };
 }
 
-/** A word of the command line: a command, or one that leads to others. */
+/** A word of the command line: a command, or a group of commands. */
 export interface CatalogueEntry {
   readonly name: string;
   readonly summary: string;
-  /** The command; absent where the word only leads to others. */
+  /** Absent for a group. */
   readonly load?: () => Promise<CommandSpec>;
-  /** What may follow the word. */
+  /** The commands of a group. */
   readonly entries?: readonly CatalogueEntry[];
-  /** The heading that help has it under. */
+  /** Heading in `flywheel --help`. */
   readonly task?: string;
-  /** Is it for scripts, and not in help? */
+  /** For scripts: not in help. */
   readonly isHidden?: true;
 }
 
-/** The command line itself, for the commands that are about it. */
+/** The command line itself, for completion, help and the demo. */
 export interface CommandLine {
-  /** What may follow words that are being typed, the last of them perhaps not whole. */
+  /** Candidates for the last of `words`, which may be empty or incomplete. */
   complete(words: readonly string[], names: Completed['names']): Promise<readonly string[]>;
-  /** Runs words in a context to their end, as the shell would. */
+  /** Runs a command line to its end, like a shell. */
   run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
-  /** The help of the command that the words name. @throws `ERR_USAGE` for words that lead nowhere. */
+  /** @throws `ERR_USAGE` for an unknown command */
   help(words: readonly string[], width: number): Promise<string>;
 }
 
-/** What a running command works with. */
 export interface Session {
   readonly context: CliContext;
   readonly settings: Settings;
   readonly output: Output;
-  /** The words of the command line, to print a command that resumes. */
+  /** The typed words with secrets redacted; stored in the journal and printed by hints. */
   readonly commandLine: readonly string[];
   readonly cli: CommandLine;
-  /** Nothing is sent: whatever a service does not answer is done without. */
+  /** A dry run sends nothing, and continues without facts that the service does not give. */
   readonly isDryRun?: boolean;
-  /** The one service of this run, opened at the first call. */
+  /** Opened at the first call, once per run. */
   service(): Promise<OpenedService>;
-  /** The flywheel of the data directory, opened at the first call. */
+  /** Administration of the data directory, opened at the first call. */
   local(): Promise<LocalAdmin>;
 }

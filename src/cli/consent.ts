@@ -1,13 +1,12 @@
-/** Asks before something that cannot be undone; where nobody can be asked, silence is a no. */
+/** Asks for consent before an irreversible action. Where no question is possible, the action needs `--yes`. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { sentenceLines } from './output/table.js';
 
-/** Can a question be put to a person? */
 export const canAsk = (session: Session): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
-/** Shows what a question is about. Where nobody is asked and messages are JSON, it is a notice. */
+/** Shows the subject of a question. With JSON messages and no question, the text is a notice. */
 export function showSubject(session: Session, text: string): void {
   const { output, settings } = session;
   if (output.messages === 'text' || (!settings.yes && canAsk(session))) output.show(text);
@@ -15,8 +14,8 @@ export function showSubject(session: Session, text: string): void {
 }
 
 /**
- * Goes on only with consent: `--yes`, or y for an answer; where `typed` is given, that text. Default is no.
- * @throws `ERR_DECLINED` for a no; `ERR_USAGE` where nobody can be asked.
+ * Returns only with `--yes` or the answer y; if `typed` is given, only that text is consent. The default answer is no.
+ * @throws `ERR_DECLINED` for another answer; `ERR_USAGE` without a terminal or with `--no-input`
  */
 export async function requireConsent(
   session: Session,

@@ -1,8 +1,4 @@
-/**
- * What the command line is given from outside: streams, environment, time, and the ways to open a service.
- *
- * Everything is a value, so that a test can hand in buffers and a fixed clock; the real one is put together in `compose`.
- */
+/** The outside world of the command line: streams, environment, time, and functions that open a service. Tests pass their own. */
 import type { Ambient, Openers } from '../compose/context.js';
 import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
@@ -18,56 +14,51 @@ export type {
   LocalVaultResult,
 } from '../contract/local-admin.js';
 
-/** Why a stream cannot be written whose reader left, which may be all that it wanted. */
+/** Reason of EPIPE. That is no failure: a reader such as `head` stops early. */
 export const READER_GONE = 'the reader closed the pipe';
 
-/** A stream to write to; writing to one that its reader has closed does nothing. */
+/** Ignores writes once `closed` is true. */
 export interface OutputStream {
   write(text: string): void;
-  /** Resolves when all that was written has left this process: to `null`, or to the reason why some of it could not. */
+  /** Waits until all text has left this process. @returns `null`, or why some text was lost */
   flush(): Promise<string | null>;
   readonly isTTY: boolean;
   readonly columns: number;
-  /** The reader has gone away (a closed pipe). */
+  /** A write has failed, usually because the reader closed the pipe. */
   readonly closed: boolean;
 }
 
-/** Standard input. */
 export interface InputStream {
   readonly isTTY: boolean;
-  /** All bytes until the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes`. */
+  /** Reads to the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes` */
   read(maxBytes: number): Promise<Uint8Array>;
-  /** The same bytes as they come. */
+  /** The bytes as they arrive, without a limit. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** The three streams, and the questions one can ask. */
 export interface Io {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Hears of every question before it is asked. */
+  /** Registers a callback that runs before each question. */
   beforeQuestion(hear: () => void): void;
-  /** Asks on standard error, reads a line from standard input; `null` at its end. */
+  /** Asks on stderr and reads a line from stdin. @returns `null` at the end of input or after a signal */
   prompt(question: string): Promise<string | null>;
 }
 
-/** A service, and the journal of its operations. */
 export interface OpenedService extends ComposedService {
   /** Opened at the first call, closed with the service. */
   journal(): Promise<Journal>;
-  /** From now on {@link journal} is a copy, private to this process and dropped with it. */
+  /** For dry runs: from now on {@link journal} is a private copy, deleted at the end. */
   copyJournal(): Promise<void>;
 }
 
-/** Everything the command line knows of the outside world. */
 export interface CliContext extends Omit<Ambient, 'io'>, Omit<Openers, 'openService'> {
   readonly io: Io;
   readonly home: string;
   readonly platform: string;
-  /** Of node, such as `v22.1.0`. */
+  /** Such as `v22.1.0`. */
   readonly nodeVersion: string;
-  /** This process and the others. */
   readonly processes: Processes;
   openService(settings: Settings): Promise<OpenedService>;
 }

@@ -1,4 +1,4 @@
-/** Runs the command that was typed, with settings and a session of its own, and closes what it opened. */
+/** Runs the typed command with its settings and session, and closes everything that the session opened. */
 import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -10,14 +10,12 @@ import { createOutput } from './output/output.js';
 import { buildTree, helpPage, type Request } from './program.js';
 import { shownWords } from './shell-line.js';
 
-/** A session that closes what it opened. */
 interface ClosableSession extends Session {
-  /** What was thrown, with what only the opened service knows of it. */
+  /** Completes the hint of an error with the flags of this run and with commands that add missing funds. */
   explained(thrown: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** The session of one run. */
 async function createSession(
   context: CliContext,
   settings: Settings,
@@ -38,7 +36,7 @@ async function createSession(
     nowMs: () => context.clock.nowMs(),
     noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
-  // Whoever asks: what moves on the terminal is taken away first.
+  // The spinner is cleared before a question.
   io.beforeQuestion(output.progress.clear);
   let service: Promise<OpenedService> | undefined;
   let local: Promise<LocalAdmin> | undefined;
@@ -66,13 +64,12 @@ async function createSession(
       return withPlace(withFundsHint(thrown, opened, settings), settings);
     },
     close: async () => {
-      // One that failed to open has nothing to close; its error went to the command already.
+      // A service that failed to open has nothing to close; its error has reached the command.
       for (const opened of [service, local]) await (await opened?.catch(() => undefined))?.close();
     },
   };
 }
 
-/** What commands about the command line get to know of it. */
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
   run,
   complete: async (words, names) => {
@@ -84,17 +81,14 @@ const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine 
   help: (words, width) => helpPage(words, context.version, width),
 });
 
-/**
- * Executes a request.
- * @param run - runs other words of the same command line, for the demo.
- */
+/** @param run - runs another command line, for the demo */
 export async function executeRequest(
   context: CliContext,
   { run: runCommand, path, globals }: Request,
   words: readonly string[],
   run: CommandLine['run'],
 ): Promise<ExitCode> {
-  // From here on a signal is waited for; before, it just ends the process.
+  // A signal during start-up ends the run here. Later signals reach the command, which stops at a safe point.
   if (context.signal.aborted) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
   const settings = resolveSettings(context, globals);
   const session = await createSession(context, settings, {

@@ -1,4 +1,4 @@
-/** Commands that a hint names: with the place where this run has worked, and those that give what is missing. */
+/** Completes commands in hints with the flags of this run, and names commands that add missing funds. */
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { OpenedService } from './context.js';
@@ -6,15 +6,15 @@ import { chainFlags, commandLine, placeFlags } from './operation/resume-line.js'
 import { shellLine } from './shell-line.js';
 
 const COMMAND = /`flywheel ([^`]+)`/g;
-/** They are about no service. */
+/** Commands that work without a service. */
 const PLACELESS = /^(?:help|profile)\b/;
-/** They are of whoever runs a service that is elsewhere. */
+/** Commands for the machine of the service; with a remote API they get no flags. */
 const OF_DIRECTORY = /^(?:audit|db|keys|local|register|serve|vault)\b/;
 
-/** In the address of a node. */
+/** The redacted path of an RPC address. */
 const HIDDEN = '/***';
 
-/** The error with such a hint; anything else as it is. */
+/** Adds the flags of this run to each command in the hint. Values without a hint are returned unchanged. */
 export function withPlace(thrown: unknown, settings: Settings): unknown {
   if (!(thrown instanceof FlywheelError) || thrown.hint === undefined) return thrown;
   const isRemote = settings.apiUrl.value !== null;
@@ -30,16 +30,16 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
   return thrown.with({ hint: `${way}${hint}` });
 }
 
-/** Accounts as `local fund --to` calls them, and as refusals do, each followed by its address. */
+/** Values of `local fund --to`, with the names that error messages put before the address. */
 const ACCOUNTS: Readonly<Record<string, string>> = {
   'burn-wallet': 'burn wallet',
   vault: 'vault',
   operator: 'operator',
 };
-/** The part of a refusal about one account: what it has, and what it would need. */
+/** The part of an error message about one account: `… has X and needs Y`. */
 const LACKS = /[^;]* has [^;]* and needs [^;]*/g;
 
-/** The accounts that a refusal says lack something, and whether that is tokens or SOL. */
+/** Arguments of `local fund` for each account that lacks tokens or SOL. */
 const lackingIn = (message: string): readonly (readonly string[])[] =>
   (message.match(LACKS) ?? []).flatMap((part) =>
     Object.entries(ACCOUNTS)
@@ -47,7 +47,7 @@ const lackingIn = (message: string): readonly (readonly string[])[] =>
       .map(([to]) => ['--to', to, / needs [\d.,]+ SOL\b/.test(part) ? '--sol' : '--tokens', 'N']),
   );
 
-/** The error with that hint, if it is about missing funds and the service is on this machine; else as it is. */
+/** Adds a funding hint to an error about missing funds of an embedded service. Other values are returned unchanged. */
 export function withFundsHint(
   thrown: unknown,
   { kind, isOnThisMachine }: OpenedService,

@@ -1,4 +1,4 @@
-/** Lists that a service answers page by page: which items are meant, how many, and where the rest begins. */
+/** Filters, limits and pagination of the lists that a service returns. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { ActionName } from '../actions/registry.js';
 import type { Reply } from '../contract/call.js';
@@ -8,7 +8,6 @@ import { isAddress } from '../values/address.js';
 import type { Session } from './command.js';
 import { readInteger, timeOption } from './options.js';
 
-/** Which pipelines are meant. */
 export const pipelineFilters = <
   Args extends unknown[],
   Options extends Record<string, unknown>,
@@ -32,7 +31,7 @@ interface PipelineOptions<Action extends ActionName> {
   readonly tx?: string | undefined;
 }
 
-/** Only what was typed, by the names of the API. @throws `ERR_INPUT_INVALID` */
+/** The typed filters with their API names. @throws `ERR_INPUT_INVALID` */
 export function pipelineQuery<Action extends ActionName>({
   type,
   action,
@@ -54,7 +53,7 @@ export function pipelineQuery<Action extends ActionName>({
   };
 }
 
-/** Between which times; a bound that was not typed is not there. @throws `ERR_INPUT_INVALID` */
+/** The typed bounds as ISO text. @throws `ERR_INPUT_INVALID` */
 export function timesQuery(
   { context }: Pick<Session, 'context'>,
   options: { readonly since?: string | undefined; readonly until?: string | undefined },
@@ -72,19 +71,17 @@ interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
-/** Where a page begins, and how many items it may hold. */
 interface PageQuery {
   readonly limit: number;
   readonly cursor?: string;
 }
 
-/** How much of a list is asked for. */
 interface Part {
   readonly limit: number;
   readonly cursor: string | undefined;
 }
 
-/** The options of a list that is shown a part at a time. @param usual - how many items, in words */
+/** @param usual - the default limit, for the help page */
 export const pageOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
   command: Command<Args, Options>,
   usual: string,
@@ -93,7 +90,7 @@ export const pageOptions = <Args extends unknown[], Options extends Record<strin
     .option('--limit <n>', `most items to print (default: ${usual})`)
     .option('--cursor <cursor>', 'continue after an earlier page');
 
-/** @throws `ERR_INPUT_INVALID` for a limit that is none. */
+/** @throws `ERR_INPUT_INVALID` for an invalid limit */
 export const partOf = (
   options: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
   range: { readonly most: number; readonly fallback: number },
@@ -102,7 +99,7 @@ export const partOf = (
   cursor: options.cursor,
 });
 
-/** The first items of a list, or those behind a cursor; a page may be empty and not be the last. What is left out is said. */
+/** Reads pages up to the limit, and prints the next cursor. A page may be empty without being the last. */
 export async function listedItems<Item>(
   { output }: Session,
   { limit, cursor: start }: Part,

@@ -1,4 +1,4 @@
-/** The one place that turns whatever was thrown into words on stderr and an exit number (contract, section 2.3). */
+/** Turns every thrown value into a message on stderr and an exit code (contract, section 2.3). */
 import type { MessageForm } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
@@ -9,7 +9,7 @@ import { safeJson, safeLine } from './output/safe-text.js';
 import { indented, sentenceLines } from './output/table.js';
 import { countedFromOne } from './views/unit.js';
 
-/** Whatever was thrown as an error of ours. After a signal, an unexplained failure is the interruption itself. */
+/** After a signal, an unexplained failure becomes `ERR_INTERRUPTED`. */
 export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelError {
   const error = wrapUnknown(thrown);
   const explained = isFlywheelError(thrown) && thrown.code !== 'ERR_INTERNAL';
@@ -20,7 +20,6 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
   });
 }
 
-/** The error as a JSON value; absent fields are left out. */
 function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
   const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
   return {
@@ -37,10 +36,10 @@ function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Problems of an input that are printed for people; in JSON there are more. */
+/** Problems printed as text; JSON has more. */
 const MAX_PRINTED = 100;
 
-/** A line a problem, as compilers write them: `file:line: what: why`. */
+/** Compiler format: `file:line: path: message`. */
 function problemLines({ file, count, listed }: ProblemList, stream: OutputStream): readonly string[] {
   const shown = listed.slice(0, MAX_PRINTED);
   const printed = shown.flatMap(({ line, path, message }) => {
@@ -52,21 +51,17 @@ function problemLines({ file, count, listed }: ProblemList, stream: OutputStream
   return more > 0 ? [...printed, `  … and ${more.toLocaleString('en')} more`] : printed;
 }
 
-/** The sentence above the list of problems, or the message where there is none. */
 function sentenceOf({ message, options: { problems } }: FlywheelError): string {
   if (problems === undefined) return countedFromOne(message);
   const { file, count } = problems;
   return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}. Nothing was sent.`;
 }
 
-/** How errors are told. */
 interface Manner {
   readonly style: Style;
-  /** By the clock of this machine. */
   readonly nowMs: number;
 }
 
-/** The error as lines for people. */
 function errorLines(error: FlywheelError, { style, nowMs }: Manner, stream: OutputStream): readonly string[] {
   const words = (head: string, paint: (text: string) => string, text: string): readonly string[] =>
     sentenceLines(`${head} ${text}`, stream).map((line, at) =>
@@ -85,13 +80,11 @@ function errorLines(error: FlywheelError, { style, nowMs }: Manner, stream: Outp
 
 const MS_PER_SECOND = 1_000;
 
-/** Until when it is not worth while. */
 const retryLine = (seconds: number, nowMs: number): string =>
   `try again in ${Math.ceil(seconds)} s, at ${isoTime(nowMs + Math.ceil(seconds) * MS_PER_SECOND)}`;
 
 const MAX_STACKS = 8;
 
-/** Stack and causes, for FLYWHEEL_DEBUG. */
 function debugLines(error: unknown): readonly string[] {
   const stacks: (readonly string[])[] = [];
   for (let at: unknown = error; at instanceof Error && stacks.length < MAX_STACKS; at = at.cause)
@@ -99,14 +92,13 @@ function debugLines(error: unknown): readonly string[] {
   return stacks.flat();
 }
 
-/** A stack in its lines; the message at its head is of unknown origin, so that its own line breaks are none. */
+/** The message may come from outside, so its line breaks do not start lines; those of the stack do. */
 function stackLines({ stack, message }: Error): readonly string[] {
   const end = stack?.includes(message) === true ? stack.indexOf(message) + message.length : 0;
   const head = stack === undefined ? message : stack.slice(0, end);
   return [head, ...(stack ?? '').slice(end).split('\n')].map(safeLine).filter((line) => line !== '');
 }
 
-/** Writes an error to stderr. */
 function reportError(
   io: Io,
   error: FlywheelError,
@@ -117,7 +109,7 @@ function reportError(
   io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
 }
 
-/** Tells what went wrong; also when the words themselves could not be parsed. */
+/** Also reports command lines that could not be parsed. @returns the exit code of the error */
 export async function reportFailure(
   { io, env, signal, clock }: CliContext,
   thrown: unknown,
@@ -131,7 +123,7 @@ export async function reportFailure(
   return error.exitCode;
 }
 
-/** What the words ask for, parsed or not. */
+/** Reads the message form from raw words, which may be unparsable. */
 function formOf(words: readonly string[]): MessageForm {
   const at = words.findIndex((word) => word === '--output' || word.startsWith('--output='));
   const output = at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);

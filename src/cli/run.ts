@@ -1,9 +1,9 @@
-/** One run of the command line: words in, exit number out. What help and version do not need is loaded when it is needed. */
+/** Runs one command line: words in, exit code out. Modules that help and version do not need are loaded later. */
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { type CliContext, READER_GONE } from './context.js';
 import { runProgram } from './program.js';
 
-/** Runs a command line to its end. Never throws, never exits. */
+/** Never throws, never exits the process. */
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const { stdout } = context.io;
   let exit: ExitCode = EXIT.done;

@@ -1,4 +1,4 @@
-/** What goes along with a call of the service, and what its reply tells beside its value. */
+/** The context of a service call (credential, signal, progress), and the notices about its reply. */
 import {
   type BatchCost,
   type Call,
@@ -13,7 +13,6 @@ import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
 import { STATUS_WORDS, solText } from './views/unit.js';
 
-/** What goes along with one request. */
 export function callWith(
   session: Session,
   opened: OpenedService,
@@ -26,11 +25,10 @@ export function callWith(
     credential: opened.credential,
     signal: session.context.signal,
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    // Of many elements another line says how far they have come.
+    // With onElement the caller shows the progress.
     ...(onElement === undefined
       ? {
           onSteps: (now) => {
-            // A step of one transaction is over with it.
             if (now.total > 1 && steps.total !== now.total)
               session.output.progress.measure(() => ({ noun: 'transaction', failed: 0, ...steps }));
             steps = now;
@@ -43,7 +41,6 @@ export function callWith(
   };
 }
 
-/** What is waited for, on one line. */
 function waitingText(waiting: Waiting): string {
   if ('status' in waiting) {
     const status = waiting.status === null ? '' : `; batch: ${STATUS_WORDS[waiting.status]}`;
@@ -55,28 +52,26 @@ function waitingText(waiting: Waiting): string {
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
-/** What a batch has cost, and who paid. */
 function costSentence(cost: BatchCost): string {
   const { operatorLamports, vaultLamports } = cost;
   return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}).`;
 }
 
-/** Says on stderr what the reply tells beside its value. */
 export function noteReply(
   { output }: Session,
   { meta }: Reply<unknown>,
   { isLast = true }: { readonly isLast?: boolean } = {},
 ): void {
-  // Of several steps the last one tells what all have cost.
+  // The cost in the last reply covers all steps.
   if (isLast && meta.cost !== undefined) output.notice(costSentence(meta.cost));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }
 
-/** Does the service not know the operation at all? */
+/** Is the operation missing in the service (404, 405)? */
 export const isNotOffered = (error: unknown): boolean =>
   isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');
 
-/** A service need not offer what it is asked for here; a dry run needs neither a key nor a service that answers. */
+/** Optional operations may be missing. A dry run also accepts every other error, except a 401 for a configured key. */
 export async function canBeDoneWithout(
   { context, isDryRun = false, service }: Session,
   error: unknown,
@@ -86,10 +81,10 @@ export async function canBeDoneWithout(
   return !isFlywheelError(error, 'ERR_UNAUTHORIZED') || (await service()).credential === null;
 }
 
-/** How long what is known already waits for another word of its service. */
+/** Time limit of a request that only adds information. */
 const PATIENCE_MS = 5_000;
 
-/** What is said soon; else `null`. */
+/** @returns `null` after the time limit */
 export const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
   Promise.race([
     said,
