@@ -1,13 +1,12 @@
-/** Decides once per stream how it is written: with colour or not, and for people or as JSON. */
+/** Decides how each stream is written: colour level, text or JSON. */
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
 
-/** Colour level of a stream as chalk counts: none, 16 colours, 256, all. */
+/** As chalk counts: none, 16 colours, 256, all. */
 type ColorLevel = 0 | 1 | 2 | 3;
 
-/** What a view may do to text. */
 export interface Style {
   readonly width: number;
-  /** Name of the public cluster that transactions and addresses are of, where links to an explorer may be shown. */
+  /** Public cluster for explorer links; `null`: no links. */
   readonly explorer: string | null;
   bold(text: string): string;
   dim(text: string): string;
@@ -18,10 +17,7 @@ export interface Style {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The colour level of one stream (contract, section 2.3): NO_COLOR and `--no-color` first, then FORCE_COLOR and
- * CLICOLOR_FORCE, then what the terminal says.
- */
+/** Precedence (contract, section 2.3): NO_COLOR and `--no-color`, FORCE_COLOR, CLICOLOR_FORCE, then the terminal. */
 export function colorLevel(env: Environment, isTTY: boolean, noColorFlag: boolean): ColorLevel {
   const { NO_COLOR = '', FORCE_COLOR: force, CLICOLOR_FORCE = '0', TERM = '', COLORTERM } = env;
   if (noColorFlag || NO_COLOR !== '') return 0;
@@ -34,17 +30,16 @@ export function colorLevel(env: Environment, isTTY: boolean, noColorFlag: boolea
 
 const FORCED: Readonly<Record<string, ColorLevel>> = { 0: 0, false: 0, 2: 2, 3: 3 };
 
-/** Is text all that is written, and nothing moves? */
+/** Plain progress is lines of text, without a spinner. */
 export const isPlain = (env: Environment, isTTY: boolean): boolean =>
   !isTTY || env['TERM'] === 'dumb' || !['', undefined].includes(env['NO_COLOR']);
 
-/** Styles that change nothing. */
 export function plainStyle(width: number): Style {
   const same = (text: string): string => text;
   return { width, explorer: null, bold: same, dim: same, good: same, bad: same, warn: same };
 }
 
-/** Styles for a level; chalk is loaded only where there is colour. */
+/** Loads chalk only for colour. */
 export async function createStyle(level: ColorLevel, width: number): Promise<Style> {
   if (level === 0) return plainStyle(width);
   const { Chalk } = await import('chalk');
@@ -52,10 +47,8 @@ export async function createStyle(level: ColorLevel, width: number): Promise<Sty
   return { width, explorer: null, bold, dim, good, bad, warn };
 }
 
-/** All modes, as `--output` names them. */
 export const OUTPUT_MODES = ['human', 'json', 'ndjson', 'csv'] as const satisfies readonly OutputMode[];
 
-/** The options that decide. */
 interface OutputFlags {
   readonly json?: unknown;
   readonly output?: unknown;
@@ -64,10 +57,9 @@ interface OutputFlags {
 const named = ({ json, output }: OutputFlags): OutputMode | undefined =>
   OUTPUT_MODES.find((mode) => mode === output) ?? (json === true ? 'json' : undefined);
 
-/** What the flags say, else people on a terminal and JSON elsewhere. */
 export const outputMode = (flags: OutputFlags, stdoutIsTTY: boolean): OutputMode =>
   named(flags) ?? (stdoutIsTTY ? 'human' : 'json');
 
-/** What is said on stderr is for people, unless somebody asked for JSON. */
+/** Messages on stderr are text unless a flag says JSON; a pipe alone does not change them. */
 export const messageForm = (flags: OutputFlags): MessageForm =>
   ['json', 'ndjson'].includes(named(flags) ?? '') ? 'json' : 'text';

@@ -1,4 +1,4 @@
-/** Where the commands may write their files, decided here for all of them. */
+/** Decides which files commands may write: never an input, a key, a database or one of flywheel's own files. */
 import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
@@ -9,17 +9,15 @@ import type { Session } from '../command.js';
 import { defaultDataDir } from '../config/paths.js';
 import { inputError } from '../input/read-input.js';
 
-/** Of every command that writes a file. */
 export const FORCE_OPTION = new Option(
   '--force',
   'replace an existing file (never an input, key or database)',
 );
 
-/** A file that a command writes. */
 export interface OutputFile {
   /** Absolute. */
   readonly path: string;
-  /** Whether it may replace a file. */
+  /** May an existing file be replaced? */
   readonly force: boolean;
 }
 
@@ -28,13 +26,12 @@ interface Given {
 }
 
 const PRIVATE_MODE = 0o600;
-/** Where it is a file, the shell has opened that. */
+/** The input `-`: it may be a file, through a redirection. */
 const STANDARD_INPUT = '/dev/stdin';
 
 /**
- * The file of an option.
- * @returns `null` where the option is not given.
- * @throws `ERR_INPUT_INVALID` where it cannot be written, or holds what no command may replace.
+ * @returns `null` without the option
+ * @throws `ERR_INPUT_INVALID` for a path that cannot be written, and for a file that no command may replace
  */
 export function outputFile(
   session: Session,
@@ -50,10 +47,7 @@ export function outputFile(
   return { path, force };
 }
 
-/**
- * The same for elements that failed, which are written as JSON.
- * @throws `ERR_INPUT_INVALID` also for a name by which they would be read as a table.
- */
+/** For failed entries, written as JSON. @throws `ERR_INPUT_INVALID`, also for .csv and .tsv: they would be read as tables */
 export function failedOutFile(
   session: Session,
   { failedOut, ...given }: Given & { readonly failedOut?: string },
@@ -63,10 +57,10 @@ export function failedOutFile(
   return outputFile(session, '--failed-out', failedOut, given);
 }
 
-/** A link to nothing is something, too. */
+/** A symbolic link counts, even a broken one. */
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** @throws `ERR_INPUT_INVALID` where a file would be replaced that may not be; nothing was sent. */
+/** For use before the first request. @throws `ERR_INPUT_INVALID` for an existing file without `force` */
 export function requireFree({ path, force }: OutputFile): void {
   if (!force && exists(path)) throw taken(path);
 }
@@ -77,8 +71,8 @@ const taken = (path: string): FlywheelError =>
   });
 
 /**
- * Writes the file. One that holds the same already is left as it is, and so is one that is as good.
- * @throws `ERR_INPUT_INVALID`
+ * Without `force`, an existing file stays if its text is the same, or if `isAsGood` accepts its text.
+ * @throws `ERR_INPUT_INVALID` for any other existing file without `force`, and for errors of the file system
  */
 export function writeOutput(
   { path, force }: OutputFile,
@@ -103,13 +97,13 @@ function textOf(path: string): string | undefined {
 }
 
 interface WriteTerms {
-  /** For others to read. */
+  /** Readable by other users. */
   readonly isPublic?: boolean;
-  /** Does a file that is there serve as well? */
+  /** Does the text of an existing file serve as well? */
   readonly isAsGood?: (text: string) => boolean;
 }
 
-/** Says that a file was not written by this command, where there was nothing to write. */
+/** Warns of a file from an earlier run, if this run wrote none. */
 export function noteEarlier({ output }: Session, { path }: OutputFile): void {
   if (exists(path))
     output.warn(`${path} is from an earlier run. Nothing failed in this run, so the file was not written.`);
@@ -120,7 +114,7 @@ interface FileId {
   readonly ino: number;
 }
 
-/** Links count as what they point to. */
+/** Follows symbolic links. */
 const idOf = (path: string): FileId | undefined => {
   try {
     return statSync(path);
@@ -129,7 +123,7 @@ const idOf = (path: string): FileId | undefined => {
   }
 };
 
-/** Why no command may replace the file, if it may not. */
+/** @returns why no command may replace the file; `undefined` if there is no reason */
 function protection(session: Session, option: string, path: string): string | undefined {
   const own = idOf(path);
   if (own === undefined) return undefined;
@@ -151,7 +145,7 @@ function protection(session: Session, option: string, path: string): string | un
   return `this is one of flywheel's own files in ${directory}: use another output file`;
 }
 
-/** All that a command may read: the words of its line, but for the option's own, and the files that settings name. */
+/** Every path that the command may read: all typed words except the option's own, FLYWHEEL_ variables, and settings. */
 function inputsOf({ commandLine, settings, context }: Session, option: string): readonly string[] {
   const own = commandLine.findIndex((word) => word === option || word.startsWith(`${option}=`));
   const words = commandLine.flatMap((word, at) => {
@@ -166,7 +160,7 @@ function inputsOf({ commandLine, settings, context }: Session, option: string): 
   return [...words, ...named, ...kept];
 }
 
-/** Enough to know a key and a database by. */
+/** Enough to recognize a key or a database. */
 const HEAD_BYTES = 4_096;
 const KEYPAIR_BYTES = 64;
 

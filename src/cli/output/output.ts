@@ -1,4 +1,4 @@
-/** Where a command's words go: data to stdout, everything else to stderr. The mode is decided before a command runs, once. */
+/** Output of a command: data on stdout, everything else on stderr. The mode is fixed before the command runs. */
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
 import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
@@ -6,40 +6,38 @@ import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson } from './safe-text.js';
 import { type Columns, sentenceLines } from './table.js';
 
-/** What a command prints through. */
 export interface Output {
-  /** Of what stands on stdout. */
+  /** Of stdout. */
   readonly mode: OutputMode;
-  /** Of what is said on stderr. */
+  /** Of stderr. */
   readonly messages: MessageForm;
   /** Of stdout, for views. */
   readonly style: Style;
   /** Of stderr, for questions and notices. */
   readonly noticeStyle: Style;
-  /** The command's result: through its view for people, else as JSON; a list is one line an item in ndjson. */
+  /** The command's result: text from `view`, or JSON. In ndjson an array is one line per item. */
   result(value: unknown, view: (style: Style) => readonly string[]): void;
-  /** A list: as {@link result}, and with a line an item in csv. @param value - what JSON has, where that is more than the list */
+  /** Like {@link result}; csv has one row per item. @param value - the JSON value, if it is more than the items */
   list<Item>(
     items: readonly Item[],
     csv: Columns<Item>,
     view: (style: Style) => readonly string[],
     value?: unknown,
   ): Promise<void>;
-  /** From now on results have links to an explorer, on a terminal. @param cluster - a public one; `null` for none */
+  /** Adds explorer links to later results on a terminal. @param cluster - a public cluster; `null`: no links */
   linkTo(cluster: string | null): void;
-  /** Text on stdout as it is; for what is neither (completion scripts, help). */
+  /** Unchanged text on stdout, in every mode: help, completion scripts. */
   text(text: string): void;
-  /** One JSON line on stdout. */
   jsonLine(value: unknown): void;
-  /** Lines of a view on stderr, whatever the mode: what a question is about. */
+  /** Lines on stderr in every mode, such as the subject of a question. */
   show(text: string): void;
-  /** A sentence on stderr for people; where messages are JSON, and when quiet, nothing. */
+  /** Text on stderr; nothing with JSON messages or `--quiet`. */
   notice(text: string): void;
-  /** A sentence on stderr unless quiet; one JSON line where messages are JSON. */
+  /** Text or a JSON line on stderr; nothing with `--quiet`. */
   tell(text: string): void;
-  /** A sentence on stderr that quiet does not silence; one JSON line where messages are JSON. */
+  /** Text or a JSON line on stderr, also with `--quiet`. */
   warn(text: string): void;
-  /** A sentence on stderr with `--verbose` only. */
+  /** Text on stderr with `--verbose`. */
   detail(text: string): void;
   readonly progress: Progress;
 }
@@ -51,12 +49,11 @@ interface OutputOptions {
   readonly verbose: boolean;
   readonly style: Style;
   readonly noticeStyle: Style;
-  /** No spinner: lines of text. */
+  /** Lines of text, no spinner. */
   readonly plain: boolean;
   nowMs(): number;
 }
 
-/** A warning as it stands on stderr. */
 export const warningLines = (
   text: string,
   form: MessageForm,
@@ -69,7 +66,6 @@ export const warningLines = (
       )
     : [safeJson({ warning: text })];
 
-/** The output of one command run. */
 export function createOutput(io: Io, options: OutputOptions): Output {
   const { mode, messages, quiet, verbose, style, noticeStyle, plain } = options;
   let explorer: string | null = null;
@@ -80,7 +76,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
   });
   const linesOf = (lines: readonly string[]): string =>
     lines.map((line) => `${printableLine(line)}\n`).join('');
-  /** Lines: who composed them has made safe what came from outside, and styled the rest. */
+  /** The caller makes text from outside safe before styling; {@link printableLine} is the second defence. */
   const show = (text: string): void => {
     progress.clear();
     io.stderr.write(linesOf(text.split('\n')));

@@ -1,7 +1,6 @@
 /**
- * What a command is busy with, on stderr. On a terminal beside a spinner, once it takes half a second, and gone when the
- * work is done; elsewhere, and for those who cannot see pictures move, a line now and then. What has many parts is shown as a
- * bar with rate and time left, or as a sentence.
+ * Progress on stderr. On a terminal: a spinner or a bar with rate and time left, after half a second, removed at the end.
+ * Elsewhere, and with NO_COLOR or TERM=dumb: a line of text every 10 s.
  */
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -11,26 +10,24 @@ import { countText, grouped } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
 
 export interface Progress {
-  /** Shows this instead of what was shown. */
+  /** Replaces the text. */
   show(text: string): void;
-  /** Shows this unless something is shown. */
+  /** Sets a text unless there is one. */
   wait(text: string): void;
-  /** Shows how far it is, looked at whenever it is drawn. */
+  /** Shows a count; `look` runs at each redraw. */
   measure(look: () => Measured): void;
-  /** Takes the line away. */
   clear(): void;
 }
 
-/** Parts that are done, out of all. */
 export interface Measured {
-  /** What a part is called. */
+  /** In the singular. */
   readonly noun: string;
   readonly done: number;
   readonly failed: number;
   readonly total: number;
 }
 
-/** Since when it is measured, and how far it was by then: of what was done before, nothing can be told of the rate. */
+/** Start of a measurement; work done before it does not count for the rate. */
 interface Beginning {
   readonly atMs: number;
   readonly done: number;
@@ -40,9 +37,9 @@ const MS_PER_SECOND = 1_000;
 const SECONDS_PER_MINUTE = 60;
 const MAX_BAR = 30;
 const LEAST_BAR = 8;
-/** Columns that the text beside a bar takes at most, about: so the bar stays as wide as it is. */
+/** Usual width of the text beside a bar. The bar keeps its width while the text changes. */
 const MOST_TEXT = 54;
-/** What is over by then is not mentioned. */
+/** Progress appears after this time. */
 const FIRST_MS = 500;
 /** Between two lines of text. */
 const LINE_MS = 10_000;
@@ -70,7 +67,7 @@ export function measuredText(
   ].join(', ');
 }
 
-/** The same behind a bar, where there is room for one. */
+/** @returns the text alone where a bar does not fit */
 function barText({ done, total }: Measured, text: string, columns: number): string {
   const room = Math.min(MAX_BAR, Math.max(LEAST_BAR, columns - MOST_TEXT));
   if (room + 1 + text.length > columns || total === 0) return text;
@@ -78,10 +75,9 @@ function barText({ done, total }: Measured, text: string, columns: number): stri
   return `${'█'.repeat(full)}${'░'.repeat(room - full)} ${text}`;
 }
 
-/** How it is shown. */
 interface ProgressTerms {
   readonly wanted: boolean;
-  /** A line now and then, where nothing should move. */
+  /** Lines of text, no spinner. */
   readonly plain: boolean;
   nowMs(): number;
 }
@@ -89,10 +85,10 @@ interface ProgressTerms {
 const nothing = (): void => undefined;
 const NOTHING: Progress = { show: nothing, wait: nothing, measure: nothing, clear: nothing };
 
-/** Columns of the spinner itself, and the last one, which would break the line. */
+/** The spinner, a space, and the last column, which would wrap the line. */
 const SPINNER_COLUMNS = 3;
 
-/** ora on a stream of ours. It gets no hand on signals, standard input and the cursor: those stay with the command. */
+/** ora on our stream. It may not touch signals, standard input or the cursor: the command handles those. */
 async function createSpinner(stream: OutputStream): Promise<Ora> {
   const { default: ora } = await import('ora');
   const write = (text: unknown, _encoding: string, written: () => void): void => {
@@ -111,27 +107,26 @@ async function createSpinner(stream: OutputStream): Promise<Ora> {
     stream: Object.assign(terminal, asked),
     isEnabled: true,
     color: false,
-    // It would read, and throw away, what is typed while it spins, an interruption with it.
+    // ora's default discards typed input, Ctrl-C included.
     discardStdin: false,
-    // It would listen for signals to show the cursor again, and end the process at the first one, in the middle of a request.
+    // To restore a hidden cursor, ora listens for signals and ends the process at the first one, in the middle of a request.
     hideCursor: false,
   });
 }
 
-/** Progress on a stream. */
 export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: ProgressTerms): Progress {
   if (!wanted) return NOTHING;
-  /** Since when something is under way. */
+  /** `null`: nothing is in progress. */
   let sinceMs: number | null = null;
-  /** A text for a number of columns; `null`: in words only. */
+  /** @param columns - `null`: text without a bar */
   let text: (columns: number | null) => string = () => '';
-  /** The same is measured on, whatever was shown in between. */
+  /** Survives other texts, so that the rate continues. */
   let measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
   let timer: NodeJS.Timeout | undefined;
   let spinner: Ora | undefined;
   const elapsedMs = (): number => (sinceMs === null ? 0 : nowMs() - sinceMs);
 
-  /** @param atMs - of the clock, which may stand still while the timer runs. */
+  /** @param atMs - elapsed time by `nowMs`, which may stop while the timer runs */
   function drawAt(atMs: number): void {
     timer = setTimeout(() => {
       if (elapsedMs() < atMs) drawAt(atMs);
@@ -146,12 +141,12 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
   async function spin(): Promise<void> {
     const due = timer;
     spinner ??= await createSpinner(stream);
-    // Meanwhile the work may be over, and another begun.
+    // During the import this work may have ended and other work may have begun.
     if (timer !== due) return;
     const columns = Math.max(0, stream.columns - SPINNER_COLUMNS);
     spinner.text = text(columns).slice(0, columns);
     spinner.render();
-    // Its own timer would keep a process alive that has nothing left to do.
+    // ora's own timer would keep the process alive after the command is done.
     timer = setTimeout(() => void spin(), spinner.interval).unref();
   }
 

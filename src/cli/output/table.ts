@@ -1,36 +1,31 @@
-/** Rows and sentences → lines that fit a width. Addresses, hashes, ids and commands are never shortened or broken, so that they can be copied; only
- * one column may wrap, and what does not fit turns into records. Packages for tables (cli-table3, cliui, columnify) cut or
- * break an address in 40 columns, or leave a column out, and none has records. */
+/** Rows and sentences as lines of a given width. Addresses, hashes, ids and commands are never shortened or broken, so that they
+ * can be copied; a table that does not fit becomes records. cli-table3, cliui and columnify break an address or drop a column. */
 import type { OutputStream } from '../context.js';
 import { safeLine } from './safe-text.js';
 
 /**
- * A label and its value; what has no value is left out, and a value without a label continues the one above. A whole one is to be
- * copied and is not wrapped.
+ * A field without a value is omitted; a field without a label continues the one above. A `whole` value is never wrapped, so
+ * that it can be copied.
  */
 export type Field = readonly [label: string, value: string | number | null | undefined, whole?: 'whole'];
 
-/** What a block is laid out for. */
 export interface Layout {
-  /** Columns. */
+  /** In columns. */
   readonly width: number;
-  /** How labels look. */
+  /** Style of labels. */
   dim(text: string): string;
 }
 
-/** A layout without a width of its own: what does not fit is left to the terminal. */
+/** No width: the terminal breaks long lines. */
 const UNBOUNDED: Layout = { width: Number.POSITIVE_INFINITY, dim: (text) => text };
 
 const GAP = 2;
-/** How far a word is moved in that has a line of its own. */
+/** Indent of a word that has its own line. */
 const OWN_LINE_INDENT = 2;
-/** The least that values get beside their labels; a narrower terminal has to break them. */
+/** Minimum width of values; a narrower terminal breaks the lines itself. */
 const MIN_VALUE_WIDTH = 20;
 
-/**
- * `label  value` lines with the values aligned. A value that does not fit goes on below itself; no word is broken: one that is
- * too long for its column, such as a signature, stands on a line of its own.
- */
+/** Aligned `label  value` lines. Values wrap between words; a word too long for its column, such as a signature, has its own line. */
 export function fieldLines(fields: readonly Field[], layout: Layout = UNBOUNDED): string[] {
   const clean = fields.flatMap(([name, value, whole]) =>
     value == null ? [] : [[safeLine(name), safeLine(String(value)), whole] as const],
@@ -50,16 +45,16 @@ export function fieldLines(fields: readonly Field[], layout: Layout = UNBOUNDED)
   });
 }
 
-/** A line for something that is to be copied whole; where it is longer than the terminal is wide, it begins at the edge. */
+/** A line to copy whole; it has no indent if it is wider than the terminal. */
 const ownLine = (text: string, width: number): string =>
   text.length + OWN_LINE_INDENT > width ? text : `${' '.repeat(OWN_LINE_INDENT)}${text}`;
 
-/** A word, or what stands in backquotes and is to be copied as it is. */
+/** A word, or a command in backquotes, which stays on one line. */
 const WORD = /(?:`[^`]+`|\S)+/g;
 
 const wordsOf = (text: string): readonly string[] => safeLine(text).match(WORD) ?? [];
 
-/** Words of a text in lines of at most `width`; a longer word keeps a line of its own. */
+/** Lines of at most `width`; a longer word has its own line. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -73,16 +68,15 @@ export function wrapText(text: string, width: number): string[] {
   return lines;
 }
 
-/** How much further in a text goes on that does not fit its line: what somebody wrote can then not pass for a line of ours. */
+/** Indent of continued lines, so that text from outside cannot pass for a line of flywheel's own. */
 const HANG = '   ';
 
-/** A text behind an indent, in lines of at most `width`; those after the first are further in. */
 export const indented = (indent: string, text: string, width: number): string[] =>
   wrapText(text, Math.max(MIN_VALUE_WIDTH, width - indent.length - HANG.length)).map(
     (line, at) => `${indent}${at === 0 ? '' : HANG}${line}`,
   );
 
-/** A head with something long behind it, which stands on a line of its own where both do not fit. */
+/** Head and text on one line if both fit, else on two. */
 export const headed = (
   head: string,
   text: string,
@@ -94,22 +88,22 @@ export const headed = (
   return fits ? [`${paint(head)} ${dim(clean)}`] : [paint(head), dim(ownLine(clean, width))];
 };
 
-/** A cell; what is absent is empty. */
+/** Absent values are empty cells. */
 export type Cell = string | number | boolean | null | undefined;
 
-/** The columns of a list by their names, in order. */
+/** Cells by column name, in order. */
 export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
-/** Columns that are not as others: those of numbers, and one whose text may be wrapped. */
+/** Columns aligned to the right, and the one column that may wrap. */
 interface TableTerms {
   readonly right?: readonly string[];
   readonly wraps?: string;
 }
 
-/** The least that a wrapping column gets before the table turns into records. */
+/** Minimum width of the wrapping column; below it the table becomes records. */
 const MIN_WRAP_WIDTH = 20;
 
-/** A table with a header; when the width does not hold it, it turns into records: a line for each column of each row. */
+/** A table with a header. If the width is too small, each row becomes a record with one line per column. */
 export function tableLines<Item>(
   items: readonly Item[],
   columns: Columns<Item>,
@@ -155,10 +149,10 @@ export function tableLines<Item>(
   });
 }
 
-/** A command to copy that ends a sentence of ours; an error may be in the words of others. */
+/** A command to copy at the end of a message. Not of an error: its text may come from outside. */
 const COMMAND_AT_END = /^(?!error:)(.*:) (flywheel .*)$/;
 
-/** A sentence on one line, or, on a terminal that is too narrow for it, on several; a command at its end stands on its own. */
+/** One line; on a terminal that is too narrow, several, with a command at the end on its own line. */
 export function sentenceLines(
   text: string,
   { isTTY, columns }: Pick<OutputStream, 'isTTY' | 'columns'>,
