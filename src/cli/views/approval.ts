@@ -1,4 +1,4 @@
-/** What the owner of a batch reads right before the question: its rows, then what it comes to in eight lines, then the question. */
+/** The last screen before an approval: the pipelines of the batch, a summary of eight lines, and the question. */
 import type { Usage } from '../../actions/action.js';
 import { digestText } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
@@ -12,9 +12,9 @@ import { fieldLines } from '../output/table.js';
 import { contentLines } from './batch-content.js';
 import { amountText, countText, grouped, SOL, type Unit } from './unit.js';
 
-/** An amount that is so many times the usual one of its batch is marked. */
+/** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;
-/** Of fewer there is no usual amount. */
+/** Fewer amounts have no median. */
 const LEAST_TO_COMPARE = 3;
 const PER_MILLE = 1_000n;
 
@@ -25,7 +25,7 @@ const pipelinesOf = ({ description: { pipelines } }: Review) => {
 
 const amountOf = (action: PipelineAction): bigint => ('amount' in action ? action.amount : 0n);
 
-/** The middle amount of each kind of action that there are enough of. */
+/** Median amount per kind of action; 0 for kinds with too few amounts. */
 function usualAmounts(actions: readonly PipelineAction[]): ReadonlyMap<string, bigint> {
   const kinds = [...new Set(actions.map(({ action }) => action))];
   return new Map(
@@ -38,7 +38,7 @@ function usualAmounts(actions: readonly PipelineAction[]): ReadonlyMap<string, b
   );
 }
 
-/** The pipelines in order; what is unusual of an action stands behind it. @param strangers - recipients that are new */
+/** Pipelines in order, with marks behind unusual actions. @param strangers - new recipients */
 export function viewRows(
   review: Review,
   strangers: ReadonlySet<Address>,
@@ -66,7 +66,7 @@ function percentOf(part: bigint, whole: bigint): string {
   return `${Number(perMille) / 10} %`;
 }
 
-/** What the batch comes to in seven facts. @param strangers - recipients that are new; `null` where none is known */
+/** @param strangers - new recipients; `null`: no recipient is known, so all are new */
 export function summaryOf(
   review: Review,
   { owner, strangers }: { readonly owner: Address; readonly strangers: ReadonlySet<Address> | null },
@@ -110,7 +110,6 @@ export function summaryOf(
   ];
 }
 
-/** The digest and the summary, in eight lines. */
 export const viewSummary = (
   review: Review,
   known: Parameters<typeof summaryOf>[1],

@@ -1,4 +1,4 @@
-/** What a batch will really do, as the one who approves it reads it. Addresses are whole; what is not understood is loud. */
+/** The decoded effects of a batch, for its approver. Addresses are shown in full; undecoded instructions are marked. */
 import { digestText } from '../../actions/pipelines.js';
 import { actionText, type DecodedInstruction, inText, type PipelineAction } from '../../actions/registry.js';
 import type { BatchContent, PastDescription } from '../../approval/batch-content.js';
@@ -14,7 +14,7 @@ import { type Field, fieldLines, headed, indented, wrapText } from '../output/ta
 import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
-/** Base units that instructions move; what is not understood is in neither. */
+/** In base units. Instructions that are not understood count for neither sum. */
 function contentSums({ transactions }: Pick<BatchContent, 'transactions'>) {
   const instructions = transactions.flatMap((transaction) => transaction.decoded);
   const sum = (kind: 'burn' | 'transfer'): bigint =>
@@ -22,7 +22,7 @@ function contentSums({ transactions }: Pick<BatchContent, 'transactions'>) {
   return { burn: sum('burn'), airdrop: sum('transfer') };
 }
 
-/** Sums of a batch in whole tokens as decimal text, from its instructions. */
+/** Sums of the decoded instructions as decimal text in whole tokens. */
 export function contentTotals(
   content: Pick<BatchContent, 'transactions'>,
   { decimals }: Pick<Unit, 'decimals'>,
@@ -31,7 +31,6 @@ export function contentTotals(
   return { burn: formatTokenAmount(burn, decimals), airdrop: formatTokenAmount(airdrop, decimals) };
 }
 
-/** What one instruction does. */
 function instructionText(decoded: DecodedInstruction, unit: Unit): string {
   switch (decoded.kind) {
     case 'burn':
@@ -53,9 +52,9 @@ function pipelineActionText(action: PipelineAction, unit: Unit): string {
 }
 
 /**
- * The pipelines of a batch in order; of one that is none, every instruction.
- * @param notes - what is to be said of each transaction.
- * @param markOf - what is to be said behind an action.
+ * One block per pipeline; one per transaction, with every instruction, if the batch is not one of pipelines.
+ * @param notes - a line for each transaction
+ * @param markOf - text behind an action
  */
 export function contentLines(
   content: BatchContent,
@@ -89,7 +88,7 @@ export function contentLines(
   ];
 }
 
-/** How a proposal stands, and whether its votes still count. */
+/** Status and votes of the proposal. STALE: the multisig has changed since, so it takes no more votes. */
 function proposalText({ proposal, batchIndex, multisigAccount }: BatchDescription): string {
   const { approved, rejected, cancelled, status } = proposal;
   const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
@@ -121,7 +120,7 @@ function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
   ];
 }
 
-/** The batch, its pipelines in order, who may act on it, and the totals. @param rows - its pipelines */
+/** @param rows - lines of the pipelines */
 export function viewBatchContent(
   description: BatchDescription,
   unit: Unit,
@@ -152,7 +151,6 @@ export function viewBatchContent(
 const changeText = ({ before, after }: Change, unit: Unit): string =>
   `${amountText(before, unit)} before, ${amountText(after, unit)} after`;
 
-/** What running it costs, and what it changes. */
 function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
   const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
   const executing: Field = [
@@ -184,7 +182,6 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
   ];
 }
 
-/** A batch that has been looked into, with the token that it moves and what it would change. */
 export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly string[]): readonly string[] {
   const { description, token } = look;
   const mint: readonly Field[] = token === null ? [] : tokenFields(token.flywheel.mint, token.facts);
@@ -194,7 +191,7 @@ export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly s
   ];
 }
 
-/** A batch that is over: what it held, and what of that was executed. */
+/** A batch whose accounts are closed. */
 export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
   const { executions, votes, vault, batch } = past;
   const ran = executions.filter((execution) => execution !== null).length;

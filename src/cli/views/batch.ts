@@ -1,4 +1,4 @@
-/** Batches, their results and plans as people read them. */
+/** Batches, their results and dry-run plans as text for people. */
 import {
   type ActionInText,
   isSourceAction,
@@ -24,25 +24,22 @@ import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented } from '../output/table.js';
 import { countText, grouped, linkField, linkOf, STATUS_WORDS, solText, tokensText } from './unit.js';
 
-/** The status of a batch in words. */
 export function statusOf(batch: Batch): string {
   if (isCancelled(batch)) return 'cancelled';
   const words = STATUS_WORDS[batch.status];
   return batch.dateCancelled === undefined ? words : `${words}, then cancelled`;
 }
 
-/** The command that approves and executes a batch that waits for it. */
 const nextLine = ({ id, status }: Batch, settings: Settings): readonly string[] =>
   status === 'FINALIZED' ? [`Next: ${commandLine(settings, 'batch', 'execute', id)} --keypair FILE`] : [];
 
-/** The name of a batch with its status. */
 const headOf = (batch: Batch, name: string, style: Style): readonly string[] => {
   const isBad = batch.status === 'FAILED' && !isCancelled(batch);
   const dim = batch.status === 'EXECUTED' ? style.good : isBad ? style.bad : style.bold;
   return headed(name, statusOf(batch), { width: style.width, dim }, style.bold);
 };
 
-/** The pipeline, counted like those of the list. */
+/** Counted from 1, like the list of pipelines. */
 const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
   index === undefined ? 'an unknown pipeline' : `pipeline ${index + 1} of ${total}`;
 
@@ -65,19 +62,16 @@ const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): rea
     ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
   ]);
 
-/** What execution came to. */
 export const viewExecuteResult = (result: ExecuteResult, style: Style): readonly string[] => [
   ...fieldLines(executeFields(result), style),
   ...bundleLines(result, style),
 ];
 
-/** One batch, and what comes next. */
 export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style): readonly string[] => [
   ...viewBatch(batch, style),
   ...nextLine(batch, settings),
 ];
 
-/** One batch. @param more - what else is known of it. */
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
   ...headOf(batch, `Batch ${safeLine(batch.id)}`, style),
   ...fieldLines(
@@ -103,11 +97,10 @@ export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = [
   ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
 ];
 
-/** A batch that was compiled, and what comes next. */
 export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
   viewBatch(batch, style, [['pipelines', grouped(batch.pipelines.length)]]);
 
-/** What the pipelines of a batch come to. @param symbol - of the token; `null` where nobody here says */
+/** @param symbol - `null` if unknown */
 export function totalFields(
   { pipelines, burn, airdrop, recipients }: ListedBatch['totals'],
   symbol: string | null,
@@ -122,7 +115,7 @@ export function totalFields(
   ];
 }
 
-/** Batches, one after the other. @param symbol - of the token; `null` where nobody here says */
+/** @param symbol - `null` if unknown */
 export const viewBatchList = (
   batches: readonly ListedBatch[],
   symbol: string | null,
@@ -144,11 +137,11 @@ export const viewBatchList = (
         ...nextLine(batch, settings),
       ]);
 
-/** An action in words, as a script may read them. */
+/** For scripts: amounts without separators and symbol. */
 export const actionWords = (action: Action): string =>
   isSourceAction(action) ? sourceText(action) : action.action;
 
-/** An action with its amount in groups. */
+/** For people: amounts with separators and symbol. */
 function textOf(action: Action, symbol: string | null): string {
   if (!isSourceAction(action)) return action.action;
   const shown =
@@ -163,7 +156,7 @@ const STATE_WORDS: Readonly<Record<PipelineState['state'], string>> = {
   NOT_EXECUTED: 'not executed',
 };
 
-/** The pipelines of a batch and what each did. @param symbol - of the token; `null` where nobody here says. */
+/** @param symbol - `null` if unknown */
 export const viewPipelines = (
   pipelines: readonly PipelineState[],
   symbol: string | null,
@@ -179,7 +172,6 @@ export const viewPipelines = (
     ...(message === undefined ? [] : indented('  ', message, style.width).map((line) => style.bad(line))),
   ]);
 
-/** The plan of a dry run. */
 export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
   style.good('The file is valid. Nothing was sent.'),
   ...fieldLines(

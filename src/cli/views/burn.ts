@@ -1,4 +1,4 @@
-/** Burns, the outcome of a burn-batch, and what a dry run found, as people read them. */
+/** Burns, results of a burn-batch and dry-run plans as text for people. */
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnsForesight, ForeseenFailure } from '../../contract/local-admin.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
@@ -10,16 +10,14 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { countText, grouped, linkField, tokensText } from './unit.js';
 
-/** What a burn took away, and what it left. */
 interface Burned {
   /** Whole tokens. */
   readonly amount: number;
   readonly symbol: string | null;
-  /** `null` where a network would have to be asked. */
+  /** `null` if only a network request could tell. */
   readonly left: Pick<BurnsForesight, 'burnWallet' | 'supply'> | null;
 }
 
-/** One burn that was done. */
 export const viewBurn = (
   burn: BurnResult,
   { amount, symbol, left }: Burned,
@@ -40,7 +38,6 @@ export const viewBurn = (
   ),
 ];
 
-/** What a burn would come to. */
 export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): readonly string[] {
   const { foreseen } = plan;
   return [
@@ -58,7 +55,6 @@ export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): re
   ];
 }
 
-/** What burns would change. */
 const burnFields = (foreseen: BurnPlan['foreseen'], symbol: string | null): readonly Field[] =>
   foreseen === null
     ? []
@@ -68,17 +64,16 @@ const burnFields = (foreseen: BurnPlan['foreseen'], symbol: string | null): read
         usedField('daily burn', foreseen.usedToday, symbol),
       ];
 
-/** Errors that are listed; the file of `--failed-out` has all. */
+/** Errors that are listed; `--failed-out` writes all. */
 export const MAX_LISTED = 50;
 
 interface BurnBatchSummary {
   readonly totals: Totals;
   readonly symbol: string | null;
-  /** The first of them. */
+  /** The first failures. */
   readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
 }
 
-/** How many burned, and why the others did not. */
 export function viewBurnBatch(
   { totals, failures, symbol }: BurnBatchSummary,
   style: Style,
@@ -104,7 +99,7 @@ export function viewBurnBatch(
   ];
 }
 
-/** @param count - of all of them. */
+/** @param count - number of all failures, listed or not */
 function failureLines(
   failures: readonly ForeseenFailure[],
   style: Style,
@@ -128,7 +123,6 @@ function failureLines(
   ];
 }
 
-/** The plan of a dry run. */
 export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: Style): readonly string[] {
   const { foreseen } = plan;
   const failures = foreseen?.failures ?? [];

@@ -1,4 +1,4 @@
-/** The facts of a flywheel as people read them: each in plain words, those of the mint and of the vault's account below these. */
+/** The pinned facts of a project as text: multisig, mint and vault account. */
 import type { Limits } from '../../approval/limits.js';
 import type { Facts, Pins } from '../../approval/pins.js';
 import { base58Encode } from '../../values/base58.js';
@@ -15,13 +15,12 @@ const TIME_LOCK = 'timeLockSeconds';
 /** `closeAuthority` → `close authority`. */
 export const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Facts are pinned as they are read; one that holds a key as hexadecimal is shown as the address that it is. */
+/** Facts are stored as read from the chain: the close authority is hexadecimal, and is shown as an address. */
 function factText(name: string, value: string): string {
   if (name !== CLOSE_AUTHORITY || !/^[0-9a-f]{64}$/.test(value)) return value;
   return /^0+$/.test(value) ? 'none' : base58Encode(Buffer.from(value, 'hex'));
 }
 
-/** A flywheel as it is pinned: its addresses and, where they are known, its facts. */
 export const pinnedFields = ({ facts = {}, ...pins }: Pins): readonly Field[] => [
   ['multisig', pins.multisig],
   ['owner', pins.owner],
@@ -31,11 +30,10 @@ export const pinnedFields = ({ facts = {}, ...pins }: Pins): readonly Field[] =>
   ...tokenFields(pins.mint, facts),
 ];
 
-/** Who may act in the multisig, how many it takes, and who may change that. */
 export const multisigFields = (facts: Facts): readonly Field[] =>
   Object.entries(facts).flatMap(([name, value]): readonly Field[] => {
     if (name.startsWith(MINT) || name.startsWith(VAULT_ACCOUNT)) return [];
-    // Beside an address there is no room for more on most terminals.
+    // Most terminals have no room for more beside an address.
     if (name.startsWith(MEMBER))
       return [
         ['member', name.slice(MEMBER.length)],
@@ -44,7 +42,6 @@ export const multisigFields = (facts: Facts): readonly Field[] =>
     return name === TIME_LOCK ? [['time lock', `${value} s`]] : [[words(name), value]];
   });
 
-/** What the mint and the vault's account of it allow. */
 export function tokenFields(mint: string, facts: Facts): readonly Field[] {
   const below = (prefix: string): readonly Field[] =>
     Object.entries(facts)
@@ -53,14 +50,12 @@ export function tokenFields(mint: string, facts: Facts): readonly Field[] {
   return [['mint', mint], ...below(MINT), ['vault account', facts[ADDRESS]], ...below(VAULT_ACCOUNT)];
 }
 
-/** Each limit by what it is about. */
 export const limitFields = (limits: Limits): readonly Field[] => [
   ['tokens a batch', limits.batchTokens],
   ['tokens a day', limits.dayTokens],
   ['ask digest above', limits.digestAbove],
 ];
 
-/** A flywheel as its owner confirms it. */
 export const viewPins = (pinned: Pins, style: Style): readonly string[] => [
   style.bold('The project as it is on chain'),
   ...fieldLines(pinnedFields(pinned), style),

@@ -1,4 +1,4 @@
-/** A project, its caps, its balances and its key on this machine, as people read them. */
+/** A project with its caps, balances and local API key as text for people. */
 import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated, CapState, Caps } from '../../contract/admin.js';
 import type { RegistrationPlan } from '../../contract/registration.js';
@@ -8,11 +8,10 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
 import { countText, grouped, solOf, tokensText } from './unit.js';
 
-/** A cluster in words. */
 export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
   `${name ?? 'another cluster'} (genesis ${genesisHash})`;
 
-/** A daily cap, and what of it is used: by what has landed, and by what still may. */
+/** @param used - includes requests that may still land */
 function capText(limit: string | null, used: string | undefined, symbol: string | null): string {
   const spent = used === undefined ? [] : [`${tokensText(used, symbol)} used`];
   return [limit === null ? 'no cap' : tokensText(limit, symbol), ...spent].join(', ');
@@ -42,7 +41,7 @@ export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): rea
   ['scopes', scopes.join(', ')],
 ];
 
-/** A key that was just made and stays in the data directory; it need not be seen. */
+/** The key stays in the data directory and is not shown. */
 export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
   style.good('Created an API key for commands on this machine.'),
   ...fieldLines(
@@ -65,7 +64,6 @@ export const capFields = ({ day, symbol, burn, airdrop }: Caps): readonly Field[
   ['airdrops', leftText(airdrop, symbol)],
 ];
 
-/** A line for each account. */
 export const balanceLines = (
   balances: LocalStatusResult['balances'] | LocalVaultResult['balances'],
   order: readonly ('owner' | 'operator')[],
