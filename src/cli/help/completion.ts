@@ -1,19 +1,18 @@
-/** What may follow the words of a command line that is being typed, and the scripts by which shells ask for it. */
+/** Candidates for the last word of a command line, and the completion scripts of the shells. */
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { hasEffect, type Use } from '../config/settings-table.js';
 
-/** One word and what it means. */
 export type Candidate = readonly [word: string, description: string];
 
-/** Names that are looked up where they are kept. */
+/** Names stored in files of this machine. */
 export type Names = 'profiles' | 'batches' | 'operations';
 
-/** Where a value comes from: words that are known, names, files, or anything at all. */
+/** Where values come from; `null`: any text. */
 type Values = readonly string[] | Names | '@files' | '@directories' | null;
 
 const CLUSTERS = ['mainnet', 'devnet', 'testnet', 'localhost'];
 
-/** By the name of an option without dashes. */
+/** By option name, without dashes. */
 const BY_OPTION: Readonly<Record<string, Values>> = {
   profile: 'profiles',
   'rpc-url': CLUSTERS,
@@ -25,7 +24,7 @@ const BY_OPTION: Readonly<Record<string, Values>> = {
   'signed-tx': '@files',
 };
 
-/** By what stands between the brackets of an option or argument. */
+/** By placeholder of an option or argument, such as `<file>`. */
 const BY_PLACEHOLDER: Readonly<Record<string, readonly Values[]>> = {
   file: ['@files'],
   pipelines: ['@files'],
@@ -55,27 +54,25 @@ function argumentsOf(command: CommandUnknownOpts): readonly Values[] {
   });
 }
 
-/** One line without what a shell or a terminal would take for more than text. */
+/** The first line, without tabs and backslashes: the scripts split at tabs, and shells read escapes. */
 const described = (word: string, text: string): Candidate => [
   word,
   (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim(),
 ];
 
-/** What is asked of the tree of commands. */
 export interface Completed {
   readonly root: CommandUnknownOpts;
-  /** Gives a command its own words. */
+  /** Loads the options and arguments of a command. */
   load(command: CommandUnknownOpts): Promise<void>;
-  /** What a command has a use for. */
+  /** Kinds of settings that affect the command. */
   usesOf(command: CommandUnknownOpts): readonly Use[];
-  /** Names that are kept on this machine. */
   names(kind: Names): Promise<readonly Candidate[]>;
 }
 
 const optionOf = (command: CommandUnknownOpts, root: CommandUnknownOpts, word: string): Option | undefined =>
   [...command.options, ...root.options].find(({ long, short }) => word === long || word === short);
 
-/** Where the words have led, and the option whose value comes next. */
+/** The command named by the words, and the option whose value comes next. */
 async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: readonly string[]) {
   let command = root;
   let open: Option | undefined;
@@ -91,12 +88,12 @@ async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: 
   return { command, open };
 }
 
-/** @param words - those typed so far; the last is the one to complete, perhaps empty. */
+/** @param words - typed so far; the last one, perhaps empty, is completed */
 export async function completions(
   { names, ...tree }: Completed,
   words: readonly string[],
 ): Promise<readonly string[]> {
-  // Bash hands `--output=js` over as three words.
+  // bash splits `--output=js` into three words.
   const typed = words.filter((word) => word !== '=');
   const current = words.at(-1) === '=' ? '' : (typed.pop() ?? '');
   const { command, open } = await reached(tree, typed);
@@ -144,7 +141,6 @@ function optionsOf(
   ];
 }
 
-/** Shells that a script can be written for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
@@ -203,5 +199,4 @@ complete -c flywheel -f -a '(__flywheel_complete)'
 `,
 };
 
-/** The script for a shell. */
 export const completionScript = (shell: Shell): string => SCRIPTS[shell];

@@ -1,19 +1,18 @@
-/** `flywheel help`: the help of a command as text, and the topics that are not about one command. */
+/** Topics of `flywheel help` that are not about one command: settings, exit codes, files and output. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
 import { SETTING_ROWS, type SettingRow, type Use } from '../config/settings-table.js';
 import { fieldLines, indented, wrapText } from '../output/table.js';
 
-/** A name and what it means. */
 type Named = readonly [name: string, meaning: string];
 
-/** A part of a topic: prose, which fills the lines, a point of it, a line to be copied, or names with what they mean. */
+/** Prose that wraps, a point, a line to copy, or names with meanings. */
 type Part = string | { readonly point: string } | { readonly line: string } | readonly Named[];
 
-/** Prose is filled to this where nothing narrower shows it. */
+/** Width of prose where no terminal limits it. */
 const PROSE_WIDTH = 124;
 const POINT = '  ';
-/** The least room for what a name means beside it; where there is less, it stands below. */
+/** Minimum width of meanings beside their names; if there is less, they are below. */
 const MEANING_WIDTH = 30;
 const BELOW = '    ';
 
@@ -31,7 +30,7 @@ function partLines(part: Part, width: number | null): readonly string[] {
   ]);
 }
 
-/** Headings of the settings, by what a command has to do for them to have an effect. */
+/** Headings of the settings by the kind of command that they affect. */
 const HEADINGS: readonly (readonly [Use, string])[] = [
   ['output', 'All commands:'],
   ['service', 'Project and service:'],
@@ -132,7 +131,6 @@ const OUTPUT: readonly Part[] = [
   { line: '  $ flywheel burn-batch burns.csv --output ndjson | jq -c \'select(.status == "error")\'' },
 ];
 
-/** A topic's parts by its name. */
 export const TOPICS: Readonly<Record<string, () => readonly Part[]>> = {
   settings,
   'exit-codes': exitCodes,
@@ -140,10 +138,7 @@ export const TOPICS: Readonly<Record<string, () => readonly Part[]>> = {
   output: () => OUTPUT,
 };
 
-/**
- * The text of a topic, or `undefined`.
- * @param width - columns of the terminal that shows it; `null` where none does.
- */
+/** @param width - columns of the terminal; `null` without one. @returns `undefined` for an unknown topic */
 export function topicText(name: string, width: number | null): string | undefined {
   const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
   if (topic === undefined) return undefined;
