@@ -1,4 +1,4 @@
-/** What `flywheel doctor` says of the files of the user: whose they are and who else can use them; and how that is mended. */
+/** `flywheel doctor`, the user's files: owner, modes and links, and the repair of modes. */
 import {
   closeSync,
   constants,
@@ -19,20 +19,18 @@ import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { shellLine } from '../shell-line.js';
 
-/** One thing that was looked at. */
 export interface Finding {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
   readonly hint?: string;
-  /** What is known of an RPC node. */
+  /** State of an RPC node. */
   readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NodeState;
-  /** Code of the error, where it is not ok. */
+  /** The error code; absent if `ok`. */
   readonly error?: string;
   readonly exit: ExitCode;
 }
 
-/** What is not in order. */
 export const failed = (name: string, error: FlywheelError): Finding => ({
   name,
   ok: false,
@@ -42,7 +40,7 @@ export const failed = (name: string, error: FlywheelError): Finding => ({
   exit: error.exitCode,
 });
 
-/** Looks, and takes what is thrown for what is found. */
+/** An error thrown by `look` becomes a failed finding. */
 export async function check(name: string, look: () => string | Promise<string>): Promise<Finding> {
   try {
     return { name, ok: true, detail: await look(), exit: EXIT.done };
@@ -53,21 +51,20 @@ export async function check(name: string, look: () => string | Promise<string>):
 
 const OTHERS = 0o077;
 const PERMISSIONS = 0o777;
-/** Entries that are looked at in one directory with all below it; a directory that holds more is none of ours. */
+/** Entries checked in and below one directory; flywheel's own directories have fewer. */
 const MAX_ENTRIES = 5_000;
-/** Findings of one kind that are named. */
+/** Files listed per directory. */
 const MAX_NAMED = 10;
 
-/** A file or directory that is not as it should be. */
 interface Oddity {
   readonly path: string;
   readonly what: string;
   readonly hint: string;
-  /** Bits that it should have, where it is the user's and only those are wrong. */
+  /** The right mode, if the user owns the file and only its mode is wrong; else `null`. */
   readonly mode: number | null;
 }
 
-/** A file that stands in another place as well may be one that others have to use; its mode is not ours to set. */
+/** Other users may need a file that has a second name (hard link), so its mode is never changed. */
 const hasOtherNames = (stats: Stats): boolean => stats.isFile() && stats.nlink > 1;
 
 const rightMode = (stats: Stats): number => (stats.isDirectory() ? 0o700 : 0o600);
@@ -101,7 +98,7 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
   return odd(what, 'Run', ['chmod', mode.toString(8)], mode);
 }
 
-/** Everything in a directory and below it, itself first; links are not followed, unless the directory itself was put elsewhere by one. */
+/** The directory, then everything below it. Links are not followed, except the directory itself. */
 function* entriesOf(directory: string): Generator<readonly [string, Stats]> {
   const waiting = [directory];
   for (let seen = 0; seen < MAX_ENTRIES; seen += 1) {
@@ -120,7 +117,7 @@ const odditiesOf = (entries: Iterable<readonly [string, Stats]>): readonly Oddit
   return [...entries].flatMap(([path, stats]) => oddityOf(path, stats, uid) ?? []);
 };
 
-/** What is found, or what the file system complains of. */
+/** An error of the file system becomes a failed finding. */
 function findings(name: string, path: string, find: () => readonly Finding[]): readonly Finding[] {
   try {
     return find();
@@ -132,10 +129,10 @@ function findings(name: string, path: string, find: () => readonly Finding[]): r
 
 const fine = (name: string, detail: string): Finding => ({ name, ok: true, detail, exit: EXIT.done });
 
-/** One finding for each thing that is not as it should be, and one where all is; none where there is no such directory. */
+/** One finding per wrong file, one if all files are right, none without the directory. */
 export const checkFiles = (name: string, directory: string, platform: string): readonly Finding[] =>
   findings(name, directory, () => {
-    // Who may use a file is said in another way there.
+    // Windows has no such modes.
     const entries = platform === 'win32' ? [] : [...entriesOf(directory)];
     if (entries.length === 0) return [];
     const bad = (text: string, hint: string): Finding =>
@@ -148,7 +145,7 @@ export const checkFiles = (name: string, directory: string, platform: string): r
     return more === 0 ? shown : [...shown, bad(rest, 'Run: flywheel doctor --repair')];
   });
 
-/** Sets the bits of what is still what was looked at: a file or directory of the user's own, and no link. */
+/** Changes a mode only after checking the opened file again: owned by the user, no link, no second name. */
 function mend({ path }: Oddity, uid: number): boolean {
   const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -161,7 +158,7 @@ function mend({ path }: Oddity, uid: number): boolean {
   }
 }
 
-/** Mends the modes of what is the user's own, and says each; what is not is left as it is. */
+/** Repairs modes of the user's own files only. @returns one finding per changed file or error */
 export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
   if (platform === 'win32') return [];
   const { uid } = userInfo();

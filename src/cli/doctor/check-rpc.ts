@@ -1,4 +1,4 @@
-/** What `flywheel doctor` says of the user's own RPC nodes, each for itself and apart from the service. */
+/** `flywheel doctor`, the user's RPC nodes: each one by itself, without the service. */
 
 import type { NodeReport, NodeState } from '../../chain/node-address.js';
 import { requireQuorum } from '../../chain/node-address.js';
@@ -9,7 +9,7 @@ import type { Session } from '../command.js';
 import { check, type Finding, failed } from './check-files.js';
 
 const NAME = 'rpc';
-/** The time of a chain is what its validators agree on, and may be off by as much. */
+/** The time of a chain is an agreement of its validators, and may be wrong by this much. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
 function describe({ address, state }: NodeReport, source: string): string {
@@ -36,7 +36,7 @@ function findingOf(report: NodeReport, { rpcUrl: { source } }: Settings): Findin
 function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadMs: number }): string {
   const seconds = Math.round(clockAheadMs / 1_000);
   if (Math.abs(clockAheadMs) <= MAX_CLOCK_SKEW_MS) return `agrees with the chain (${seconds} s ahead)`;
-  // Somebody's own cluster may make blocks only when there is something to put into them.
+  // A private cluster may produce blocks only when there are transactions.
   if (cluster === null && seconds > 0)
     return `${seconds} s ahead of the last block: the cluster produces no blocks`;
   const apart = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
@@ -49,7 +49,7 @@ function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadM
   );
 }
 
-/** This clock beside that of the chain, as the node knows it that is furthest; nothing where none tells. */
+/** Compares this clock with the newest time that a node reports. @returns nothing if no node reports a time */
 async function checkClock(reports: readonly NodeReport[]): Promise<readonly Finding[]> {
   const told = reports
     .flatMap(({ state }) =>
@@ -60,7 +60,7 @@ async function checkClock(reports: readonly NodeReport[]): Promise<readonly Find
   return furthest === undefined ? [] : [await check('chain clock', () => clockText(furthest))];
 }
 
-/** Are these the nodes of a service elsewhere, of a database, or of a data directory on a cluster? The embedded ledger has none. */
+/** Does a remote API, a database, or a data directory on a cluster use these nodes? The embedded ledger uses none. */
 async function areUsed({ context }: Session, settings: Settings): Promise<boolean> {
   const { apiUrl, rpcUrl, database } = settings;
   if (apiUrl.value !== null || database.value !== null) return true;
@@ -68,7 +68,7 @@ async function areUsed({ context }: Session, settings: Settings): Promise<boolea
   return (await context.dataChain(settings))?.kind === 'cluster';
 }
 
-/** One finding a node, one for the clock, and one for a quorum that they cannot make; none where no chain is read through them. */
+/** One finding per node, one for the clock, and one for a quorum above 1; none if no chain is read through the nodes. */
 export async function checkRpc(session: Session): Promise<readonly Finding[]> {
   const { context } = session;
   const settings = await context.effectiveSettings(session.settings);
