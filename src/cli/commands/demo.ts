@@ -1,4 +1,4 @@
-/** `flywheel demo`: everything at work on the embedded engine, with commands and files that can be used again. */
+/** `flywheel demo`: sets up a project and runs a batch on the embedded engine; its commands and files can be used again. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,6 @@ import { countText, tokensText } from '../views/unit.js';
 
 const SYMBOL = 'DEMO';
 
-/** Burns, airdrops and memos, alone and together. */
 function somePipelines() {
   const [first, second, third] = [1, 2, 3].map(() => addressFromBytes(generateKeypair().slice(32)));
   const burn = (amount: number) => ({ action: 'BURN', amount });
@@ -60,8 +59,8 @@ function buffer(): OutputStream & { readonly text: () => string } {
 }
 
 /**
- * Runs words just as a shell would, but for variables that would lead them elsewhere, and reads the JSON that they print.
- * @throws `ERR_INTERNAL` with what the command said when it does not exit with 0.
+ * Runs a command line and parses the JSON that it prints. FLYWHEEL_ variables are removed: they could select another service.
+ * @throws `ERR_INTERNAL` with the command's stderr, unless the exit code is 0
  */
 async function runCommand<Value>({ context, cli }: Session, words: readonly string[]): Promise<Value> {
   const [stdout, stderr] = [buffer(), buffer()];
@@ -137,7 +136,7 @@ async function run(session: Session) {
 export const commands = {
   demo: defineCommand({
     run,
-    // All of it was told on the way.
+    // run() has printed everything.
     view: () => [],
     details: ['Uses a temporary directory and leaves its files there.'],
     uses: [],

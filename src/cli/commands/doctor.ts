@@ -1,4 +1,4 @@
-/** `flywheel doctor`: looks whether everything that a command needs is in order. A check never changes anything; a repair is asked for by its name. */
+/** `flywheel doctor`: checks settings, files, service and chain. Changes nothing without `--repair`. */
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
@@ -18,10 +18,10 @@ import { countText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
 const MIB = 1_024 * 1_024;
-/** Less than this is filled by a batch and its journal. */
+/** More than a batch and its journal need. */
 const LEAST_FREE = 64 * MIB;
 
-/** The directory itself, or what is above it where it is not made yet. */
+/** The path, or its nearest existing parent. */
 function existing(path: string): string {
   const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
   return isThere || dirname(path) === path ? path : existing(dirname(path));
@@ -37,7 +37,7 @@ function freeSpace(directory: string): string {
   });
 }
 
-/** Who holds the lock of a data directory, in words, as Linux tells; it ends with its process, so that none is ever left behind. */
+/** The process that holds the lock of a data directory (Linux only). A lock ends with its process, so none is ever stale. */
 export function lockText(dataDir: string): string {
   const stats = statSync(join(dataDir, 'lock'), { throwIfNoEntry: false });
   let held: readonly string[];
@@ -83,10 +83,10 @@ function locale(env: Session['context']['env']): string {
   return /utf-?8/i.test(named) ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
 }
 
-/** Clocks that differ by more than this make dates and daily caps surprising. */
+/** A larger difference shifts dates and daily caps. */
 const MAX_CLOCK_SKEW_MS = 30_000;
 
-/** A directory that can be used; one that is missing is fine when something makes it later. Who else can use it, its files tell. */
+/** A missing directory is no problem: flywheel creates it. `checkFiles` checks access by other users. */
 function checkDirectory(path: string): string {
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -104,10 +104,10 @@ function keyText(opened: OpenedService, session: Session): string {
   return 'from the data directory';
 }
 
-/** Looks at one thing after the other. @returns was it in order? */
+/** Runs one check. @returns whether it succeeded */
 type Look = (name: string, tell: () => string | Promise<string>) => Promise<boolean>;
 
-/** Asks for the current batch, which any good key may, and compares clocks on the way. */
+/** Requests the current batch, which every valid key may read, and compares the clocks. */
 async function checkService(session: Session, opened: OpenedService, look: Look): Promise<void> {
   let seen: number | undefined;
   const isOk = await look('service', async () => {
@@ -118,7 +118,7 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
       : `answers; batch ${reply.value.id} ${statusOf(reply.value)}`;
   });
   const { value: apiUrl } = session.settings.apiUrl;
-  // The client speaks plain http to this machine only, and answers nobody whose certificate does not hold.
+  // The client refuses plain HTTP except to this machine, and every invalid certificate.
   const tls = apiUrl?.startsWith('https:')
     ? 'the certificate is valid'
     : 'not needed: the service is on this machine';
@@ -137,7 +137,6 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
   });
 }
 
-/** Runs all checks that apply to the settings. */
 async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { context, settings } = session;
   const { platform, env } = context;
@@ -177,8 +176,8 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
 }
 
 /**
- * The database that holds the flywheels, if there is one; or that the one that is named is not used, and why.
- * @returns which projects there are, where none of several is meant: that is nothing wrong, and each is looked at by its name
+ * Checks the database, or says why it is not used.
+ * @returns the projects, if there are several and none is selected: no problem, but only one at a time can be checked
  */
 async function checkDatabase({ context, settings }: Session, look: Look): Promise<string | null> {
   const { value: address } = settings.database;
@@ -205,7 +204,7 @@ async function checkDatabase({ context, settings }: Session, look: Look): Promis
   return several;
 }
 
-/** The service, and the chain with it; where the RPC is at fault it is looked at without. */
+/** Checks the service and its chain. After a failed RPC check the service is opened without RPC nodes. */
 async function checkOpened(session: Session, withChain: boolean, look: Look): Promise<void> {
   const { context, settings } = session;
   const opening = withChain
@@ -231,19 +230,19 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
       return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
     });
   } finally {
-    // The session closes its own.
+    // The session closes its own service.
     if (!withChain) await opened.close();
   }
 }
 
-/** Loads what tries a batch out before it is signed; that of the database has been loaded by then. */
+/** Loads the virtual machine that simulates batches. The native part of the database is loaded already. */
 async function nativeParts(opened: OpenedService): Promise<string> {
   await opened.simulator();
   const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
   return ['SQLite and the Solana virtual machine are loaded', ...names].join(', ');
 }
 
-/** As wide as a mark and the blank after it. */
+/** As wide as a mark and its space. */
 const BEHIND_MARK = '     ';
 
 const marked = (mark: string, text: string, width: number): readonly string[] =>
@@ -263,7 +262,7 @@ export const commands = {
       session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
         checks.flatMap(({ name, ok, detail, hint }) => [
           ...marked(ok ? style.good('ok  ') : style.bad('fail'), `${name}: ${detail}`, style.width),
-          // Most end in a command, which is to be copied whole.
+          // Not wrapped: most hints end in a command to copy.
           ...(hint === undefined ? [] : [`${BEHIND_MARK}${safeLine(hint)}`]),
         ]),
       );

@@ -1,4 +1,4 @@
-/** `flywheel history` and `report`: every burn and airdrop, newest first; and what they and their costs come to. */
+/** `flywheel history`: every burn and airdrop, newest first. `flywheel report`: their totals and costs. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MOVES, REPORT_PERIODS, type ReportPeriod } from '../../contract/limits.js';
 import type { HistoryItem, Report } from '../../contract/schemas/report.js';
@@ -30,13 +30,13 @@ const HISTORY_CSV: Columns<HistoryRow> = {
   message: (row) => row.error?.message,
 };
 
-/** One that landed; or a burn that has not, or is not known to have. */
+/** A landed burn or airdrop, or a single burn that is pending or failed. */
 interface HistoryRow extends HistoryItem {
   readonly status: 'SUCCESS' | 'PENDING' | 'FAILED';
   readonly error?: { readonly type: string; readonly message: string } | undefined;
 }
 
-/** @param symbol - of the token; `null` where nobody here says */
+/** @param symbol - `null` if unknown */
 const viewHistory = (rows: readonly HistoryRow[], symbol: string | null, style: Style): readonly string[] =>
   rows.length === 0
     ? ['No burns or airdrops found.']
@@ -71,7 +71,7 @@ const historyOptions = (command: Command) =>
 
 type HistoryOptions = OptionsOf<typeof historyOptions>;
 
-/** Only burns alone have another outcome here; of a batch it is its own. */
+/** Only single burns have a status here; pipelines have that of their batch. */
 function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
   if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
   throw new FlywheelError('ERR_USAGE', '--status works for single burns only. Leave out the other filters.', {
@@ -115,7 +115,7 @@ const reportOptions = (command: Command) =>
     .option('--html <file>', 'also write an HTML page with charts')
     .addOption(FORCE_OPTION);
 
-/** `month,type` in its parts. @throws `ERR_INPUT_INVALID` */
+/** Parses text such as `month,type`. @throws `ERR_INPUT_INVALID` */
 function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 'true' } {
   const words = by.split(',').map((word) => word.trim());
   const periods = REPORT_PERIODS.filter((period) => words.includes(period));

@@ -1,4 +1,4 @@
-/** `flywheel profile`: what is kept of a service or a project under a name: how it is reached, what it is trusted for, and its key. */
+/** `flywheel profile`: named settings of a service (address, API key, pins, limits). */
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { isLimitNumber, LIMIT_NAMES, type Limits } from '../../approval/limits.js';
@@ -22,7 +22,7 @@ import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { limitFields, pinnedFields, viewPins, words } from '../views/facts.js';
 import { typedPath } from '../wallet/keypair-source.js';
 
-/** The name of a profile. @throws `ERR_INPUT_INVALID` */
+/** @throws `ERR_INPUT_INVALID` */
 function parseProfileName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== '__proto__') return name;
   throw new FlywheelError(
@@ -31,14 +31,13 @@ function parseProfileName(name: string): string {
   );
 }
 
-/** A profile as it is printed. */
 interface ProfileView extends Profile {
   readonly name: string;
   readonly current: boolean;
   readonly hasApiKey: boolean;
-  /** Where the RPC comes from that is used although the profile names none. */
+  /** Present if the profile has no RPC node and the Solana CLI's is used. */
   readonly rpcSource?: 'solana config';
-  /** Where it is kept. */
+  /** Path of the profiles file. */
   readonly file?: string;
 }
 
@@ -61,7 +60,7 @@ const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
   ),
 ];
 
-/** All profiles by name, without what may be a key in them. */
+/** All profiles by name, with secrets redacted. */
 function profileViews({ settings, context }: Session): readonly ProfileView[] {
   const directory = settings.configDir.value;
   const { current, profiles } = readProfiles(directory);
@@ -81,7 +80,7 @@ function profileViews({ settings, context }: Session): readonly ProfileView[] {
     });
 }
 
-/** One of them. @throws `ERR_CONFIG_INVALID` where there is none. */
+/** @throws `ERR_CONFIG_INVALID` for an unknown profile, and if no profile is in use */
 function profileView(session: Session, name: string | null): ProfileView {
   const profile = profileViews(session).find((view) => view.name === name);
   if (profile !== undefined) return profile;
@@ -92,19 +91,18 @@ function profileView(session: Session, name: string | null): ProfileView {
   );
 }
 
-/** One that was written by hand may be no address; what it is instead may be a key. */
+/** A profile edited by hand may hold anything in place of an address, even a key. */
 function shownUrl(text: string): string {
   if (isMoniker(text)) return text;
   return URL.canParse(text) ? new NodeAddress(new URL(text), text).shown : '***';
 }
 
-/** Takes a limit away. */
 const NONE = 'none';
 
-/** What the options change; `null` takes a limit away. */
+/** `null` removes a limit. */
 type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
 
-/** @throws `ERR_INPUT_INVALID` naming the option. */
+/** @throws `ERR_INPUT_INVALID` with the name of the option */
 function readLimitChanges(options: AddOptions): LimitChanges {
   const changes: [keyof Limits, string | null][] = [];
   for (const name of LIMIT_NAMES) {
@@ -120,7 +118,6 @@ function readLimitChanges(options: AddOptions): LimitChanges {
   return Object.fromEntries(changes);
 }
 
-/** Longest API key in bytes. */
 const MAX_KEY_BYTES = 4_096;
 
 const addOptions = (command: Command) =>
@@ -163,17 +160,16 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
   return profileView(session, name);
 }
 
-/** The global options that a profile keeps, by their settings. */
+/** The global options that a profile stores. */
 const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
   (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
 );
 
-/** Fields of a profile that are settings. */
 const PROFILE_FIELDS = Object.values(SETTING_ROWS).flatMap(
   ({ profile }) => (profile ?? []) as keyof Omit<Profile, 'pinned' | 'limits'> | [],
 );
 
-/** A setting as a profile keeps it; `undefined` for what it does not keep, such as a keypair. */
+/** The value as a profile stores it; `undefined` for a value that is never stored, such as a keypair. */
 function kept(value: unknown): unknown {
   if (value instanceof DatabaseAddress) return value.file ?? undefined;
   if (Array.isArray(value)) {
@@ -184,7 +180,7 @@ function kept(value: unknown): unknown {
   return value;
 }
 
-/** What was typed of them, checked by now. */
+/** The stored global options that were typed on this command line. */
 function typedFields(settings: Settings): Profile {
   const { database: databaseUrlFile, signers } = settings;
   const others: Readonly<Record<string, Setting<unknown>>> = {
@@ -198,7 +194,7 @@ function typedFields(settings: Settings): Profile {
   return Object.fromEntries(fields);
 }
 
-/** Nodes and quorum of the profile as it will be have to fit. @throws `ERR_USAGE` */
+/** The changed profile needs at least as many nodes as its quorum. @throws `ERR_USAGE` */
 function checkQuorum({ settings }: Session, name: string, changes: Profile): void {
   if (changes.rpcUrl === undefined && changes.rpcQuorum === undefined) return;
   const { profiles } = readProfiles(settings.configDir.value);

@@ -1,4 +1,4 @@
-/** `flywheel proof`: the hash of a proof, and whether a landed transaction carries it and did what was said of it. */
+/** `flywheel proof`: hashes a proof, and verifies that a landed transaction carries the hash and moved the expected amounts. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';

@@ -1,11 +1,11 @@
-/** Commands about the command line itself: its help, its version, completion, and the schemas of the files that it takes. */
+/** Commands about the command line itself: help, version, completion, and the JSON Schemas of input files. */
 import { Argument } from '@commander-js/extra-typings';
 import { defineCommand, type Session } from '../command.js';
 import { readProfiles } from '../config/profile-file.js';
 import { type Candidate, completionScript, type Names, SHELLS } from '../help/completion.js';
 import { safeLine } from '../output/safe-text.js';
 
-/** What there is of a kind in the files of this machine; nothing is opened for it but them. */
+/** Reads only files of this machine; completion opens no service. */
 async function names({ settings }: Session, kind: Names): Promise<readonly Candidate[]> {
   if (kind === 'profiles') {
     const { profiles } = readProfiles(settings.configDir.value);

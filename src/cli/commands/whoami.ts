@@ -1,4 +1,4 @@
-/** `flywheel whoami`: the settings in force and where each comes from; over the network only that is asked which `--check` asks for. */
+/** `flywheel whoami`: the effective settings and their sources. Makes network requests only with `--check`. */
 import type { Command } from '@commander-js/extra-typings';
 import type { Pins } from '../../approval/pins.js';
 import type { Setting, Settings } from '../../compose/settings.js';
@@ -17,11 +17,11 @@ import { keypairOwner } from '../wallet/load-keypair.js';
 interface Row {
   readonly value: string | number | null;
   readonly source: Setting<unknown>['source'];
-  /** Why it cannot be told, which is no failure of a command that only looks. */
+  /** Why the value cannot be read. The command still succeeds. */
   readonly problem?: string;
 }
 
-/** The value of a setting as it may be shown: of a key only that it is there. */
+/** Of a key, only that it is set. */
 function shown(value: unknown): Row['value'] {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   if (value instanceof Secret) return 'set';
@@ -29,7 +29,6 @@ function shown(value: unknown): Row['value'] {
   return typeof value === 'object' && 'command' in value ? String(value.command) : 'a keypair';
 }
 
-/** Each setting of the table that has a value of its own, with its source. */
 function describe(settings: Settings): Readonly<Record<string, Row>> {
   const { signers, keypair, database: _, databasePool: __, project: ___, ...rest } = settings;
   const named: Readonly<Record<string, unknown>> = {
@@ -48,7 +47,7 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
 }
 
-/** What is told of a setting, or why it cannot be. */
+/** An error thrown by `tell` becomes the problem of the row. */
 async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<Row['value']>): Promise<Row> {
   try {
     return { value: await tell(), source };
@@ -58,7 +57,7 @@ async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<R
   }
 }
 
-/** The database that holds the flywheels, and which of them is meant, where there is one; nothing is asked of it. */
+/** The database and the selected project. Nothing is requested from the database. */
 async function databaseRows(settings: Settings): Promise<Readonly<Record<string, Row>>> {
   const { value, source } = settings.database;
   if (value === null) return {};
@@ -66,7 +65,6 @@ async function databaseRows(settings: Settings): Promise<Readonly<Record<string,
   return { database: await rowOf(source, () => `${value.shown} by ${value.name}`), databasePool, project };
 }
 
-/** Where the flywheel is, as far as the data directory says. */
 const chainText = (chain: DataChain | null): string => {
   if (chain === null) return 'not known';
   const { kind, name, genesisHash } = chain;
@@ -74,7 +72,7 @@ const chainText = (chain: DataChain | null): string => {
   return `${where}, genesis ${genesisHash ?? 'not created yet'}`;
 };
 
-/** The pins that hold: those of the data directory, where it is used and none were given for this command. */
+/** The effective pins. Those of the data directory replace the profile's, unless `--pins` or a database is given. */
 async function pinsOf({ context }: Session, settings: Settings): Promise<Readonly<Record<string, Row>>> {
   let { value: pins, source }: Setting<Pick<Pins, 'multisig' | 'mint' | 'owner'> | null> = settings.pinned;
   let problem: string | undefined;
@@ -93,7 +91,7 @@ async function pinsOf({ context }: Session, settings: Settings): Promise<Readonl
   };
 }
 
-/** Which key it is; `null` where the service does not say. */
+/** @returns `null` if the service does not offer this request */
 async function askForKey(session: Session): Promise<KeyDescription | null> {
   const opened = await session.service();
   try {
@@ -114,7 +112,7 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
   const { context } = session;
   const settings = await context.effectiveSettings(session.settings);
   const path = solanaCliSetting(context.home, 'keypair_path');
-  // What a command would take: where nobody names one, that of the Solana CLI.
+  // Commands use the Solana CLI's keypair if no setting names one.
   const { value: keypair, source }: Settings['keypair'] =
     settings.keypair.value === null && path !== undefined
       ? { value: path, source: 'solana config' }
