@@ -1,20 +1,20 @@
-/** Builds dist: the program, the library with its types, and what is said about the packages in them. */
+/** Builds dist: the program, the library with its types, and the notices of bundled packages. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build } from 'esbuild';
 import { bundledPackages, notices } from './build/notices.mjs';
 import { writeTypes } from './build/types.mjs';
 
-/** Installed beside the program (native), or never installed: the packages that ask for them go on without. */
+/** Installed beside the program (native), or never installed: the packages that import them work without. */
 const EXTERNAL = ['@libsql/*', 'litesvm-*', 'bufferutil', 'pg-cloudflare', 'pg-native', 'utf-8-validate'];
 
-/** Modules that packages ask for and that nothing here uses: who asks, and what it gets instead. */
+/** Modules that flywheel does not use: the package that imports each, and the source that replaces it. */
 const UNUSED = {
-  // For web3.js' own subscriptions; its licence (LGPL) keeps it out of a bundle.
+  // Subscriptions of web3.js. Its licence (LGPL) is none of those that build/notices.mjs allows.
   'rpc-websockets': ['@solana/web3.js', 'exports.CommonClient = class { on() { return this; } };'],
-  // For subcommands that are programs of their own; costs each command 8 ms.
+  // Subcommands as separate programs; costs each command 8 ms.
   'node:child_process': ['commander', ''],
-  // Costs each request of a service 10 ms; undici goes on as on a node without it.
+  // Costs each request to a service 10 ms; undici also works on a Node.js without HTTP/2.
   'node:http2': ['undici', 'exports.constants = {};'],
 };
 const withoutUnused = {
@@ -38,7 +38,7 @@ const common = {
   metafile: true,
   logLevel: 'warning',
 };
-/** A script, since V8 takes back compiled code of scripts only; what it imports late it requires, which a script can. */
+/** CommonJS: V8 accepts cached code only for scripts. Dynamic imports become `require`, which a script can call. */
 const script = {
   ...common,
   format: 'cjs',
@@ -53,7 +53,7 @@ const library = await build({
   entryPoints: { index: 'src/index.ts', contract: 'src/contract/index.ts' },
   format: 'esm',
   splitting: true,
-  // Bundled CommonJS packages ask for `require`, which a module does not have.
+  // Bundled CommonJS packages call `require`, which does not exist in a module.
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
@@ -62,7 +62,7 @@ const program = await build({
   ...script,
   entryPoints: { flywheel: 'src/main.ts' },
   entryNames: '[name]-[hash]',
-  // Positions in the sources for FLYWHEEL_DEBUG.
+  // Source positions for FLYWHEEL_DEBUG.
   sourcemap: 'linked',
   sourcesContent: false,
 });

@@ -1,3 +1,3 @@
-/** Everything that the library exports: its types are written once, so that both entries mean the same by them. */
+/** All exports of the library. The types are written once from here, so that both entries share them. */
 export * from '../src/contract/index.js';
 export * from '../src/index.js';

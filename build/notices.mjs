@@ -1,14 +1,14 @@
-/** What is bundled: names, versions and licences of the packages, and the notices that their licences ask for. */
+/** Names, versions and licences of the bundled packages, and the notices that the licences require. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Licences under which a package may be shipped inside this one. */
+/** Licences that allow bundling. */
 const ALLOWED = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'Apache-2.0', 'Unlicense'];
 
-/** Of packages that state theirs in a file only. */
+/** Packages that state their licence only in a file. */
 const STATED = { 'text-encoding-utf-8': 'Unlicense' };
 
-/** For packages that name this licence, which is ours too, without its text. */
+/** The text for MIT packages that ship without it; LICENSE is MIT too. */
 const mitOf = (holder) =>
   readFileSync('LICENSE', 'utf8')
     .replace(/^MIT License\s+Copyright .*/, `Copyright (c) ${holder}`)
@@ -20,8 +20,8 @@ const TEXT_IN_README =
   /^(copyright .*\n[\s\S]*)?permission is hereby granted[\s\S]*?(dealings in the\s+software|use or performance)\.?/im;
 
 /**
- * The packages of which something is in the outputs of these builds, by name and version.
- * @throws where one has no licence that may be shipped, or no text of it.
+ * The packages with code in these outputs, sorted by name and version.
+ * @throws if a licence does not allow bundling, or if its text is missing
  */
 export function bundledPackages(metafiles) {
   const files = metafiles.flatMap(({ outputs }) =>
@@ -51,7 +51,6 @@ function licenceText(folder) {
   return existsSync(join(folder, 'README.md')) ? TEXT_IN_README.exec(read('README.md'))?.[0] : undefined;
 }
 
-/** The file that is shipped. */
 export const notices = (packages) =>
   [
     'Third-party notices\n\nflywheel contains code of the packages below, each under its own licence.\n',

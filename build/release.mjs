@@ -1,6 +1,6 @@
 /**
- * Makes a release out of a clean tree: checks, packs, says what is in it, and publishes. `npm run release -- --dry-run` does all but the
- * last. `npm run ci:long` has to pass before the tag is made; see docs/releasing.md.
+ * Checks, packs and publishes a release from a clean tree; with `npm run release -- --dry-run` everything except publishing.
+ * `npm run ci:long` has to pass before the tag is made; see docs/releasing.md.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,6 @@ function run(file, args, stdio = 'pipe') {
   return stdout?.trim() ?? '';
 }
 
-/** What speaks against a release of this tree. */
 function problems() {
   const found = [];
   if (run('git', ['tag', '--points-at', 'HEAD', tag]) !== tag) found.push(`HEAD has not the tag ${tag}.`);
@@ -35,7 +34,7 @@ function problems() {
   return found;
 }
 
-/** What was built has to be what is committed, dry or not. */
+/** The package must contain only what is committed, in a dry run too. */
 function demandCleanTree() {
   const changes = run('git', ['status', '--porcelain']);
   if (changes !== '') throw new Error(`The tree is not clean:\n${changes}`);
@@ -50,7 +49,7 @@ function pack() {
 
 const purlOf = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** The bill of materials: what is bundled and what is installed beside it. @throws where one of them is not in the lock */
+/** SBOM of bundled packages and optional dependencies. @throws if the lock file lacks one */
 function releaseSbom(all, bundled) {
   const wanted = [
     ...bundled.map(({ name, version }) => [name, version, true]),
@@ -62,7 +61,7 @@ function releaseSbom(all, bundled) {
     if (component === undefined) throw new Error(`${name} ${version} is not in the lock.`);
     return {
       ...component,
-      // A package that stands in for another is in the lock under the other's name.
+      // The lock file lists an aliased package under its alias.
       name,
       scope: isBundled ? 'required' : 'optional',
       properties: [{ name: 'flywheel:bundled', value: String(isBundled) }],

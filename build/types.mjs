@@ -1,14 +1,14 @@
-/** The types of the library: one file for both entries, with those of bundled packages in it, since none of these is installed. */
+/** Types of the library: one file for both entries. Types of bundled packages are inlined, because these are not installed. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { generateDtsBundle } from 'dts-bundle-generator';
 import ts from 'typescript';
 
-/** Packages whose types the library's own are made of. */
+/** Packages with types in the library's API. */
 const INLINED = ['zod', 'kysely', 'undici', 'libsql'];
 const PROJECT = 'tsconfig.types.json';
 
-/** Of the browser and of node alike; a user who has the libraries of neither is given the bare names. */
+/** Globals of both browsers and Node.js. Empty for users whose project has neither library. */
 const GLOBALS = `declare global {
   interface AbortSignal {}
   interface URL {}
@@ -21,10 +21,7 @@ function exportedNames(program, file) {
   return checker.getExportsOfModule(source).map(({ name }) => name);
 }
 
-/**
- * Writes `dist/types`.
- * @throws where both entries export different things under one name.
- */
+/** Writes `dist/types`. @throws if the entries export different things under one name */
 export function writeTypes() {
   const [text] = generateDtsBundle(
     [
