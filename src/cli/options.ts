@@ -1,4 +1,4 @@
-/** Options that several commands have, and how the text of an option is read: amounts, times, ids, scopes, keys. */
+/** Options that several commands have, and the parsers of option values: amounts, times, ids, scopes, keys. */
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
@@ -12,20 +12,19 @@ import type { KeyOrigin } from './journal/journal.js';
 
 const SOL_DECIMALS = 9;
 
-/** Collects the values of an option that repeats. */
+/** Parser of a repeatable option. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   value,
 ];
 
-/** What was typed is not what an option takes. */
 const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
   inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
 
-/** `--max-wait <seconds>` and `-p, --profile <name>`: `--max-wait`, `--profile`. */
+/** `--max-wait <seconds>` → `--max-wait`, `-p, --profile <name>` → `--profile`. */
 export const longFlag = (flags: string): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags;
 
-/** An option that is read when it is typed. @param read - throws naming the option; commander takes `null` for an empty text */
+/** @param read - throws an error that names the flag; never returns `null`, which commander turns into an empty text */
 const readOption = <const Usage extends string, Value>(
   flags: Usage,
   help: string,
@@ -39,15 +38,14 @@ function readDecimal(flag: string, text: string): string {
   throw unexpected(flag, 'a decimal number such as 12.5', text);
 }
 
-/** Decimal text, zero allowed. */
+/** Zero is allowed. */
 export const decimal = <const Usage extends string>(flags: Usage, help: string) =>
   readOption(flags, help, readDecimal);
 
-/** Decimal text, or `none`. */
 export const decimalOrNone = <const Usage extends string>(flags: Usage, help: string) =>
   readOption(flags, help, (flag, text) => (text === 'none' ? text : readDecimal(flag, text)));
 
-/** SOL as lamports, zero allowed. */
+/** SOL → lamports; zero is allowed. */
 export const lamports = <const Usage extends string>(flags: Usage, help: string) =>
   readOption(flags, help, (flag, text) => {
     if (Number(readDecimal(flag, text)) === 0) return 0n;
@@ -66,7 +64,6 @@ export function readInteger(flag: string, text: string, least: number, most: num
   throw unexpected(flag, `a whole number from ${least} to ${most}`, text);
 }
 
-/** A whole number in a range. */
 export const integer = <const Usage extends string>(
   flags: Usage,
   help: string,
@@ -74,7 +71,7 @@ export const integer = <const Usage extends string>(
   most: number,
 ) => readOption(flags, help, (flag, text) => readInteger(flag, text, least, most));
 
-/** Proof types, each once. */
+/** Repeatable; without duplicates. */
 export const proofTypes = <const Usage extends string>(flags: Usage, help: string) =>
   new Option(flags, help).argParser((text, before: readonly string[] = []) => {
     if (text !== '' && text.length <= MAX_PROOF_TYPE_LENGTH) return [...new Set([...before, text])];
@@ -86,7 +83,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3
 const DURATION = /^([0-9]{1,6})(s|min|h|d)$/;
 const MAX_MS = 3_650 * DAY_MS;
 
-/** Milliseconds of `90s`, `30min`, `24h` or `7d`; `0` is none. */
+/** `90s`, `30min`, `24h` or `7d` → milliseconds; `0` → 0. */
 export const duration = <const Usage extends string>(flags: Usage, help: string) =>
   readOption(flags, help, (flag, text) => {
     const [, count, unit] = DURATION.exec(text) ?? [];
@@ -95,10 +92,10 @@ export const duration = <const Usage extends string>(flags: Usage, help: string)
     throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
   });
 
-/** How many whole days ago a named day began. */
+/** Days between the start of today and of the named day. */
 const NAMED_DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 
-/** A time ago, or the midnight with which a named day began, in UTC; `undefined` for what is neither. */
+/** A time ago (`24h`), or midnight UTC of a named day; `undefined` for other text. */
 function relativeTime(text: string, nowMs: number): number | undefined {
   const days = NAMED_DAYS[text];
   if (days !== undefined) return Date.parse(utcDay(nowMs - days * DAY_MS));
@@ -108,7 +105,7 @@ function relativeTime(text: string, nowMs: number): number | undefined {
 }
 
 /**
- * ISO text in UTC, or `undefined`; a day begins at midnight UTC.
+ * @returns ISO text in UTC; a date without a time is midnight UTC
  * @throws `ERR_INPUT_INVALID`
  */
 export function timeOption(flag: string, text: string | undefined, nowMs: number): string | undefined {
@@ -131,11 +128,11 @@ export const SCOPE_OPTION = new Option(
   .choices(SCOPES)
   .argParser(addScope);
 
-/** The scopes given, each once; all when none was given. */
+/** Without duplicates; all scopes if none is given. */
 export const scopesOrAll = (given: readonly Scope[] = []): readonly Scope[] =>
   given.length === 0 ? SCOPES : SCOPES.filter((scope) => given.includes(scope));
 
-/** The id of a batch. @throws `ERR_INPUT_INVALID` unless it is a UUID. */
+/** @throws `ERR_INPUT_INVALID` unless the id is a UUID */
 export function parseBatchId(id: string): Uuid {
   if (!isUuid(id))
     throw new FlywheelError(
@@ -160,7 +157,6 @@ export const EXPECT_OPTION = new Option(
   'refuse unless the batch equals this pipelines file or digest (sha256:…)',
 );
 
-/** How elements stand in a file. */
 export type InputFormat = 'json' | 'ndjson' | 'csv';
 
 const FORMAT = [
@@ -168,10 +164,10 @@ const FORMAT = [
   'format of the file (default: csv for .csv and .tsv, else json)',
 ] as const;
 
-/** Of burns. */
+/** For burns files. */
 export const FORMAT_OPTION = new Option(...FORMAT).choices(['json', 'ndjson', 'csv'] as const);
 
-/** Of pipelines. */
+/** For pipelines files. */
 export const TABLE_FORMAT_OPTION = new Option(...FORMAT).choices(['json', 'csv'] as const);
 
 export const COLUMN_OPTION = new Option(
@@ -179,7 +175,7 @@ export const COLUMN_OPTION = new Option(
   'CSV column of a field, such as amount=Tokens (repeatable)',
 ).argParser(addColumn);
 
-/** Names of columns by their fields. */
+/** Column names by field. */
 export type Columns = ReadonlyMap<string, string>;
 
 function addColumn(text: string, before: Columns | undefined): Columns {
@@ -195,17 +191,14 @@ function addColumn(text: string, before: Columns | undefined): Columns {
   return new Map([...(before ?? []), [field, name]]);
 }
 
-/** @param fallback - where the key comes from when none is given. @param value - `uuid` where the key has to be one */
+/** @param fallback - source of the default key. @param value - `uuid` if the key has to be a UUID */
 export const idempotencyKeyOption = (fallback: string, value: 'key' | 'uuid' = 'key') =>
   new Option(
     `--idempotency-key <${value}>`,
     `run the request at most once under this key (default: ${fallback})`,
   );
 
-/**
- * The key given, if one was.
- * @throws `ERR_USAGE` when it is malformed.
- */
+/** @throws `ERR_USAGE` for a malformed key */
 export function parseIdempotencyKey(
   key: string | undefined,
   rule: 'uuid' | 'text' = 'text',
@@ -222,7 +215,7 @@ export function parseIdempotencyKey(
       `--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
     );
   }
-  // A UUID is one key in any case.
+  // UUIDs that differ only in case are the same key.
   return isUuid(key) ? key.toLowerCase() : key;
 }
 
@@ -235,7 +228,7 @@ export const ALLOW_CHANGED_OPTION = new Option(
   'also send entries that landed with another amount or recipient',
 );
 
-/** How often a file is to be done, and which part of it. */
+/** How a file is run: under which key, once or again, completely or only the rest. */
 export interface HowOften {
   readonly origin: KeyOrigin;
   readonly again: boolean;
@@ -243,7 +236,7 @@ export interface HowOften {
   readonly allowChanged: boolean;
 }
 
-/** These options as they were typed; a command has those that it declares. */
+/** The typed options; a command has only those that it declares. */
 interface OnceOptions {
   readonly idempotencyKey?: string;
   readonly again?: true;
@@ -251,7 +244,7 @@ interface OnceOptions {
   readonly allowChanged?: true;
 }
 
-/** @throws `ERR_USAGE` for options that exclude each other. */
+/** @throws `ERR_USAGE` for options that exclude each other */
 export function howOften(options: OnceOptions, rule: 'uuid' | 'text' = 'text'): HowOften {
   const key = parseIdempotencyKey(options.idempotencyKey, rule);
   const { again = false, rest = false, allowChanged = false } = options;

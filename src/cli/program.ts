@@ -1,7 +1,4 @@
-/**
- * Builds the tree of words that one can type. Only names and summaries are known at first; a command's module is loaded
- * when it is the one that was typed.
- */
+/** Builds commander's tree of commands, parses a command line, and prints help. A command's module is loaded only if needed. */
 import { Command, CommanderError, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
@@ -10,7 +7,6 @@ import type { GlobalFlags } from './config/resolve.js';
 import { addGlobalOptions, globalFlags, requireUse, type Use } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
 
-/** What it is, in one sentence. */
 const DESCRIPTION =
   'Burn and airdrop Solana tokens on proof of user actions, on this machine or through an API.';
 
@@ -21,43 +17,39 @@ const ROOT_NOTES = [
 
 const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
 
-/** Widest help, in columns; narrower terminals get less. */
+/** In columns; narrower terminals get less. */
 const MAX_WIDTH = 100;
-/** Text is broken also where there is room for so few characters. */
+/** Help texts also wrap in columns as narrow as this. */
 const MIN_WRAPPED = 16;
 
-/** What a command has a use for that says nothing else. */
+/** Kinds of settings of a command without `uses`. */
 const USUAL: readonly Use[] = ['service', 'request', 'chain'];
 
-/** What a parsed command line asks for. */
 export interface Request {
   readonly run: Run;
-  /** The words that lead to the command. */
+  /** The command's words, such as `flywheel keys list`. */
   readonly path: string;
   readonly globals: GlobalFlags;
 }
 
 interface ProgramOptions {
   readonly version: string;
-  /** Columns of what shows help. */
+  /** Columns for help. */
   readonly width: number;
   write(text: string): void;
-  /** Runs what was asked for. */
   execute(request: Request): Promise<void>;
 }
 
-/** The tree, of which a part is loaded when it is needed. */
 interface CommandTree {
   readonly root: Command;
-  /** Gives a command of the tree its own words, and names those that may follow. */
+  /** Loads a command's options, arguments and help, and names its subcommands. */
   load(command: CommandUnknownOpts): Promise<void>;
-  /** The command that the words led to so far. */
+  /** The last command loaded. */
   reached(): CommandUnknownOpts;
-  /** What a command of the tree has a use for. */
+  /** Kinds of settings that affect the command. */
   usesOf(command: CommandUnknownOpts): readonly Use[];
 }
 
-/** The tree of words; nothing beyond names and summaries is loaded until a command is typed. */
 export function buildTree(options: ProgramOptions): CommandTree {
   const width = Math.min(options.width, MAX_WIDTH);
   const root: Command = new Command('flywheel')
@@ -76,7 +68,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
   addGlobalOptions(root);
   const helps = new Map<CommandUnknownOpts, HelpTexts>();
   const usesOf: CommandTree['usesOf'] = (command) => helps.get(command)?.uses ?? USUAL;
-  /** Of commands of which no more than name and summary is in the tree. */
+  /** Commands of which the tree has only name and summary. */
   const unloaded = new Map<CommandUnknownOpts, () => Promise<void>>();
   let reached: CommandUnknownOpts = root;
   const load = async (command: CommandUnknownOpts): Promise<void> => {
@@ -96,7 +88,6 @@ export function buildTree(options: ProgramOptions): CommandTree {
     parent.hook('preSubcommand', (_parent, command) => load(command));
   }
 
-  /** Gives a command its words and its help texts. */
   function addSpec(command: Command, { help, mount }: CommandSpec): void {
     const { details, csv, output, examples } = help;
     const path = commandPath(command);
@@ -110,7 +101,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
       };
       return options.execute({ run: runInMode, path, globals: globalFlags(root) });
     });
-    // Commander would name the first that is missing, also where another was only misspelt.
+    // Commander would report the first missing option before a misspelt one, so `requireAll` checks them later.
     const required = command.options.filter(({ mandatory }) => mandatory);
     for (const option of required) option.makeOptionMandatory(false);
     if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
@@ -118,7 +109,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
     const shapes = [...output, ...columns].flatMap((text) =>
       indented(/^ */.exec(`  ${text}`)?.[0] ?? '', text, width),
     );
-    // Lines to copy are never broken.
+    // Examples are for copying and never wrap.
     const shown = examples.length === 0 ? [] : ['', 'Examples:', ...examples.map((line) => `  $ ${line}`)];
     command.addHelpText(
       'after',
@@ -133,7 +124,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
 const wrapped = (lines: readonly string[], width: number): readonly string[] =>
   lines.flatMap((line) => wrapText(line, width));
 
-/** @throws `ERR_USAGE` naming all options that a command needs and has not got. */
+/** @throws `ERR_USAGE` with all missing options */
 function requireAll(command: Command, required: readonly Option[]): void {
   const missing = required.filter((option) => command.getOptionValue(option.attributeName()) === undefined);
   if (missing.length === 0) return;
@@ -145,8 +136,8 @@ function requireAll(command: Command, required: readonly Option[]): void {
 }
 
 /**
- * Parses words and runs the command they name; help and version count as done.
- * @throws `ERR_USAGE` for words that make no command, and whatever the command throws.
+ * Parses and runs a command line; help and version are successes.
+ * @throws `ERR_USAGE` for an invalid command line, and every error of the command
  */
 export async function runProgram(options: ProgramOptions, words: readonly string[]): Promise<void> {
   const tree = buildTree(options);
@@ -159,7 +150,7 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   }
 }
 
-/** The help of a path of words; empty for the top. @throws `ERR_USAGE` for words that lead nowhere. */
+/** @param path - words of a command; empty for the top. @throws `ERR_USAGE` for an unknown command */
 export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
   let text = '';
   const write = (part: string): void => {
@@ -190,7 +181,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
 
 function usageError(error: CommanderError): FlywheelError {
-  // What stands behind an unknown option, or is no command, may be a key.
+  // The value of an unknown option, or an unknown command, may be a key.
   const text = error.message
     .replace(/^error: /, '')
     .replace(/=[^']*'/, "'")
@@ -203,7 +194,7 @@ function usageError(error: CommanderError): FlywheelError {
   });
 }
 
-/** The words that lead to a command: `flywheel keys list`. */
+/** `flywheel keys list`. */
 function commandPath(command: CommandUnknownOpts): string {
   const parent = command.parent;
   return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
