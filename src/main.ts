@@ -1,4 +1,4 @@
-/** The edge of the process: argv, environment, streams and signals in, exit code out. Only this file and start.ts use `process`. */
+/** The edge of the process: argv, environment, streams and signals in, exit code out. Only main.ts and start.ts use `process`. */
 import { setMaxListeners } from 'node:events';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -37,7 +37,6 @@ interface CommandDefinition<Args extends unknown[], Options extends OptionValues
   readonly exit?: (value: Value) => ExitCode;
 }
 
-/** The exit code; `undefined` for success. */
 type Outcome = Promise<ExitCode | undefined>;
 
 export type ArgsOf<Configure extends (command: Command) => { readonly processedArgs: unknown }> =
@@ -92,7 +91,6 @@ export interface CatalogueEntry {
   readonly summary: string;
   /** Absent for a group. */
   readonly load?: () => Promise<CommandSpec>;
-  /** The commands of a group. */
   readonly entries?: readonly CatalogueEntry[];
   /** Heading in `flywheel --help`. */
   readonly task?: string;
@@ -104,7 +102,6 @@ export interface CatalogueEntry {
 export interface CommandLine {
   /** Candidates for the last of `words`, which may be empty or incomplete. */
   complete(words: readonly string[], names: Completed['names']): Promise<readonly string[]>;
-  /** Runs a command line to its end, like a shell. */
   run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
   /** @throws `ERR_USAGE` for an unknown command */
   help(words: readonly string[], width: number): Promise<string>;
@@ -119,7 +116,7 @@ export interface Session {
   readonly cli: CommandLine;
   /** A dry run sends nothing, and continues without facts that the service does not give. */
   readonly isDryRun?: boolean;
-  /** Opened at the first call, once per run. */
+  /** Opened at the first call. */
   service(): Promise<OpenedService>;
   /** Administration of the data directory, opened at the first call. */
   local(): Promise<LocalAdmin>;

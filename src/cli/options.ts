@@ -12,7 +12,6 @@ import type { KeyOrigin } from './journal/journal.js';
 
 const SOL_DECIMALS = 9;
 
-/** Parser of a repeatable option. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   value,

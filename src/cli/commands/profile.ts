@@ -37,7 +37,6 @@ interface ProfileView extends Profile {
   readonly hasApiKey: boolean;
   /** Present if the profile has no RPC node and the Solana CLI's is used. */
   readonly rpcSource?: 'solana config';
-  /** Path of the profiles file. */
   readonly file?: string;
 }
 

@@ -1,4 +1,4 @@
-/** `flywheel doctor`, the user's files: owner, modes and links, and the repair of modes. */
+/** Checks of `flywheel doctor` on the user's files (owner, mode, links), and the repair of modes. */
 import {
   closeSync,
   constants,
@@ -24,9 +24,7 @@ export interface Finding {
   readonly ok: boolean;
   readonly detail: string;
   readonly hint?: string;
-  /** State of an RPC node. */
   readonly rpc?: { readonly url: NodeAddress; readonly source: Source } & NodeState;
-  /** The error code; absent if `ok`. */
   readonly error?: string;
   readonly exit: ExitCode;
 }

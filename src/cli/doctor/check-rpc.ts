@@ -1,4 +1,4 @@
-/** `flywheel doctor`, the user's RPC nodes: each one by itself, without the service. */
+/** Checks of `flywheel doctor` on the user's RPC nodes: each node by itself, without the service. */
 
 import type { NodeReport, NodeState } from '../../chain/node-address.js';
 import { requireQuorum } from '../../chain/node-address.js';

@@ -64,7 +64,6 @@ export interface Completed {
   readonly root: CommandUnknownOpts;
   /** Loads the options and arguments of a command. */
   load(command: CommandUnknownOpts): Promise<void>;
-  /** Kinds of settings that affect the command. */
   usesOf(command: CommandUnknownOpts): readonly Use[];
   names(kind: Names): Promise<readonly Candidate[]>;
 }

@@ -17,7 +17,6 @@ export const FORCE_OPTION = new Option(
 export interface OutputFile {
   /** Absolute. */
   readonly path: string;
-  /** May an existing file be replaced? */
   readonly force: boolean;
 }
 
@@ -123,7 +122,7 @@ const idOf = (path: string): FileId | undefined => {
   }
 };
 
-/** @returns why no command may replace the file; `undefined` if there is no reason */
+/** @returns why no command may replace the file */
 function protection(session: Session, option: string, path: string): string | undefined {
   const own = idOf(path);
   if (own === undefined) return undefined;

@@ -49,7 +49,6 @@ interface OutputOptions {
   readonly verbose: boolean;
   readonly style: Style;
   readonly noticeStyle: Style;
-  /** Lines of text, no spinner. */
   readonly plain: boolean;
   nowMs(): number;
 }

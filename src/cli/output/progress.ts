@@ -77,7 +77,6 @@ function barText({ done, total }: Measured, text: string, columns: number): stri
 
 interface ProgressTerms {
   readonly wanted: boolean;
-  /** Lines of text, no spinner. */
   readonly plain: boolean;
   nowMs(): number;
 }

@@ -10,7 +10,6 @@ import { safeLine } from './safe-text.js';
 export type Field = readonly [label: string, value: string | number | null | undefined, whole?: 'whole'];
 
 export interface Layout {
-  /** In columns. */
   readonly width: number;
   /** Style of labels. */
   dim(text: string): string;
@@ -25,7 +24,7 @@ const OWN_LINE_INDENT = 2;
 /** Minimum width of values; a narrower terminal breaks the lines itself. */
 const MIN_VALUE_WIDTH = 20;
 
-/** Aligned `label  value` lines. Values wrap between words; a word too long for its column, such as a signature, has its own line. */
+/** Aligned `label  value` lines. Values wrap between words; a word too long for its column (a signature) has its own line. */
 export function fieldLines(fields: readonly Field[], layout: Layout = UNBOUNDED): string[] {
   const clean = fields.flatMap(([name, value, whole]) =>
     value == null ? [] : [[safeLine(name), safeLine(String(value)), whole] as const],
@@ -88,10 +87,8 @@ export const headed = (
   return fits ? [`${paint(head)} ${dim(clean)}`] : [paint(head), dim(ownLine(clean, width))];
 };
 
-/** Absent values are empty cells. */
 export type Cell = string | number | boolean | null | undefined;
 
-/** Cells by column name, in order. */
 export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
 /** Columns aligned to the right, and the one column that may wrap. */

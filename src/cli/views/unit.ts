@@ -85,5 +85,4 @@ export function agoText(ms: number): string {
 export const linkOf = ({ explorer }: Style, page: ExplorerPage, id: string | undefined): string | null =>
   explorer === null || id === undefined ? null : explorerLink(explorer, page, id);
 
-/** The link below the field above. */
 export const linkField = (...args: Parameters<typeof linkOf>): Field => ['', linkOf(...args)];
