@@ -9,7 +9,6 @@ import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
 
-/** The parts of a help page that commander does not generate. */
 export interface HelpTexts {
   /** Sentences below the summary. */
   readonly details?: readonly string[];
@@ -50,7 +49,6 @@ export type Run = (session: Session) => Outcome;
 
 export interface CommandSpec {
   readonly help: HelpTexts;
-  /** Declares arguments and options on `command`; `execute` is called after they are parsed. */
   mount(command: Command, execute: (run: Run) => Promise<void>): void;
 }
 
@@ -85,7 +83,6 @@ export function defineCommand<
   };
 }
 
-/** A word of the command line: a command, or a group of commands. */
 export interface CatalogueEntry {
   readonly name: string;
   readonly summary: string;
@@ -118,6 +115,5 @@ export interface Session {
   readonly isDryRun?: boolean;
   /** Opened at the first call. */
   service(): Promise<OpenedService>;
-  /** Administration of the data directory, opened at the first call. */
   local(): Promise<LocalAdmin>;
 }

@@ -40,7 +40,6 @@ export interface Io {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Registers a callback that runs before each question. */
   beforeQuestion(hear: () => void): void;
   /** Asks on stderr and reads a line from stdin. @returns `null` at the end of input or after a signal */
   prompt(question: string): Promise<string | null>;

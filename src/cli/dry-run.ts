@@ -6,7 +6,6 @@ import type { Session } from './command.js';
 import type { Field } from './output/table.js';
 import { grouped, tokensText } from './views/unit.js';
 
-/** The reader of expected effects, or the reason why there is none. */
 export type Outlook =
   | { readonly foresight: Foresight; readonly credential: Secret | null; readonly symbol: string | null }
   | { readonly foresight: null; readonly reason: string; readonly symbol: string | null };
@@ -28,7 +27,6 @@ export const usedField = (label: string, change: Change, symbol: string | null):
   return [name, `${value} used`];
 };
 
-/** Checks that the dry run skipped, with the reason. */
 export const notForeseen = (outlook: Outlook): Field => [
   'not checked',
   outlook.foresight === null ? `scopes, types, caps and balances (${outlook.reason})` : null,

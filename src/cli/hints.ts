@@ -11,7 +11,6 @@ const PLACELESS = /^(?:help|profile)\b/;
 /** Commands for the machine of the service; with a remote API they get no flags. */
 const OF_DIRECTORY = /^(?:audit|db|keys|local|register|serve|vault)\b/;
 
-/** The redacted path of an RPC address. */
 const HIDDEN = '/***';
 
 /** Adds the flags of this run to each command in the hint. Values without a hint are returned unchanged. */
@@ -39,7 +38,6 @@ const ACCOUNTS: Readonly<Record<string, string>> = {
 /** The part of an error message about one account: `… has X and needs Y`. */
 const LACKS = /[^;]* has [^;]* and needs [^;]*/g;
 
-/** Arguments of `local fund` for each account that lacks tokens or SOL. */
 const lackingIn = (message: string): readonly (readonly string[])[] =>
   (message.match(LACKS) ?? []).flatMap((part) =>
     Object.entries(ACCOUNTS)

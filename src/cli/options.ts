@@ -91,7 +91,6 @@ export const duration = <const Usage extends string>(flags: Usage, help: string)
     throw unexpected(flag, 'a duration such as 30min, 24h or 7d, at most ten years', text);
   });
 
-/** Days between the start of today and of the named day. */
 const NAMED_DAYS: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 
 /** A time ago (`24h`), or midnight UTC of a named day; `undefined` for other text. */
@@ -235,7 +234,6 @@ export interface HowOften {
   readonly allowChanged: boolean;
 }
 
-/** The typed options; a command has only those that it declares. */
 interface OnceOptions {
   readonly idempotencyKey?: string;
   readonly again?: true;

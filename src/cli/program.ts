@@ -17,7 +17,6 @@ const ROOT_NOTES = [
 
 const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
 
-/** In columns; narrower terminals get less. */
 const MAX_WIDTH = 100;
 /** Help texts also wrap in columns as narrow as this. */
 const MIN_WRAPPED = 16;
@@ -34,7 +33,6 @@ export interface Request {
 
 interface ProgramOptions {
   readonly version: string;
-  /** Columns for help. */
   readonly width: number;
   write(text: string): void;
   execute(request: Request): Promise<void>;
@@ -68,7 +66,6 @@ export function buildTree(options: ProgramOptions): CommandTree {
   addGlobalOptions(root);
   const helps = new Map<CommandUnknownOpts, HelpTexts>();
   const usesOf: CommandTree['usesOf'] = (command) => helps.get(command)?.uses ?? USUAL;
-  /** Commands of which the tree has only name and summary. */
   const unloaded = new Map<CommandUnknownOpts, () => Promise<void>>();
   let reached: CommandUnknownOpts = root;
   const load = async (command: CommandUnknownOpts): Promise<void> => {

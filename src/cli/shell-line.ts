@@ -3,7 +3,6 @@ import { NodeAddress } from '../chain/node-address.js';
 import { HIDDEN_CHARACTERS } from '../values/text.js';
 
 const HIDDEN = '***';
-/** An address, or an option with an address. */
 const ADDRESS = /^(--[\w-]+=)?(https?:\/\/.*)$/is;
 /** An option that names a signer program, perhaps with its command. */
 const SIGNER = /^(--(?:operator|burn)-signer)(?:=(.*))?$/s;

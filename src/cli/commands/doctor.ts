@@ -242,7 +242,6 @@ async function nativeParts(opened: OpenedService): Promise<string> {
   return ['SQLite and the Solana virtual machine are loaded', ...names].join(', ');
 }
 
-/** As wide as a mark and its space. */
 const BEHIND_MARK = '     ';
 
 const marked = (mark: string, text: string, width: number): readonly string[] =>

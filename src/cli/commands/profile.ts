@@ -159,7 +159,6 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
   return profileView(session, name);
 }
 
-/** The global options that a profile stores. */
 const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
   (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
 );

@@ -71,7 +71,6 @@ export interface Completed {
 const optionOf = (command: CommandUnknownOpts, root: CommandUnknownOpts, word: string): Option | undefined =>
   [...command.options, ...root.options].find(({ long, short }) => word === long || word === short);
 
-/** The command named by the words, and the option whose value comes next. */
 async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: readonly string[]) {
   let command = root;
   let open: Option | undefined;

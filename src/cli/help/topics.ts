@@ -30,7 +30,6 @@ function partLines(part: Part, width: number | null): readonly string[] {
   ]);
 }
 
-/** Headings of the settings by the kind of command that they affect. */
 const HEADINGS: readonly (readonly [Use, string])[] = [
   ['output', 'All commands:'],
   ['service', 'Project and service:'],

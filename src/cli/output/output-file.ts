@@ -98,7 +98,6 @@ function textOf(path: string): string | undefined {
 interface WriteTerms {
   /** Readable by other users. */
   readonly isPublic?: boolean;
-  /** Does the text of an existing file serve as well? */
   readonly isAsGood?: (text: string) => boolean;
 }
 
@@ -113,7 +112,6 @@ interface FileId {
   readonly ino: number;
 }
 
-/** Follows symbolic links. */
 const idOf = (path: string): FileId | undefined => {
   try {
     return statSync(path);

@@ -20,7 +20,6 @@ export interface Progress {
 }
 
 export interface Measured {
-  /** In the singular. */
   readonly noun: string;
   readonly done: number;
   readonly failed: number;

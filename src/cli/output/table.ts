@@ -19,7 +19,6 @@ export interface Layout {
 const UNBOUNDED: Layout = { width: Number.POSITIVE_INFINITY, dim: (text) => text };
 
 const GAP = 2;
-/** Indent of a word that has its own line. */
 const OWN_LINE_INDENT = 2;
 /** Minimum width of values; a narrower terminal breaks the lines itself. */
 const MIN_VALUE_WIDTH = 20;

@@ -120,7 +120,6 @@ function sumFields(content: BatchContent, unit: Unit): readonly Field[] {
   ];
 }
 
-/** @param rows - lines of the pipelines */
 export function viewBatchContent(
   description: BatchDescription,
   unit: Unit,

@@ -39,7 +39,6 @@ const headOf = (batch: Batch, name: string, style: Style): readonly string[] => 
   return headed(name, statusOf(batch), { width: style.width, dim }, style.bold);
 };
 
-/** Counted from 1, like the list of pipelines. */
 const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
   index === undefined ? 'an unknown pipeline' : `pipeline ${index + 1} of ${total}`;
 

@@ -70,7 +70,6 @@ export const MAX_LISTED = 50;
 interface BurnBatchSummary {
   readonly totals: Totals;
   readonly symbol: string | null;
-  /** The first failures. */
   readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
 }
 
