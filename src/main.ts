@@ -112,6 +112,7 @@ function dropTypedAhead(): void {
 }
 
 async function prompt(question: string, signal: AbortSignal): Promise<string | null> {
+  if (signal.aborted) return null;
   dropTypedAhead();
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -37,9 +37,14 @@ function readCode() {
   return isGood ? { cachedData, bytecode: Number(bytecode) } : undefined;
 }
 
-function keepCode(code: Buffer, bytecode: number): void {
+/** @returns whether only this user can write the directory */
+function makePrivateDirectory(): boolean {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  if (![dirname(directory), directory].every(isPrivate)) return;
+  return [dirname(directory), directory].every(isPrivate);
+}
+
+function keepCode(code: Buffer, bytecode: number): void {
+  if (!makePrivateDirectory()) return;
   const draft = `${cacheFile}.${process.pid}`;
   const head = Buffer.from(`${maker}|${bytecode}|${crc32(code)}\n`);
   writeFileSync(draft, Buffer.concat([head, code]), { mode: 0o600 });
@@ -72,9 +77,10 @@ for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-ti
   setFlagsFromString(flag);
 const require = module.createRequire(program);
 const { enableCompileCache } = module as { enableCompileCache?: (directory: string) => unknown };
-if (process.env['FLYWHEEL_DEBUG'] === undefined && enableCompileCache === undefined) startCompiled(require);
+const isDebugging = !['', '0', undefined].includes(process.env['FLYWHEEL_DEBUG']);
+if (!isDebugging && enableCompileCache === undefined) startCompiled(require);
 else {
-  if (process.env['FLYWHEEL_DEBUG'] === undefined) enableCompileCache?.(directory);
-  else process.setSourceMapsEnabled(true);
+  if (isDebugging) process.setSourceMapsEnabled(true);
+  else if (tryTo(makePrivateDirectory)) enableCompileCache?.(directory);
   require(program);
 }

@@ -38,7 +38,7 @@ interface ProgramOptions {
   execute(request: Request): Promise<void>;
 }
 
-interface CommandTree {
+export interface CommandTree {
   readonly root: Command;
   /** Loads a command's options, arguments and help, and names its subcommands. */
   load(command: CommandUnknownOpts): Promise<void>;

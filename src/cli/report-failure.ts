@@ -125,7 +125,8 @@ export async function reportFailure(
 
 /** Reads the message form from raw words, which may be unparsable. */
 function formOf(words: readonly string[]): MessageForm {
-  const at = words.findIndex((word) => word === '--output' || word.startsWith('--output='));
-  const output = at < 0 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1]);
-  return messageForm({ json: words.includes('--json'), ...(output === undefined ? {} : { output }) });
+  const options = words.slice(0, [...words, '--'].indexOf('--'));
+  const at = options.findLastIndex((word) => word === '--output' || word.startsWith('--output='));
+  const output = options[at]?.split('=')[1] ?? options[at + 1];
+  return messageForm({ json: options.includes('--json'), ...(at < 0 ? {} : { output }) });
 }

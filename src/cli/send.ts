@@ -19,7 +19,7 @@ export function callWith(
   idempotencyKey?: string,
   onElement?: (outcome: ElementOutcome) => void,
 ): Call {
-  session.output.progress.wait(opened.kind === 'embedded' ? 'working …' : 'waiting for the service …');
+  session.output.progress.wait('working …');
   let steps: Steps = { done: 0, total: 0 };
   return {
     credential: opened.credential,
@@ -29,9 +29,10 @@ export function callWith(
     ...(onElement === undefined
       ? {
           onSteps: (now) => {
-            if (now.total > 1 && steps.total !== now.total)
-              session.output.progress.measure(() => ({ noun: 'transaction', failed: 0, ...steps }));
+            const isFirst = now.total > 1 && steps.total !== now.total;
             steps = now;
+            if (isFirst)
+              session.output.progress.measure(() => ({ noun: 'transaction', failed: 0, ...steps }));
           },
           onWaiting: (waiting) => {
             if (steps.total <= 1) session.output.progress.show(waitingText(waiting));

@@ -224,8 +224,12 @@ describe('batch', () => {
 });
 
 describe('demo', () => {
-  it('ends with an executed batch, and its commands can be run again', async () => {
-    const { exit, stdout, stderr } = await run('demo');
+  it('ends with an executed batch, whatever profile is current, and its commands can be run again', async () => {
+    const home = { home: emptyDirectory() };
+    const address = join(home.home, 'database');
+    writeFileSync(address, 'postgres://me:secret@127.0.0.1:1/other', { mode: 0o600 });
+    await flywheelHere(home, 'profile', 'add', 'current', '--database-url-file', address);
+    const { exit, stdout, stderr } = await flywheelHere(home, 'demo', '--json');
     expect(exit).toBe(0);
     const report = JSON.parse(stdout);
     expect(report.batch.status).toBe('EXECUTED');

@@ -59,14 +59,20 @@ function buffer(): OutputStream & { readonly text: () => string } {
 }
 
 /**
- * Runs a command line and parses the JSON that it prints. FLYWHEEL_ variables are removed: they could select another service.
+ * Runs a command line and parses the JSON that it prints. The user's FLYWHEEL_ variables and profiles are left out: they could
+ * select another service.
  * @throws `ERR_INTERNAL` with the command's stderr, unless the exit code is 0
  */
-async function runCommand<Value>({ context, cli }: Session, words: readonly string[]): Promise<Value> {
+async function runCommand<Value>(
+  { context, cli }: Session,
+  configDir: string,
+  words: readonly string[],
+): Promise<Value> {
   const [stdout, stderr] = [buffer(), buffer()];
   const isKept = ([name]: readonly [string, unknown]): boolean =>
     !name.startsWith('FLYWHEEL_') || name === 'FLYWHEEL_DEBUG';
-  const env = Object.fromEntries(Object.entries(context.env).filter(isKept));
+  const kept = Object.fromEntries(Object.entries(context.env).filter(isKept));
+  const env = { ...kept, FLYWHEEL_CONFIG_DIR: configDir };
   const exit = await cli.run({ ...context, io: { ...context.io, stdout, stderr }, env }, words);
   if (exit === 0) return JSON.parse(stdout.text()) as Value;
   throw new FlywheelError(
@@ -103,7 +109,7 @@ async function run(session: Session) {
     print('');
     tell(`${commands.push(shown)}. ${what}`, '', output.style.bold);
     print(output.style.good(`   $ ${shown}`));
-    return runCommand<Value>(session, line);
+    return runCommand<Value>(session, join(folder, 'config'), line);
   };
   const balances = async (what: string) => {
     const found = balancesOf(await perform(what, 'local', 'status'));

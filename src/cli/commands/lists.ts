@@ -74,9 +74,13 @@ type HistoryOptions = OptionsOf<typeof historyOptions>;
 /** Only single burns have a status here; pipelines have that of their batch. */
 function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
   if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
-  throw new FlywheelError('ERR_USAGE', '--status works for single burns only. Leave out the other filters.', {
-    hint: 'Outcomes of pipelines: `flywheel batch show ID`',
-  });
+  throw new FlywheelError(
+    'ERR_USAGE',
+    '--status works for single burns only, without --action AIRDROP, --recipient and --batch.',
+    {
+      hint: 'Outcomes of pipelines: `flywheel batch show ID`',
+    },
+  );
 }
 
 async function history(session: Session, _args: [], options: HistoryOptions): Promise<void> {

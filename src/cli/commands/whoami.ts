@@ -33,7 +33,6 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   const { signers, keypair, database: _, databasePool: __, project: ___, ...rest } = settings;
   const named: Readonly<Record<string, unknown>> = {
     ...rest,
-    apiKey: settings.apiKey,
     ...{ operatorSigner: signers.operator, burnSigner: signers.burnWallet },
     keypair: keypair.value instanceof Secret ? { ...keypair, value: 'a key, not a file' } : keypair,
   };

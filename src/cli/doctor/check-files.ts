@@ -120,7 +120,8 @@ function findings(name: string, path: string, find: () => readonly Finding[]): r
   try {
     return find();
   } catch (cause) {
-    const error = new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(cause)}.`, { cause });
+    const { path: at = path } = cause as NodeJS.ErrnoException;
+    const error = new FlywheelError('ERR_CONFIG_INVALID', `${at}: ${fileProblem(cause)}.`, { cause });
     return [failed(name, error)];
   }
 }
@@ -136,7 +137,8 @@ export const checkFiles = (name: string, directory: string, platform: string): r
     const bad = (text: string, hint: string): Finding =>
       failed(name, new FlywheelError('ERR_CONFIG_INVALID', text, { hint }));
     const odd = odditiesOf(entries);
-    if (odd.length === 0) return [fine(name, `${entries.length} in ${directory}, private to you`)];
+    const count = entries.length < MAX_ENTRIES ? `${entries.length}` : `the first ${MAX_ENTRIES}`;
+    if (odd.length === 0) return [fine(name, `${count} in ${directory}, private to you`)];
     const shown = odd.slice(0, MAX_NAMED).map(({ path, what, hint }) => bad(`${path} ${what}.`, hint));
     const more = odd.length - shown.length;
     const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
@@ -160,13 +162,15 @@ function mend({ path }: Oddity, uid: number): boolean {
 export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
   if (platform === 'win32') return [];
   const { uid } = userInfo();
-  return directories
-    .flatMap((directory) => odditiesOf(entriesOf(directory)))
-    .flatMap((odd) =>
-      findings('repair', odd.path, () =>
-        odd.mode !== null && mend(odd, uid)
-          ? [fine('repair', `${odd.path}: mode ${odd.mode.toString(8)} now`)]
-          : [],
+  return directories.flatMap((directory) =>
+    findings('repair', directory, () =>
+      odditiesOf(entriesOf(directory)).flatMap((odd) =>
+        findings('repair', odd.path, () =>
+          odd.mode !== null && mend(odd, uid)
+            ? [fine('repair', `${odd.path}: mode ${odd.mode.toString(8)} now`)]
+            : [],
+        ),
       ),
-    );
+    ),
+  );
 }

@@ -1,6 +1,7 @@
 /** Candidates for the last word of a command line, and the completion scripts of the shells. */
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { hasEffect, type Use } from '../config/settings-table.js';
+import { hasEffect } from '../config/settings-table.js';
+import type { CommandTree } from '../program.js';
 
 export type Candidate = readonly [word: string, description: string];
 
@@ -60,11 +61,7 @@ const described = (word: string, text: string): Candidate => [
   (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim(),
 ];
 
-export interface Completed {
-  readonly root: CommandUnknownOpts;
-  /** Loads the options and arguments of a command. */
-  load(command: CommandUnknownOpts): Promise<void>;
-  usesOf(command: CommandUnknownOpts): readonly Use[];
+export interface Completed extends Omit<CommandTree, 'reached'> {
   names(kind: Names): Promise<readonly Candidate[]>;
 }
 
@@ -72,7 +69,7 @@ const optionOf = (command: CommandUnknownOpts, root: CommandUnknownOpts, word: s
   [...command.options, ...root.options].find(({ long, short }) => word === long || word === short);
 
 async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: readonly string[]) {
-  let command = root;
+  let command: CommandUnknownOpts = root;
   let open: Option | undefined;
   for (const word of words) {
     const isValue = open !== undefined;

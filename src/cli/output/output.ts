@@ -106,6 +106,7 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     list: async (items, csv, view, value = items) => {
       if (mode !== 'csv') return result(value, view);
       const { csvText } = await import('./csv.js');
+      progress.clear();
       io.stdout.write(csvText(items, csv));
     },
     show,

@@ -42,8 +42,10 @@ const headOf = (batch: Batch, name: string, style: Style): readonly string[] => 
 const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
   index === undefined ? 'an unknown pipeline' : `pipeline ${index + 1} of ${total}`;
 
-const linksOf = (style: Style, txHash: string): readonly string[] =>
-  [linkOf(style, 'tx', txHash) ?? []].flat();
+const linksOf = (style: Style, txHash: string): readonly string[] => {
+  const link = linkOf(style, 'tx', txHash);
+  return link === null ? [] : [link];
+};
 
 function executeFields(result: ExecuteResult | undefined): readonly Field[] {
   if (result === undefined) return [];

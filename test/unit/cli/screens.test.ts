@@ -15,7 +15,7 @@ const UNWRAPPED =
 const TERMINAL = { stdin: true, stdout: true, stderr: true };
 
 /** What is said of work that takes half a second, as it does on a machine that is busy. */
-const PROGRESS = /^(?:working|waiting for the service) …\n/gm;
+const PROGRESS = /^working …\n/gm;
 
 /** What stands in the place of what is another in each run, and on each machine; paths are as long as those of a test. */
 const steady = (text: string): string =>

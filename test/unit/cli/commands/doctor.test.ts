@@ -1,6 +1,6 @@
 /** `flywheel doctor`: what is looked at, the first thing that is not in order as the exit number, and what is mended. */
 import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
@@ -151,6 +151,16 @@ describe('doctor', () => {
     expect((await cli.run('whoami')).exit).toBe(2);
     await look(cli, '--repair');
     expect(mode(keys)).toBe(0o600);
+  });
+
+  it('says which directory cannot be read, and repairs the others', async () => {
+    const cli = testCli();
+    const data = join(cli.home, '.local/share/flywheel');
+    mkdirSync(dirname(data), { recursive: true, mode: 0o700 });
+    symlinkSync('flywheel', data);
+    const found = all(await look(cli, '--repair'), 'repair');
+    expect(found).toMatchObject([{ ok: false, error: 'ERR_CONFIG_INVALID' }]);
+    expect(found[0]?.detail).toContain(data);
   });
 
   it('tells who works in the data directory, and of certificates that cannot be read', async () => {
