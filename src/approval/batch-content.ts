@@ -150,10 +150,7 @@ function withoutBalances({ tokenChanges: _, ...record }: TransactionRecord): Tra
  * Reads a batch from the past of the chain alone.
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
-export async function readPastContent(
-  chain: Pick<ChainReader, 'lookUp' | 'history'>,
-  ref: BatchRef,
-): Promise<PastDescription | null> {
+export async function readPastContent(chain: ChainReader, ref: BatchRef): Promise<PastDescription | null> {
   const past = await readPastBatch(chain, ref);
   if (past === null) return null;
   const { address: vault } = vaultAddress(ref.multisig, past.vaultIndex);

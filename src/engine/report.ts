@@ -150,7 +150,7 @@ const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amo
 const isWithin = ({ since, until }: Bounds, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);
 
-/** A batch counts for the day on which it came to its end. */
+/** A batch counts for the day on which it came to its end; until then, what it has cost for that of its latest change. */
 async function addBatches(
   { store }: EngineDeps,
   {
@@ -166,10 +166,11 @@ async function addBatches(
       tx.batches.list({ tokenId, limit: BATCHES_AT_ONCE, ...(before === undefined ? {} : { before }) }),
     );
     for (const listed of page.items) {
-      if (!isFinal(listed) || !isWithin(bounds, listed.dateUpdated)) continue;
-      const [amounts, cost] = await store.read(
-        async (tx) => [await tx.pipelines.amounts(listed.id), await tx.batches.cost(listed.id)] as const,
-      );
+      if (!isWithin(bounds, listed.dateUpdated)) continue;
+      const [amounts, cost] = await store.read(async (tx) => [
+        isFinal(listed) ? await tx.pipelines.amounts(listed.id) : [],
+        await tx.batches.cost(listed.id),
+      ]);
       addBatch({ ...listed, cost }, amounts, types, table);
       await pause();
     }

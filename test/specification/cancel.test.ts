@@ -150,6 +150,21 @@ describe('a multisig from which its members have removed the operator', () => {
     });
     expect((await test.engine.listBatches({}, test.project.call())).value.items).toEqual([]);
   });
+
+  it('carries none on that was begun before', async () => {
+    const { operator } = test.project.registration;
+    const call = test.project.call({ idempotencyKey: crypto.randomUUID() });
+    const submitBundles = async () => {
+      throw new Error('killed');
+    };
+    const dying = engineBeside(test, { chain: replacing(test.chain, { submitBundles }) });
+    await expect(dying.initBatch(burning(1), call)).rejects.toThrow();
+    const getAccounts = staleAccounts(test, operator);
+    const going = engineBeside(test, { chain: replacing(test.chain, { getAccounts }) });
+    await expect(going.initBatch(burning(1), call)).rejects.toMatchObject({
+      ...{ code: 'ERR_FLYWHEEL_NOT_FOUND', message: expect.stringContaining(operator) },
+    });
+  });
 });
 
 describe('what members have done of a batch', () => {

@@ -10,9 +10,7 @@ import { batchTransactionAddress, proposalAddress, transactionAddress } from './
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
 import { decodeVaultMessage } from './message.js';
-
-/** Where the past is read. */
-type Past = Pick<ChainReader, 'lookUp' | 'history'>;
+import { readMultisig } from './read-accounts.js';
 
 /** One instruction of the multisig program in a transaction that has landed and succeeded. */
 interface Act {
@@ -24,6 +22,8 @@ interface Act {
 }
 
 interface Acts {
+  /** Nothing that names the accounts was left unread. */
+  readonly isWhole: boolean;
   readonly acts: readonly Act[];
   /** The transactions that they are of. */
   readonly records: ReadonlyMap<Signature, TransactionRecord>;
@@ -42,16 +42,27 @@ const CUT = 'Log truncated';
 
 const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !logs.includes(CUT);
 
+/** Transactions that are read at most; they are listed as many at a time. */
+const MAX_READ = 20_000;
+
 /**
- * Every act on these accounts, in no certain order.
+ * Every act on these accounts, in no certain order. Anybody may name them: of more than can be read it is what names a member of the
+ * multisig too, without whom nothing but their closing is done.
  * @param sinceMs - a time before the accounts were made.
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
-async function readActs(chain: Past, accounts: readonly Address[], sinceMs: number): Promise<Acts | null> {
-  const signatures = new Set<Signature>();
-  for (const account of accounts)
-    for (const { signature, failed } of await pastOf(chain, account, sinceMs))
-      if (!failed) signatures.add(signature);
+async function readActs(
+  chain: ChainReader,
+  multisig: Address,
+  accounts: readonly Address[],
+  sinceMs: number,
+): Promise<Acts | null> {
+  const lists = await Promise.all(accounts.map((account) => pastOf(chain, account, sinceMs)));
+  const named = lists.flat().filter(({ failed }) => !failed);
+  const all = new Set(named.map(({ signature }) => signature));
+  const isWhole = all.size <= MAX_READ;
+  const signatures = isWhole ? all : await namingMembers(chain, multisig, named);
+  if (signatures.size > MAX_READ) return null;
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
   const mixed = new Set<Signature>();
@@ -64,7 +75,22 @@ async function readActs(chain: Past, accounts: readonly Address[], sinceMs: numb
     if (own.some(({ program }) => !MOVE_NO_TOKENS.includes(program))) mixed.add(signature);
     acts.push(...actsAmong([...own, ...(record.innerCalls ?? [])], signature));
   }
-  return { acts, records, mixed };
+  return { isWhole, acts, records, mixed };
+}
+
+async function namingMembers(
+  chain: ChainReader,
+  multisig: Address,
+  named: readonly PastTransaction[],
+): Promise<ReadonlySet<Signature>> {
+  const members = (await readMultisig(chain, multisig)).value?.members ?? [];
+  const sinceMs = named.reduce(
+    (oldest, { blockTimeMs }) => Math.min(oldest, blockTimeMs ?? 0),
+    Number.MAX_SAFE_INTEGER,
+  );
+  const lists = await Promise.all(members.map(({ key }) => pastOf(chain, key, sinceMs)));
+  const theirs = new Set(lists.flat().map(({ signature }) => signature));
+  return new Set(named.flatMap(({ signature }) => (theirs.has(signature) ? signature : [])));
 }
 
 /** Its instructions; `null` where they, or what they called, cannot be told. */
@@ -78,12 +104,19 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
 const actsAmong = (calls: readonly Call[], signature: Signature): readonly Act[] =>
   calls.flatMap((call) => (call.program === SQUADS_PROGRAM && actOf(call, signature)) || []);
 
-/** Not every node answers questions about the past. */
-const pastOf = (chain: Past, account: Address, sinceMs: number): Promise<readonly PastTransaction[]> =>
-  chain.history(account, { sinceMs }).catch((error: unknown) => {
-    if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
-    throw error;
-  });
+/** All that names an account. Not every node answers questions about the past. */
+async function pastOf(chain: ChainReader, account: Address, sinceMs: number) {
+  const past: PastTransaction[] = [];
+  for (let before: Signature | undefined; ; before = past.at(-1)?.signature) {
+    const terms = { sinceMs, limit: MAX_READ, ...(before !== undefined && { before }) };
+    const page = await chain.history(account, terms).catch((error: unknown) => {
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
+      throw error;
+    });
+    past.push(...page);
+    if (page.length < MAX_READ) return past;
+  }
+}
 
 /** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
 interface Call {
@@ -172,11 +205,15 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
  * @param sinceMs - a time before the batch was made. @default as far back as the node knows
  * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
  */
-export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Promise<PastBatch | null> {
+export async function readPastBatch(
+  chain: ChainReader,
+  ref: BatchRef,
+  sinceMs = 0,
+): Promise<PastBatch | null> {
   const { multisig, batchIndex } = ref;
   const batch = transactionAddress(multisig, batchIndex).address;
   const proposal = proposalAddress(multisig, batchIndex).address;
-  const past = await readActs(chain, [batch, proposal], sinceMs);
+  const past = await readActs(chain, multisig, [batch, proposal], sinceMs);
   if (past === null) return null;
   const of = (name: InstructionName): readonly Act[] =>
     past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);
@@ -204,6 +241,8 @@ export async function readPastBatch(chain: Past, ref: BatchRef, sinceMs = 0): Pr
     const isAlone = !shared.has(execution?.signature ?? '');
     transactions.push({ number, address, ...contentOf(act), added: act.signature, executed, isAlone });
   }
+  // By whom the rest was executed, who has been a member only before, was not read.
+  if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
   // What was executed or closed was put there before.
   if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;
   const closers = new Set(

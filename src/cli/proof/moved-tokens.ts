@@ -10,7 +10,7 @@ import {
   totalOf,
 } from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
-import type { ChainReader, TokenChange, TransactionRecord } from '../../chain/chain.js';
+import type { ChainReader, ProgramCall, TokenChange, TransactionRecord } from '../../chain/chain.js';
 import {
   COMPUTE_BUDGET_PROGRAM,
   MEMO_PROGRAM,
@@ -112,7 +112,7 @@ export async function readMoved(landed: LandedTransaction, hash: string): Promis
     return { untold: 'the transaction uses a lookup table whose accounts the RPC node does not return' };
   const own: DecodedInstruction[] = [];
   const sequences: Sequence[] = [own];
-  for (const instruction of instructions) {
+  for (const instruction of [...instructions, ...innerCallsOf(landed)]) {
     if (MOVES_NO_TOKENS.has(instruction.program)) continue;
     if (instruction.program !== SQUADS_PROGRAM) {
       own.push(describeInstruction(instruction));
@@ -137,15 +137,27 @@ function ownInstructions({ wire, record }: LandedTransaction): readonly Instruct
   const found: Instruction[] = [];
   for (const { programIndex, accountIndexes, data } of instructions) {
     const program = keys[programIndex];
-    // What an account may be used for is not asked: the transaction has succeeded.
-    const accounts = Array.from(accountIndexes, (index) => keys[index]).flatMap((address) =>
-      address === undefined ? [] : [{ address, signer: false, writable: false }],
-    );
+    const accounts = Array.from(accountIndexes, (index) => keys[index]).flatMap((address) => address ?? []);
     if (program === undefined || accounts.length < accountIndexes.length) return undefined;
-    found.push({ program, accounts, data });
+    found.push(instructionOf({ program, accounts, data }));
   }
   return found;
 }
+
+/** What an account may be used for is not asked: the transaction has succeeded. */
+const instructionOf = ({ accounts, ...call }: ProgramCall): Instruction => ({
+  ...call,
+  accounts: accounts.map((address) => ({ address, signer: false, writable: false })),
+});
+
+/** Calls of the multisig program from within what the transaction itself calls. */
+const innerCallsOf = ({ record: { innerCalls = [] } }: LandedTransaction): readonly Instruction[] =>
+  innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).map(instructionOf);
+
+/** What a vault transaction does beside the batches that it executes, only the balances tell. */
+const isToldInside = (landed: LandedTransaction): boolean =>
+  landed.record.tokenChanges !== undefined &&
+  innerCallsOf(landed).some(({ data }) => instructionName(data) === 'batchExecuteTransaction');
 
 /** Places among the accounts of batchExecuteTransaction (squads-v4.md, section 7). */
 const [MULTISIG, BATCH, TRANSACTION] = [0, 3, 4];
@@ -156,7 +168,7 @@ async function executedBy(
   { accounts, data }: Instruction,
 ): Promise<Sequence | string> {
   const name = instructionName(data);
-  if (name === undefined || name === 'vaultTransactionExecute')
+  if (name === undefined || (name === 'vaultTransactionExecute' && !isToldInside(landed)))
     return 'an instruction of the multisig program is not part of a batch';
   if (name !== 'batchExecuteTransaction') return [];
   const at = (place: number): Address | undefined => accounts[place]?.address;

@@ -233,6 +233,20 @@ export class Advance {
     return countOf(this.#in(LANDED, phase));
   }
 
+  /** Transactions of a phase, by their index, that were signed here and have landed, as far as is known, or may have. */
+  signedOf(
+    phase: BundlePhase,
+  ): ReadonlyMap<number, { readonly signature: string; readonly hasLanded: boolean }> {
+    return new Map(
+      this.#in(['open', 'confirmed', 'landed'], phase).flatMap((bundle) =>
+        bundle.transactions.map(({ signature }, at) => [
+          bundle.first + at,
+          { signature, hasLanded: this.#isLanded(bundle) },
+        ]),
+      ),
+    );
+  }
+
   /** The bundles of a phase that have landed for good, in order. */
   landedOf(phase: BundlePhase): readonly BundleRecord[] {
     return this.#in(['landed'], phase);

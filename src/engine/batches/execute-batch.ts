@@ -50,13 +50,14 @@ import {
   differenceFromPlan,
   isEnded,
   kindOf,
+  pastOf,
   readBatchOnChain,
   readWhole,
   requireNotStale,
 } from './on-chain.js';
 import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
 import { executeTransactions } from './plan-batch.js';
-import { closeAccounts, conclude, needsClosing } from './verdict.js';
+import { closeAccounts, conclude, countForeign, foreignOf, needsClosing } from './verdict.js';
 
 /** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
@@ -233,11 +234,22 @@ class Executed implements Goal<BatchState> {
     };
   };
 
-  /** It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. */
+  /**
+   * It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. What
+   * members have executed of it does not: it has landed, and may count as part of a gap.
+   */
   async #begin(state: BatchState): Promise<readonly (readonly Instruction[])[]> {
     const { deps, context, batch, lease } = this.#input;
     await readPlanned(this.#input);
-    await lease.write((tx) => holdFromNow(tx, batch));
+    const isBegun = state.batch?.executedTransactionIndex !== 0;
+    const executed = isBegun ? (await this.read('finalized')).batch?.executedTransactionIndex : 0;
+    // Read anew at the end: members may go on.
+    const readPast = pastOf(deps.chain, context.flywheel, batch);
+    const foreign = await foreignOf({ ...this.#input, readPast }, executed ?? 0);
+    await lease.write(async (tx) => {
+      await countForeign(tx, this.#input, foreign);
+      await holdFromNow(tx, batch);
+    });
     await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
     await waitOutTimeLock(deps, batch.id, state, lease);
     const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };

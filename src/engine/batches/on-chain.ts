@@ -151,15 +151,19 @@ export async function countExecuted(
  * @throws `ERR_FLYWHEEL_NOT_FOUND`, also when the operator is no member with all rights any more.
  */
 export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecord): Promise<bigint> {
-  const { multisig, operator } = flywheel;
-  const { value } = await readMultisig(chain, multisig);
+  const { value } = await readMultisig(chain, flywheel.multisig);
   if (value === null) throw noMultisig(flywheel);
-  if (value.members.find(({ key }) => key === operator)?.permissions !== ALL_PERMISSIONS)
-    throw new FlywheelError(
-      'ERR_FLYWHEEL_NOT_FOUND',
-      `The operator ${operator} is not a member with all rights of the multisig ${multisig}. Nothing was sent.`,
-    );
+  requireOperator(value, flywheel);
   return value.transactionIndex + 1n;
+}
+
+/** May the operator set a batch up? @throws `ERR_FLYWHEEL_NOT_FOUND` */
+export function requireOperator({ members }: Multisig, { multisig, operator }: FlywheelRecord): void {
+  if (members.find(({ key }) => key === operator)?.permissions === ALL_PERMISSIONS) return;
+  throw new FlywheelError(
+    'ERR_FLYWHEEL_NOT_FOUND',
+    `The operator ${operator} is not a member with all rights of the multisig ${multisig}. Nothing was sent.`,
+  );
 }
 
 /** @param message - in argument form, base64. */

@@ -12,7 +12,13 @@ import { inTurns } from '../pause.js';
 import { Advance, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './get-batch.js';
-import { type BatchState, differenceFromPlan, readBatchOnChain, readBatchState } from './on-chain.js';
+import {
+  type BatchState,
+  differenceFromPlan,
+  readBatchOnChain,
+  readBatchState,
+  requireOperator,
+} from './on-chain.js';
 import { issueVote } from './owner-vote.js';
 import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 
@@ -87,6 +93,7 @@ class SetUp implements Goal<BatchState> {
     proposal.status.kind !== 'Draft';
 
   readonly next = async (state: BatchState): Promise<Next> => {
+    requireOperator(state.multisig, this.#input.context.flywheel);
     if (!this.#advance.hasLanded('SETUP', 0)) return this.#opening(state);
     const { batch, proposal, multisig } = state;
     if (batch === null || proposal === null) {

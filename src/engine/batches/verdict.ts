@@ -31,7 +31,7 @@ export async function conclude(
   await countVotes(deps, batch);
   const executed = state === null ? 0 : await countExecuted(batch, state, work.readPast);
   const landed = advance.landedOf('EXECUTE');
-  const foreign = await foreignOf(work, executed, landed);
+  const foreign = await foreignOf(work, executed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
     ...batch,
@@ -51,29 +51,27 @@ export async function conclude(
   return judged;
 }
 
-/** What members have executed with other tools, and is not counted yet, as far as the past of the chain tells of it. */
-async function foreignOf(
-  { deps, batch, readPast }: BatchWork,
-  executed: number,
-  landed: readonly BundleRecord[],
-) {
-  const own = new Set(landed.flatMap(({ first, transactions }) => transactions.map((_, at) => first + at)));
-  // What had been counted when the batch failed is not counted once more.
-  const known = batch.executeResult?.totalSuccessful ?? 0;
-  const positions = batch.pipelines
-    .map((_, at) => at)
-    .slice(known, executed)
-    .filter((at) => !own.has(at));
+/** What of the first so many members have executed with other tools, and is not counted yet, as far as the past of the chain tells of it. */
+export async function foreignOf({ deps, batch, readPast, advance }: BatchWork, executed: number) {
+  const own = advance.signedOf('EXECUTE');
+  const rows = await deps.store.read((tx) => tx.pipelines.amounts(batch.id));
+  const positions = rows
+    .slice(0, executed)
+    .flatMap(({ dateLanded }, at) => (dateLanded === null && own.get(at)?.hasLanded !== true ? [at] : []));
   if (positions.length === 0) return [];
   const past = await readPast();
-  return positions.map((position) => {
+  return positions.flatMap((position) => {
     const record = past?.transactions[position]?.executed ?? null;
-    return { position, record, signature: record?.signature ?? null, landedMs: landedMs(record, deps) };
+    const signature = record?.signature ?? null;
+    const mine = own.get(position)?.signature;
+    // What becomes of that is looked up; where the past does not tell, it may be the one.
+    if (mine !== undefined && (signature === null || signature === mine)) return [];
+    return [{ position, record, signature, landedMs: landedMs(record, deps) }];
   });
 }
 
 /** Writes what members have executed, under the lease. */
-async function countForeign(
+export async function countForeign(
   tx: StoreTransaction,
   { batch, context: { flywheel } }: HeldBatch,
   foreign: Awaited<ReturnType<typeof foreignOf>>,

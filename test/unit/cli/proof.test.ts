@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pipelineContent, pipelineInstructions } from '../../../src/actions/pipelines.js';
-import type { TokenChange } from '../../../src/chain/chain.js';
+import type { TokenChange, TransactionRecord } from '../../../src/chain/chain.js';
 import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
+import { identifierOf } from '../../../src/chain/squads/instructions.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
@@ -66,14 +67,15 @@ interface Node {
   readonly balances?: TokenChange[];
   readonly logs?: readonly string[];
   readonly failed?: boolean;
+  readonly kept?: Record<string, Partial<TransactionRecord>>;
   readonly opened?: Partial<OpenedService>;
 }
 /** A command line before a node that tells this past and has the multisig's account. */
-function cliWith(past: Past, { balances, logs = [], failed = false, opened = {} }: Node = {}) {
+function cliWith(past: Past, { balances, logs = [], failed = false, kept = {}, opened = {} }: Node = {}) {
   const names = [...past.keys()];
   const chain = nodeOf(past, {
     balances: Object.fromEntries(balances === undefined ? [] : names.map((name) => [name, balances])),
-    failed: failed ? names : [],
+    ...{ failed: failed ? names : [], kept },
   });
   const known = accountsOf({ ...batchState(), transactions: [] });
   const reader: typeof chain = {
@@ -191,6 +193,30 @@ describe('a pipeline', () => {
       [{ action: 'AIRDROP', toAddress: operator, amount: 2.000001 }],
     ])
       expect((await refusal(cli, ...words(changed, cli))).slice(0, 2)).toEqual([9, 'ERR_NOT_VERIFIED']);
+  });
+
+  it('is told where a vault transaction executed it, and only as far as the balances bear that out', async () => {
+    const past = pastOf(inner, 3);
+    const [execution] = past.get('executed2') ?? [];
+    if (execution === undefined) throw new TypeError('It was executed.');
+    past.delete('executed2');
+    const call = { ...execution, accounts: execution.accounts.map(({ address }) => address) };
+    const outer = { ...execution, data: Buffer.from(identifierOf('vaultTransactionExecute'), 'hex') };
+    const sent = (from: bigint) => [
+      { account: vaultToken.vaultTokenAccount, mint, before: 9_000_000n, after: 9_000_000n - from },
+      { account: held('alice'), mint, before: 0n, after: 2_000_000n },
+      { account: held('bob'), mint, before: 0n, after: 1n },
+    ];
+    const run = async (balances: TokenChange[] | undefined, innerCalls = [call]) => {
+      const node = { logs, kept: { executed2: { innerCalls } }, ...(balances && { balances }) };
+      const cli = cliWith(new Map(past).set('executed2', [outer]), node);
+      const { exit, stdout } = await cli.run(...words(actions, cli));
+      return exit === 0 ? JSON.parse(stdout).amounts : exit;
+    };
+    expect(await run(sent(2_000_001n))).toBe('agree');
+    expect(await run(sent(2_000_002n))).toBe(9);
+    expect(await run(undefined)).toBe(9);
+    expect(await run(sent(2_000_001n), [])).toBe(9);
   });
 
   it('is not told where the node has forgotten its batch, and is not claimed', async () => {

@@ -61,6 +61,14 @@ describe('report', () => {
     expect(supply).toBe('999999992.5');
   });
 
+  it('has what a batch has cost that still waits', async () => {
+    const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 1 }] })];
+    const { meta } = await test.engine.initBatch({ pipelines }, call());
+    expect((await report()).rows).toMatchObject([
+      { period: '2026-01-31', pipelines: 0, operatorLamports: `${meta.cost?.operatorLamports}` },
+    ]);
+  });
+
   it('does not take a batch that was cancelled for a failure', async () => {
     const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 1 }] })];
     const { value } = await test.engine.initBatch({ pipelines }, call());

@@ -9,7 +9,9 @@ import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compile } from '../../../../src/chain/transaction/message.js';
 import {
+  accountsOf,
   batchIndex,
+  batchState,
   goodInstructions,
   multisig,
   operator,
@@ -49,6 +51,30 @@ const innerCall = {
   accounts: second.accounts.map(({ address }) => address),
   data: second.data,
 };
+
+it('a batch is told beside more transactions of strangers than are read', async () => {
+  const past = pastOf(good, good.length);
+  const node = nodeOf(past);
+  const accounts = accountsOf({ ...batchState(), transactions: [] });
+  const { address: batch } = transactionAddress(multisig, batchIndex);
+  const noise = Array.from({ length: 50_000 }, (_, at) => ({
+    ...{ signature: `noise${at}`, slot: 1, failed: false, memo: null, blockTimeMs: null },
+  }));
+  const flooded: typeof node = {
+    ...node,
+    getAccounts: async (addresses) => addresses.map((address) => accounts.get(address) ?? null),
+    history: async (account, terms) => {
+      const all = [...(account === batch ? noise : []), ...(await node.history(account, terms))];
+      const from = 1 + all.findIndex(({ signature }) => signature === terms.before);
+      return all.slice(from, from + Math.min(terms.limit ?? 20_000, 20_000));
+    },
+  };
+  const told = await readPastBatch(flooded, ref);
+  expect(told?.transactions.map(({ executed: by }) => by?.signature)).toEqual(
+    good.map((_, at) => `executed${at + 1}`),
+  );
+  expect(told?.votes.approved).toHaveLength(2);
+});
 
 describe('a transaction of somebody that names the batch', () => {
   const past = (): Past => pastOf(good, 1).set('stranger', [stranger]);

@@ -118,8 +118,8 @@ describe('a batch that members have ended with other tools', () => {
     expect(await books()).toEqual(['2', '2']);
   });
 
-  it('counts once what was accepted as a gap before', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
+  it('counts once what was accepted as a gap before, so that the rest has its room', async () => {
+    test = await openTestEngine({ dailyBurn: '3' });
     const started = await init(3);
     await executeAndDie(started, 0);
     await executeOutside(test, started, 2);
