@@ -1,4 +1,5 @@
 /** How much the native Squads program costs beside bare LiteSVM: ratios within one run, with the bound each must keep. */
+
 import { readFileSync } from 'node:fs';
 import type { AccountState } from '../../src/chain/account.js';
 import type { ExecutionResult } from '../../src/chain/local/runtime/execution.js';
@@ -20,6 +21,7 @@ import {
   type Vector,
   type VectorAccount,
 } from '../conformance/squads/vector.js';
+import { REAL_SQUADS } from '../support/real-squads.js';
 import { signTransaction } from '../support/sign.js';
 import type { BenchRatio } from './ratio.js';
 
@@ -166,10 +168,9 @@ export async function benchSquads(): Promise<BenchRatio[]> {
       target: 2.5,
     },
   ];
-  const file = process.env['SQUADS_PROGRAM'];
-  if (file !== undefined && file !== '') {
+  if (REAL_SQUADS !== undefined) {
     const steps = findVector('sequences/nine-airdrops');
-    const real = new Runtime({ squadsProgram: readFileSync(file) });
+    const real = new Runtime({ squadsProgram: readFileSync(REAL_SQUADS) });
     ratios.push({
       name: 'sequence of nine transactions: native : the real program',
       ratio: ratioOf(replaying(native, steps), replaying(real, steps), SEQUENCE_RUNS_A_ROUND),

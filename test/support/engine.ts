@@ -38,6 +38,7 @@ import { LedgerTables } from '../simulation/audit/tables.js';
 import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
+import { REAL_SQUADS } from './real-squads.js';
 
 export interface TestProject {
   readonly registration: Registration;
@@ -126,9 +127,13 @@ async function setUp(
 ): Promise<Home & { readonly opened: EngineWithFiles }> {
   const dataDir = newDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
-  const real = process.env['SQUADS_PROGRAM'];
-  if (real !== undefined) copyFileSync(real, dataFiles(dataDir).squadsProgram);
-  const unregistered = { treasury, ownerKeypair: '', squadsProgram: real !== undefined, genesis: null };
+  if (REAL_SQUADS !== undefined) copyFileSync(REAL_SQUADS, dataFiles(dataDir).squadsProgram);
+  const unregistered = {
+    treasury,
+    ownerKeypair: '',
+    squadsProgram: REAL_SQUADS !== undefined,
+    genesis: null,
+  };
   const opened = await openWithFiles(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
   const config = { ...unregistered, genesis: opened.network.genesisHash };

@@ -1,4 +1,5 @@
 /** A node of a test cluster in this process, on a ledger of its own or on that of a test engine. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLedger } from '../../src/chain/local/ledger/ledger.js';
@@ -10,6 +11,7 @@ import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
 import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
+import { REAL_SQUADS } from './real-squads.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
 import { faultyAnswers } from './test-cluster/faulty-answers.js';
 import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
@@ -109,9 +111,6 @@ export const startNodeBeside = (directory: string): Promise<TestNode> =>
   startTestNode({
     ...{ directory, isDataDirectory: true, pace: 'clock', confirmedAfter: 0, finalizedAfter: 0 },
   });
-
-/** The file of the real Squads program, where tests are told to run on it. */
-export const REAL_SQUADS = process.env['SQUADS_PROGRAM'];
 
 async function partsOf(
   directory: string,

@@ -1,8 +1,10 @@
 /** The built program as a process, in an empty home: nothing of src is known here. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { REAL_SQUADS } from './real-squads.js';
 
 /** Tests and programs run in it; a bundled program lies elsewhere. */
 const ROOT = process.cwd();
@@ -42,9 +44,8 @@ const environment = ({ home, env }: SpawnOptions): NodeJS.ProcessEnv => ({
 
 /** With SQUADS_PROGRAM=FILE every flywheel that a test sets up runs on the real program, and so does all that follows. */
 function withSquadsProgram(words: readonly string[]): readonly string[] {
-  const file = process.env['SQUADS_PROGRAM'];
   const sets = words[0] === 'local' && words[1] === 'init';
-  return sets && file !== undefined && file !== '' ? [...words, '--squads-program', resolve(file)] : words;
+  return sets && REAL_SQUADS !== undefined ? [...words, '--squads-program', resolve(REAL_SQUADS)] : words;
 }
 
 /** As a script has it: what is said on standard error is JSON as well, unless the words say otherwise. */

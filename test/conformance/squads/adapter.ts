@@ -1,9 +1,11 @@
 /** Runs one transaction on given accounts. No other file of these tests imports the program that is tested. */
+
 import { readFileSync } from 'node:fs';
 import type { TransactionError } from '../../../src/chain/chain.js';
 import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes } from '../../../src/values/bytes.js';
+import { REAL_SQUADS } from '../../support/real-squads.js';
 import { LedgerAccounts } from './ledger-accounts.js';
 import type { Accounts, Clock, VectorResult } from './vector.js';
 
@@ -37,9 +39,8 @@ export function toResult(error: TransactionError | null): VectorResult {
     : { instruction: error.index, error: error.error };
 }
 
-const file = process.env['SQUADS_PROGRAM'] ?? '';
 /** The real program, from the file that SQUADS_PROGRAM names; without it the embedded one runs. */
-export const REAL_PROGRAM: Uint8Array | null = file === '' ? null : readFileSync(file);
+export const REAL_PROGRAM: Uint8Array | null = REAL_SQUADS === undefined ? null : readFileSync(REAL_SQUADS);
 
 /**
  * A machine with the Squads program; make one a process.

@@ -93,7 +93,7 @@ describe('a multisig with a time lock', () => {
   it('keeps them approved under a long one, and says until when', async () => {
     const { run, ended } = await runBatch(7_200);
     expect(ended.exit).toBe(6);
-    expect(ended.stderr).toMatch(/time lock of its multisig holds it until \d{4}-\d\d-\d\dT\d\d:\d\d/);
+    expect(ended.stderr).toMatch(/time lock of the multisig ends at \d{4}-\d\d-\d\dT\d\d:\d\d/);
     expect(JSON.parse((await run('batch', 'current')).stdout)).toMatchObject({ status: 'FINALIZED' });
   }, 120_000);
 });

@@ -10,7 +10,8 @@ import {
 import * as multisig from '@sqds/multisig';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../../support/chain.js';
-import { closeTestNodes, REAL_SQUADS, startPlainNode } from '../../support/local-rpc.js';
+import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
+import { REAL_SQUADS } from '../../support/real-squads.js';
 import { closeConnections, connectionTo } from '../../support/web3.js';
 
 afterEach(async () => {
