@@ -6,7 +6,8 @@
  * own (`copyBytes`). Two states that are the same object are the same version.
  */
 import type { Address } from '../values/address.js';
-import { type ReadonlyBytes, viewOf } from '../values/bytes.js';
+import type { ReadonlyBytes } from '../values/bytes.js';
+import { encode, i64, struct, tryDecode, u64 } from './codec.js';
 import { SYSTEM_PROGRAM } from './programs.js';
 
 /** State of one account; an account that does not exist is `null` wherever this is asked for. */
@@ -51,26 +52,20 @@ export const rentFromEmpty =
 /** Fee of a transaction for each of its signatures, without a priority fee. */
 export const LAMPORTS_PER_SIGNATURE = 5_000n;
 
-/** Slot u64, start of the epoch i64, epoch u64, leader schedule's epoch u64, time i64 (solana-clock, `Clock`). */
-const SIZE_BYTES = 40;
-const EPOCH_OFFSET = 16;
-const TIME_OFFSET = 32;
-
 /** What programs see of the time. */
-interface ChainClock {
+export interface ChainClock {
   readonly slot: bigint;
   readonly epoch: bigint;
   /** Seconds. */
   readonly unixTimestamp: bigint;
 }
 
+/** The Clock sysvar (solana-clock, `Clock`). */
+const clockData = struct({ slot: u64, epochStart: i64, epoch: u64, leaderEpoch: u64, unixTimestamp: i64 });
+
 /** `undefined` for an account that is none. */
-export function decodeClock(account: AccountState | null | undefined): ChainClock | undefined {
-  if (account?.data.length !== SIZE_BYTES) return undefined;
-  const view = viewOf(account.data);
-  return {
-    slot: view.getBigUint64(0, true),
-    epoch: view.getBigUint64(EPOCH_OFFSET, true),
-    unixTimestamp: view.getBigInt64(TIME_OFFSET, true),
-  };
-}
+export const decodeClock = (account: AccountState | null | undefined): ChainClock | undefined =>
+  account == null ? undefined : tryDecode(clockData, account.data);
+
+export const encodeClock = (clock: ChainClock): Uint8Array =>
+  encode(clockData, { ...clock, epochStart: 0n, leaderEpoch: clock.epoch });

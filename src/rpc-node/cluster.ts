@@ -1,5 +1,5 @@
 /** The chain as a node shows it: what was sent is in the newest block at once, and blocks become confirmed and final. */
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../chain/account.js';
+import { type AccountState, type ChainClock, RENT_EPOCH_EXEMPT } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
 import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
 import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js';
@@ -19,17 +19,6 @@ import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 /** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
 export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;
 export type Level = (typeof LEVELS)[number];
-
-/** What running a transaction did; its accounts in the order of the message: static keys, writable looked-up, readonly looked-up. */
-export interface Run extends Omit<ExecutionResult, 'changes'> {
-  readonly accounts: readonly Touched[];
-}
-
-/** An account that a transaction names, before and after it. */
-interface Touched extends AccountMeta {
-  readonly before: AccountState | null;
-  readonly after: AccountState | null;
-}
 
 /** A transaction in the block of a slot. */
 export interface Landed extends Omit<KeptTransaction, 'slot' | 'place' | 'tableAddresses'> {
@@ -165,13 +154,16 @@ export class Cluster {
     return resolveAccounts(decodeTransaction(wire).message, source);
   }
 
+  /** The clock as programs see it in a slot. */
+  clockOf(slot: number): ChainClock {
+    return runtimeClock(slot, this.timeMs(slot));
+  }
+
   /** Tries a transaction out on a state in the newest slot; its blockhash is not looked at, and nothing is kept. */
-  run(wire: Uint8Array, source: AccountSource, verifySignatures = false): Run {
+  run(wire: Uint8Array, source: AccountSource, verifySignatures = false): ExecutionResult {
     const slot = this.newestSlot();
     this.#tellSlots([wire], slot);
-    const clock = runtimeClock(slot, this.timeMs(slot));
-    const touched = this.#touched(wire, source);
-    return runOf(this.#parts.runtime.execute(wire, source, clock, { verifySignatures }), touched);
+    return this.#parts.runtime.execute(wire, source, this.clockOf(slot), { verifySignatures });
   }
 
   /** Takes a transaction; one that cannot land is forgotten. */
@@ -203,14 +195,6 @@ export class Cluster {
     return this.#parts.ledger.read(work);
   }
 
-  /** The accounts that a transaction names, as they are before it runs. */
-  #touched(wire: Uint8Array, source: AccountSource) {
-    return this.named(wire, source).map((meta) => ({
-      ...meta,
-      before: source.get(meta.address) ?? (meta.writable ? null : this.builtIn(meta.address)),
-    }));
-  }
-
   #landedOf(kept: KeptTransaction): Landed {
     return { ...kept, slot: Number(kept.slot) };
   }
@@ -222,12 +206,4 @@ export class Cluster {
     const slots = Array.from({ length: count }, (_, back) => newest - back);
     this.#parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
   }
-}
-
-function runOf({ changes, ...execution }: ExecutionResult, touched: readonly Omit<Touched, 'after'>[]): Run {
-  const accounts = touched.map((account) => {
-    const changed = changes.get(account.address);
-    return { ...account, after: changed === undefined ? account.before : changed };
-  });
-  return { ...execution, accounts };
 }

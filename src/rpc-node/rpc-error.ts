@@ -1,6 +1,6 @@
 /** The errors of a node's JSON-RPC, with the codes that every node of Solana has for them. */
 import type { TransactionError } from '../chain/chain.js';
-import type { Run } from './cluster.js';
+import type { ExecutionResult } from '../chain/local/runtime/execution.js';
 
 /** Ends a call with an error. */
 export class RpcError extends Error {
@@ -77,7 +77,7 @@ function sentenceOf(error: TransactionError, logs: readonly string[]): string {
 }
 
 /** A transaction that was tried out before it was sent, and did not come through. */
-export const preflightFailed = (error: TransactionError, run: Pick<Run, 'logs' | 'computeUnits'>): RpcError =>
+export const preflightFailed = (error: TransactionError, run: ExecutionResult): RpcError =>
   new RpcError(-32_002, `Transaction simulation failed: ${sentenceOf(error, run.logs)}`, {
     err: errorJson(error),
     logs: run.logs,

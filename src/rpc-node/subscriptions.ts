@@ -8,7 +8,7 @@ import type { JsonValue } from '../values/canonical-json.js';
 import { levelOf, RpcCall } from './call.js';
 import type { Cluster } from './cluster.js';
 import { answerText, readAsked, toJson } from './json-rpc.js';
-import { accountJson, dataTerms } from './methods/account-methods.js';
+import { accountJson, encodingOf } from './methods/account-methods.js';
 import { requireSignature } from './methods/history-methods.js';
 import { errorJson, invalidParams, methodNotFound, RpcError } from './rpc-error.js';
 
@@ -44,7 +44,7 @@ function isSame(left: AccountState | null, right: AccountState | null): boolean 
 function account(call: RpcCall): Watch {
   const address = call.address(0);
   const options = call.options(1);
-  const terms = dataTerms(options);
+  const encoding = encodingOf(options);
   const commitment = levelOf(options);
   let known = call.viewAt(commitment).get(address);
   return () => {
@@ -52,7 +52,7 @@ function account(call: RpcCall): Watch {
     const state = view.get(address);
     if (isSame(state, known)) return [];
     known = state;
-    return [inSlot(view.slot, accountJson(state ?? EMPTY_ACCOUNT, terms, view))];
+    return [inSlot(view.slot, accountJson(state ?? EMPTY_ACCOUNT, encoding, view))];
   };
 }
 

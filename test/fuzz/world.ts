@@ -10,6 +10,7 @@ import {
   addressBytes,
   addressFromBytes,
   associatedTokenAddress,
+  type ChainClock,
   createKeypairSigner,
   type ExecutionResult,
   encodeAccount,
@@ -18,7 +19,6 @@ import {
   PROGRAM_CONFIG,
   programConfigAddress,
   RENT_EPOCH_EXEMPT,
-  type RuntimeClock,
   rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
@@ -70,7 +70,7 @@ export class World {
   readonly isSpoiled: boolean;
   /** The multisig that all instructions are about for as long as it is set. */
   stay: KnownMultisig | undefined;
-  clock: RuntimeClock;
+  clock: ChainClock;
 
   /** @param slot - later than all of worlds before: a LiteSVM does not run programs that it met in a later slot. */
   constructor(

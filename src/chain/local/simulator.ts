@@ -1,14 +1,13 @@
 /** Tries instructions out in LiteSVM, on accounts that were read from whatever chain. */
 import type { Address } from '../../values/address.js';
-import type { AccountState } from '../account.js';
-import { decodeClock } from '../account.js';
+import { type AccountState, type ChainClock, decodeClock } from '../account.js';
 import type { Simulator } from '../chain.js';
 import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../programs.js';
 import { MAX_COMPUTE_UNITS } from '../transaction/message.js';
 import { describeFault, Overlay } from './runtime/execution.js';
 import { Machine, RUN_PAYER } from './runtime/machine.js';
 import { loadNative } from './vm/native.js';
-import { type RuntimeClock, Vm } from './vm/vm.js';
+import { Vm } from './vm/vm.js';
 
 /** Enough for any number of runs. */
 const RUN_PAYER_LAMPORTS = 1n << 62n;
@@ -16,7 +15,7 @@ const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports
 /** As if another program called: the rights that it passes on are those of its message. */
 const CALLED = 2;
 
-const NO_TIME: RuntimeClock = { slot: 0n, epoch: 0n, unixTimestamp: 0n };
+const NO_TIME: ChainClock = { slot: 0n, epoch: 0n, unixTimestamp: 0n };
 
 const ERROR_LINE = /^Program log: (Error: .*)$/;
 

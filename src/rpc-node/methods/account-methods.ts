@@ -1,63 +1,38 @@
 /** Methods that read accounts, and an account as a node shows it. */
-import type { AccountState } from '../../chain/account.js';
+import { type AccountState, encodeClock } from '../../chain/account.js';
 import type { AccountSource } from '../../chain/local/vm/vm.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
-import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import type { JsonValue } from '../../values/canonical-json.js';
-import {
-  inContext,
-  type Methods,
-  type Options,
-  type RpcCall,
-  readAddress,
-  readBytes,
-  readCount,
-  type View,
-} from '../call.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { inContext, type Methods, type Options, type RpcCall, readAddress, type View } from '../call.js';
 import { invalidParams } from '../rpc-error.js';
 
-/** How data is written, and which part of it. */
-interface DataTerms {
-  readonly encoding: 'base58' | 'base64' | 'jsonParsed' | 'binary';
-  readonly slice: { readonly offset: number; readonly length: number } | null;
-}
+/** How data is written. */
+type Encoding = (typeof ENCODINGS)[number];
 
 /** Bytes that are written as base58 at most (agave, `MAX_BASE58_BYTES`). */
 const MAX_BASE58_BYTES = 128;
 const ENCODINGS = ['base58', 'base64', 'jsonParsed', 'binary'] as const;
 
 /** @throws RpcError */
-export function dataTerms(
-  { encoding, dataSlice }: Options,
-  otherwise: DataTerms['encoding'] = 'binary',
-): DataTerms {
-  const chosen = encoding === undefined || encoding === null ? otherwise : encoding;
-  const known = ENCODINGS.find((name) => name === chosen);
+export function encodingOf({ encoding }: Options, otherwise: Encoding = 'binary'): Encoding {
+  const known = ENCODINGS.find((name) => name === (encoding ?? otherwise));
   if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
-  if (dataSlice === undefined || dataSlice === null) return { encoding: known, slice: null };
-  if (typeof dataSlice !== 'object' || Array.isArray(dataSlice))
-    throw invalidParams('Invalid params: expected a slice of data.');
-  const { offset, length } = dataSlice as Options;
-  return {
-    encoding: known,
-    slice: { offset: readCount(offset, 'an offset'), length: readCount(length, 'a length') },
-  };
+  return known;
 }
 
 /** @throws RpcError */
-function dataJson(data: ReadonlyBytes, { encoding, slice }: DataTerms): unknown {
-  const part = slice === null ? data : partOf(data, slice.offset, slice.offset + slice.length);
+function dataJson(data: ReadonlyBytes, encoding: Encoding): unknown {
   if (encoding === 'base64' || encoding === 'jsonParsed')
-    return [readBuffer(part).toString('base64'), 'base64'];
+    return [readBuffer(data).toString('base64'), 'base64'];
   // Base58 of more would take too long.
-  if (part.length > MAX_BASE58_BYTES)
+  if (data.length > MAX_BASE58_BYTES)
     throw invalidParams(
       `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
     );
-  const text = base58Encode(part);
+  const text = base58Encode(data);
   return encoding === 'binary' ? text : [text, 'base58'];
 }
 
@@ -105,78 +80,20 @@ function parsed(state: AccountState, source: AccountSource): unknown {
  * @param source - where the mint of a token account is.
  * @throws RpcError for data that base58 would take too long for.
  */
-export function accountJson(state: AccountState, terms: DataTerms, source: AccountSource): object {
+export function accountJson(state: AccountState, encoding: Encoding, source: AccountSource): object {
   const { lamports, owner, executable, rentEpoch } = state;
-  const words = terms.encoding === 'jsonParsed' ? parsed(state, source) : undefined;
-  const data = words ?? dataJson(state.data, terms);
+  const words = encoding === 'jsonParsed' ? parsed(state, source) : undefined;
+  const data = words ?? dataJson(state.data, encoding);
   return { lamports, owner, data, executable, rentEpoch, space: state.data.length };
 }
 
 /** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS = 100;
-/** Filters at once (agave, `MAX_GET_PROGRAM_ACCOUNT_FILTERS`). */
-const MAX_FILTERS = 4;
-const MAX_MEMCMP_BYTES = 128;
-
-/** Does an account pass? */
-type Filter = (state: AccountState) => boolean;
-
-function memcmpFilter(value: JsonValue | undefined): Filter {
-  const { offset, bytes, encoding } = (value ?? {}) as Options;
-  const from = readCount(offset, 'an offset');
-  if (typeof bytes !== 'string') throw invalidParams('Invalid params: expected bytes to compare with.');
-  const wanted = readBytes(bytes, encoding === 'base64' ? 'base64' : 'base58');
-  if (wanted.length > MAX_MEMCMP_BYTES) throw invalidParams('Invalid Request: encoded data is too long');
-  return ({ data }) =>
-    data.length >= from + wanted.length && wanted.every((byte, at) => data[from + at] === byte);
-}
-
-function filterOf(value: JsonValue): Filter {
-  const { dataSize, memcmp } = (typeof value === 'object' ? (value ?? {}) : {}) as Options;
-  if (dataSize !== undefined) {
-    const size = readCount(dataSize, 'a size');
-    return ({ data }) => data.length === size;
-  }
-  if (memcmp !== undefined) return memcmpFilter(memcmp);
-  throw invalidParams('Invalid params: unknown filter.');
-}
-
-/** @throws RpcError */
-function filtersOf({ filters }: Options): readonly Filter[] {
-  if (filters === undefined || filters === null) return [];
-  if (!Array.isArray(filters)) throw invalidParams('Invalid params: expected a list of filters.');
-  if (filters.length > MAX_FILTERS) throw invalidParams(`Too many filters provided; max ${MAX_FILTERS}`);
-  return filters.map(filterOf);
-}
-
-/** Slot, start of the epoch, epoch, leader schedule's epoch, time: the clock as of the block. */
-function clockAccount(view: View, state: AccountState): AccountState {
-  const data = Buffer.alloc(40);
-  data.writeBigUInt64LE(BigInt(view.slot), 0);
-  data.writeBigInt64LE(BigInt(Math.floor(view.cluster.timeMs(view.slot) / 1_000)), 32);
-  return { ...state, data };
-}
-
+/** The clock is that of the block. */
 function accountOf(view: View, address: Address): AccountState | null {
   const state = view.get(address);
-  return state !== null && address === CLOCK_SYSVAR ? clockAccount(view, state) : state;
-}
-
-function* programAccounts(view: View, program: Address): Generator<readonly [Address, AccountState]> {
-  for (const [address, state] of view.cluster.accounts(view.slot))
-    if (state.owner === program) yield [address, state];
-}
-
-function getProgramAccounts(call: RpcCall): unknown {
-  const program = call.address(0);
-  const options = call.options(1);
-  const terms = dataTerms(options);
-  const filters = filtersOf(options);
-  const view = call.view(options);
-  const found = [...programAccounts(view, program)]
-    .filter(([, state]) => filters.every((passes) => passes(state)))
-    .map(([pubkey, state]) => ({ pubkey, account: accountJson(state, terms, view) }));
-  return options['withContext'] === true ? inContext(view, found) : found;
+  const isClock = state !== null && address === CLOCK_SYSVAR;
+  return isClock ? { ...state, data: encodeClock(view.cluster.clockOf(view.slot)) } : state;
 }
 
 function mintOf(view: View, address: Address) {
@@ -199,14 +116,14 @@ function getTokenAccountsByOwner(call: RpcCall): unknown {
   const owner = call.address(0);
   const { mint, programId } = call.options(1);
   const options = call.options(2);
-  const terms = dataTerms(options);
+  const encoding = encodingOf(options);
   const view = call.view(options);
   const ofMint = mint === undefined ? null : readAddress(mint);
   const program = ofMint === null ? readAddress(programId) : mintOf(view, ofMint).tokenProgram;
-  const found = [...programAccounts(view, program)].flatMap(([pubkey, state]) => {
-    const account = decodeTokenAccount(state);
+  const found = [...view.cluster.accounts(view.slot)].flatMap(([pubkey, state]) => {
+    const account = state.owner === program ? decodeTokenAccount(state) : undefined;
     const fits = account?.owner === owner && (ofMint === null || account.mint === ofMint);
-    return fits ? [{ pubkey, account: accountJson(state, terms, view) }] : [];
+    return fits ? [{ pubkey, account: accountJson(state, encoding, view) }] : [];
   });
   return inContext(view, found);
 }
@@ -217,23 +134,22 @@ export const ACCOUNT_METHODS: Methods = {
     const options = call.options(1);
     const view = call.view(options);
     const state = accountOf(view, call.address(0));
-    return inContext(view, state && accountJson(state, dataTerms(options), view));
+    return inContext(view, state && accountJson(state, encodingOf(options), view));
   },
   getMultipleAccounts(call) {
     const options = call.options(1);
-    const terms = dataTerms(options, 'base64');
+    const encoding = encodingOf(options, 'base64');
     const view = call.view(options);
     const states = call.texts(0, MAX_ACCOUNTS).map((text) => accountOf(view, readAddress(text)));
     return inContext(
       view,
-      states.map((state) => state && accountJson(state, terms, view)),
+      states.map((state) => state && accountJson(state, encoding, view)),
     );
   },
   getBalance(call) {
     const view = call.view(call.options(1));
     return inContext(view, view.get(call.address(0))?.lamports ?? 0n);
   },
-  getProgramAccounts,
   getTokenAccountBalance,
   getTokenAccountsByOwner,
   getTokenSupply(call) {

@@ -132,25 +132,6 @@ export const HISTORY_METHODS: Methods = {
   getTransaction,
 };
 
-/** How a transaction is written; a version above the highest that is asked for is refused. */
-interface TransactionTerms {
-  readonly encoding: 'json' | 'base64';
-  /** `null`: only legacy ones. */
-  readonly maxVersion: number | null;
-}
-
-const ENCODINGS = ['json', 'base64'] as const;
-
-function termsOf({ encoding, maxSupportedTransactionVersion }: Options): TransactionTerms {
-  const known = ENCODINGS.find((name) => name === (encoding ?? 'json'));
-  if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
-  const max = maxSupportedTransactionVersion;
-  return {
-    encoding: known,
-    maxVersion: max === undefined || max === null ? null : readCount(max, 'a version'),
-  };
-}
-
 /** Of the token accounts that a transaction changed. */
 function tokenBalances(
   { tokenChanges }: Landed,
@@ -254,17 +235,20 @@ function messageJson({ signatures, message }: WireTransaction): object {
 
 /** @throws RpcError -32015 for a version that was not asked for. */
 function transactionJson(landed: Landed, options: Options, view: View): object {
-  const terms = termsOf(options);
+  const encoding = options['encoding'] ?? 'json';
+  if (encoding !== 'json' && encoding !== 'base64')
+    throw invalidParams('Invalid params: this node has no such encoding.');
+  const takesVersions = (options['maxSupportedTransactionVersion'] ?? null) !== null;
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;
-  if (terms.maxVersion === null && version !== 'legacy') throw versionNotSupported(version);
+  if (!takesVersions && version !== 'legacy') throw versionNotSupported(version);
   const names = view.cluster.named(landed.wire, view);
   return {
     slot: landed.slot,
     blockTime: Math.floor(landed.blockTimeMs / MS_PER_SECOND),
     meta: metaJson(landed, wire.message, names, view),
     transaction:
-      terms.encoding === 'json' ? messageJson(wire) : [readBuffer(landed.wire).toString('base64'), 'base64'],
-    ...(terms.maxVersion === null ? {} : { version }),
+      encoding === 'json' ? messageJson(wire) : [readBuffer(landed.wire).toString('base64'), 'base64'],
+    ...(takesVersions ? { version } : {}),
   };
 }

@@ -1,13 +1,9 @@
 /** Methods that try transactions out, price them and take them in. */
+import { type ExecutionResult, refused } from '../../chain/local/runtime/execution.js';
 import { feeOf } from '../../chain/small-programs.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../chain/transaction/message.js';
 import { isSigned } from '../../chain/transaction/sign.js';
-import {
-  decodeMessage,
-  decodeTransaction,
-  type WireMessage,
-  type WireTransaction,
-} from '../../chain/transaction/wire.js';
+import { decodeMessage, decodeTransaction, type WireTransaction } from '../../chain/transaction/wire.js';
 import { base58Encode } from '../../values/base58.js';
 import {
   inContext,
@@ -19,9 +15,8 @@ import {
   readBytes,
   type View,
 } from '../call.js';
-import type { Run } from '../cluster.js';
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
-import { accountJson, dataTerms } from './account-methods.js';
+import { accountJson, encodingOf } from './account-methods.js';
 
 /** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
 const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
@@ -45,26 +40,23 @@ function readSent(text: string, encoding: unknown): Sent {
     throw invalidParams(
       `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${TRANSACTION_SIZE_LIMIT_BYTES} bytes)`,
     );
-  const wire = readWire(bytes);
+  const wire = reading('solana_transaction::versioned::VersionedTransaction', () => decodeTransaction(bytes));
   const [first] = wire.signatures;
   if (first === undefined || wire.signatures.length !== wire.message.signers)
     throw invalidParams('invalid transaction: Transaction failed to sanitize accounts offsets correctly');
   return { bytes, wire, signature: base58Encode(first) };
 }
 
-function readWire(bytes: Uint8Array): WireTransaction {
+function reading<Value>(what: string, decode: () => Value): Value {
   try {
-    return decodeTransaction(bytes);
+    return decode();
   } catch {
-    throw invalidParams('failed to deserialize solana_transaction::versioned::VersionedTransaction');
+    throw invalidParams(`failed to deserialize ${what}`);
   }
 }
 
-const NOT_RUN = { logs: [], computeUnits: 0n, accounts: [], feeLamports: 0n, innerCalls: [], landed: false };
-const refused = (error: string): Run => ({ ...NOT_RUN, error: { kind: 'transaction', error } });
-
 /** What a transaction would do to a state. */
-function tryOut(view: View, { bytes, wire, signature }: Sent, checksBlockhash = true): Run {
+function tryOut(view: View, { bytes, wire, signature }: Sent, checksBlockhash = true): ExecutionResult {
   if (checksBlockhash) {
     if (view.find(signature) !== null) return refused('AlreadyProcessed');
     if (!view.isGoodBlockhash(base58Encode(wire.message.blockhash))) return refused('BlockhashNotFound');
@@ -94,7 +86,7 @@ function sendTransaction(call: RpcCall): unknown {
   return take(call, sent, options['maxRetries'] !== 0);
 }
 
-function shownAccounts(run: Run, options: Options, view: View): unknown {
+function shownAccounts({ changes }: ExecutionResult, options: Options, view: View): unknown {
   const { accounts } = options;
   if (accounts === undefined || accounts === null) return null;
   const asked = accounts as Options;
@@ -102,12 +94,11 @@ function shownAccounts(run: Run, options: Options, view: View): unknown {
   if (!Array.isArray(addresses)) throw invalidParams('Invalid params: expected addresses.');
   if (addresses.length > MAX_SHOWN_ACCOUNTS)
     throw invalidParams(`Too many accounts provided; max ${MAX_SHOWN_ACCOUNTS}`);
-  const terms = dataTerms(asked, 'base64');
-  const touched = new Map(run.accounts.map(({ address, after }) => [address, after]));
+  const encoding = encodingOf(asked, 'base64');
   return addresses.map(readAddress).map((address) => {
-    const known = touched.get(address);
-    const state = known === undefined ? view.get(address) : known;
-    return state && accountJson(state, terms, view);
+    const changed = changes.get(address);
+    const state = changed === undefined ? view.get(address) : changed;
+    return state && accountJson(state, encoding, view);
   });
 }
 
@@ -132,18 +123,10 @@ function simulateTransaction(call: RpcCall): unknown {
   });
 }
 
-function readMessage(bytes: Uint8Array): WireMessage {
-  try {
-    return decodeMessage(bytes);
-  } catch {
-    throw invalidParams('failed to deserialize solana_message::versions::VersionedMessage');
-  }
-}
-
 function getFeeForMessage(call: RpcCall): unknown {
   const bytes = readBytes(call.text(0, 'a message'), 'base64');
   const view = call.view(call.options(1));
-  const message = readMessage(bytes);
+  const message = reading('solana_message::versions::VersionedMessage', () => decodeMessage(bytes));
   const isGood = view.isGoodBlockhash(base58Encode(message.blockhash));
   return inContext(view, isGood ? feeOf(message) : null);
 }

@@ -10,7 +10,6 @@ import {
   type ClusterParts,
   type Landed,
   type Level,
-  type Run,
   type SentTransaction,
 } from '../../../src/rpc-node/cluster.js';
 import type { Address } from '../../../src/values/address.js';
@@ -239,9 +238,17 @@ export class TestCluster extends Cluster {
       return;
     }
     fork.sent.push(transaction);
-    fork.landed.push({ ...landedBy(run), signature, wire, slot: this.#slot, blockTimeMs: this.nowMs() });
-    for (const { address, before, after } of run.accounts)
-      if (after !== before) fork.accounts.set(address, this.#slot, after);
+    const balances = this.named(wire, source).map(({ address }) => {
+      const before = source.get(address)?.lamports ?? 0n;
+      const after = run.changes.get(address);
+      return { before, after: after === undefined ? before : (after?.lamports ?? 0n) };
+    });
+    const { error, logs, feeLamports, computeUnits, innerCalls } = run;
+    fork.landed.push({
+      ...{ error, logs, feeLamports, computeUnits, innerCalls, balances, signature, wire },
+      ...{ place: null, slot: this.#slot, blockTimeMs: this.nowMs() },
+    });
+    for (const [address, after] of run.changes) fork.accounts.set(address, this.#slot, after);
   }
 
   /** @param slots - fewer where the fork would become final else. */
@@ -296,15 +303,6 @@ export class TestCluster extends Cluster {
 
 const forkedHash = (fork: number, slot: number): string =>
   base58Encode(createHash('sha256').update(`fork ${fork} ${slot}`).digest());
-
-const landedBy = (run: Run) => {
-  const { error, logs, feeLamports, computeUnits, innerCalls } = run;
-  const balances = run.accounts.map(({ before, after }) => ({
-    before: before?.lamports ?? 0n,
-    after: after?.lamports ?? 0n,
-  }));
-  return { error, logs, feeLamports, computeUnits, innerCalls, balances, place: null };
-};
 
 function isSame(left: AccountState | null, right: AccountState | null): boolean {
   if (left === null || right === null) return left === right;

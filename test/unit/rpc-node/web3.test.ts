@@ -214,19 +214,6 @@ describe('web3.js on a token', () => {
     expect(parsed.value[0]?.account.data.parsed.info.tokenAmount).toEqual(amount);
   });
 
-  it('finds the accounts of a program by size and content, and parts of their data', async () => {
-    const filters = [{ dataSize: 165 }, { memcmp: { offset: 32, bytes: owner.toBase58() } }];
-    const program = new PublicKey(TOKEN_PROGRAM);
-    const found = await connection.getProgramAccounts(program, { filters });
-    expect(found.map(({ pubkey }) => pubkey.toBase58())).toEqual([token.account]);
-    const dataSlice = { offset: 64, length: 8 };
-    const [part] = await connection.getProgramAccounts(program, { filters, dataSlice });
-    expect(part?.account.data.readBigUInt64LE()).toBe(1_234_500_000n);
-    const others = [{ memcmp: { offset: 32, bytes: TOKEN.publicKey.toBase58() } }];
-    expect(await connection.getProgramAccounts(program, { filters: others })).toEqual([]);
-    expect(await connection.getProgramAccounts(program)).toHaveLength(2);
-  });
-
   it('gets several accounts at once, with none where there is none', async () => {
     const addresses = [token.mint, TOKEN.publicKey, token.account].map((each) => new PublicKey(each));
     const accounts = await connection.getMultipleAccountsInfo(addresses);

@@ -1,7 +1,7 @@
 /** What one call adds to the ledger before it is committed: which transactions land, and together with which others. */
 import { type Address, addressBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
-import type { AccountState } from '../../account.js';
+import type { AccountState, ChainClock } from '../../account.js';
 import type { Balance, Rejection, TokenChange } from '../../chain.js';
 import { decodeTokenAccount } from '../../tokens/accounts.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../transaction/message.js';
@@ -9,7 +9,7 @@ import { decodeTransaction, type WireMessage } from '../../transaction/wire.js';
 import { type ExecutionResult, Overlay, refused } from '../runtime/execution.js';
 import { resolveAccounts } from '../runtime/resolve.js';
 import type { Runtime } from '../runtime/runtime.js';
-import type { AccountSource, RuntimeClock } from '../vm/vm.js';
+import type { AccountSource } from '../vm/vm.js';
 import type { LedgerClock } from './clock.js';
 import type { AccountTable, NewTransaction, TransactionTable } from './tables.js';
 
@@ -25,7 +25,7 @@ const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
 /** The clock as programs see it in a slot. */
-export const runtimeClock = (slot: number, timeMs: number): RuntimeClock => ({
+export const runtimeClock = (slot: number, timeMs: number): ChainClock => ({
   slot: BigInt(slot),
   epoch: BigInt(slot) / SLOTS_PER_EPOCH,
   unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
@@ -51,7 +51,7 @@ export class LedgerDraft implements AccountSource {
   }
 
   /** The clock of its block. */
-  clock(): RuntimeClock {
+  clock(): ChainClock {
     return runtimeClock(this.slot, this.#timeMs);
   }
 

@@ -3,7 +3,7 @@
  * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
-import { type AccountState, EMPTY_ACCOUNT } from '../../account.js';
+import { type AccountState, type ChainClock, EMPTY_ACCOUNT } from '../../account.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
 import {
   requestHeapFrame,
@@ -19,7 +19,7 @@ import {
   MAX_INSTRUCTION_TRACE,
 } from '../../transaction/message.js';
 import { encodeMessage, unsigned } from '../../transaction/wire.js';
-import { LOG_BYTES_LIMIT, type RuntimeClock, type Vm, type VmRun } from '../vm/vm.js';
+import { LOG_BYTES_LIMIT, type Vm, type VmRun } from '../vm/vm.js';
 import {
   type InnerCall,
   InstructionFailure,
@@ -51,7 +51,7 @@ export interface Stop {
 interface MachineParts {
   readonly vm: Vm;
   readonly overlay: Overlay;
-  readonly clock: RuntimeClock;
+  readonly clock: ChainClock;
   readonly budget: TransactionBudget;
   readonly programs: ReadonlyMap<Address, NativeProgram>;
 }

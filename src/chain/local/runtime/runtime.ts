@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
-import { type AccountState, rentExemptLamports } from '../../account.js';
+import { type AccountState, type ChainClock, rentExemptLamports } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { budgetOf } from '../../small-programs.js';
@@ -13,7 +13,7 @@ import { instructionsOf } from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { runSquads } from '../squads/program.js';
 import { loadNative } from '../vm/native.js';
-import { type AccountSource, type RecentSlot, type RuntimeClock, Vm, type VmRun } from '../vm/vm.js';
+import { type AccountSource, type RecentSlot, Vm, type VmRun } from '../vm/vm.js';
 import type { NativeProgram } from './execution.js';
 import { type ExecutionResult, type InnerCall, innerCall, Overlay, refused } from './execution.js';
 import { Machine, RUN_PAYER, type Stop } from './machine.js';
@@ -60,7 +60,7 @@ const fixture = (owner: Address, lamports: bigint, executable: boolean): Account
 interface Prepared {
   readonly accounts: readonly AccountMeta[];
   readonly source: AccountSource;
-  readonly clock: RuntimeClock;
+  readonly clock: ChainClock;
 }
 
 /** A fee payer who has paid; `after` is all that a failed transaction changes. */
@@ -118,7 +118,7 @@ export class Runtime {
   execute(
     transaction: ReadonlyBytes,
     source: AccountSource,
-    clock: RuntimeClock,
+    clock: ChainClock,
     { verifySignatures = true }: { readonly verifySignatures?: boolean } = {},
   ): ExecutionResult {
     const wire = tryDecode(transaction);

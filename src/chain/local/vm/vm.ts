@@ -1,7 +1,7 @@
 /** One LiteSVM instance that holds whatever accounts the next run needs; where they come from and what becomes of them is the caller's. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import type { AccountState } from '../../account.js';
+import type { AccountState, ChainClock } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { CompiledInstruction } from '../../transaction/message.js';
@@ -11,14 +11,6 @@ import { transactionError } from './native.js';
 /** A synchronous reading of accounts as they stand; `null` where there is none. */
 export interface AccountSource {
   get(address: Address): AccountState | null;
-}
-
-/** The clock a transaction sees. */
-export interface RuntimeClock {
-  readonly slot: bigint;
-  readonly epoch: bigint;
-  /** Seconds. */
-  readonly unixTimestamp: bigint;
 }
 
 /** A slot whose block programs know of. */
@@ -70,7 +62,7 @@ export class Vm {
     this.#set(address, state);
   }
 
-  setClock({ slot, epoch, unixTimestamp }: RuntimeClock): void {
+  setClock({ slot, epoch, unixTimestamp }: ChainClock): void {
     this.#svm.setClock(new this.#native.Clock(slot, 0n, epoch, epoch, unixTimestamp));
   }
 
