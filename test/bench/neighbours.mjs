@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
-const { port, headers, question, dear, times, everyMs } = workerData;
+const { port, headers, question, dear, everyMs } = workerData;
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
 const send = (path, body) =>
@@ -14,41 +14,21 @@ const send = (path, body) =>
     const sentMs = performance.now();
     const method = body === undefined ? 'GET' : 'POST';
     const own =
-      body === undefined
-        ? {}
-        : {
-            'content-type': 'application/json',
-            'content-length': body.length,
-            'x-idempotency-key': randomUUID(),
-          };
+      body === undefined ? {} : { 'content-type': 'application/json', 'x-idempotency-key': randomUUID() };
     const call = request({ port, host: '127.0.0.1', path, method, agent, headers: { ...headers, ...own } });
     call.once('error', reject);
-    call.once('response', (response) => {
-      const chunks = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.once('end', () =>
-        resolve({
-          status: response.statusCode,
-          ms: performance.now() - sentMs,
-          text: Buffer.concat(chunks).toString(),
-        }),
-      );
-    });
+    call.once('response', (response) =>
+      response.resume().once('end', () => resolve(performance.now() - sentMs)),
+    );
     call.end(body);
   });
 
-const waits = [];
 const asked = [];
-const ask = () => asked.push(send(question).then(({ status, ms }) => void waits.push({ status, ms })));
 // Connections are made before it counts.
 await Promise.all(Array.from({ length: 20 }, () => send(question)));
-const timer = setInterval(ask, everyMs);
-const answers = [];
-for (let time = 0; time < times; time += 1) answers.push(await send(dear.path, Buffer.from(dear.body)));
+const timer = setInterval(() => asked.push(send(question)), everyMs);
+await send(dear.path, dear.body);
 clearInterval(timer);
-await Promise.all(asked);
+const waits = await Promise.all(asked);
 agent.destroy();
-parentPort.postMessage({
-  waits,
-  answers: answers.map(({ status, ms, text }) => ({ status, ms, text: text.slice(0, 300) })),
-});
+parentPort.postMessage(waits);

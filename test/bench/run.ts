@@ -4,19 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { benchApprovals } from './approvals.js';
 import { benchBatch } from './batches.js';
-import { benchBodies, benchDearEngine } from './bodies.js';
-import { benchLargeLedger, benchManyBurns, benchOneBurn } from './burns.js';
+import { benchBodies } from './bodies.js';
+import { benchLargeStore, benchManyBurns, benchOneBurn } from './burns.js';
 import { benchCluster } from './cluster.js';
 import { benchDisk } from './disk.js';
-import { benchFiles } from './files.js';
-import { benchHttp } from './http.js';
+import { benchMemory } from './memory.js';
 import { benchMixed } from './mixed.js';
 import { benchStart } from './processes.js';
 import { type BenchRatio, keeps } from './ratio.js';
 import { benchRemote } from './remote.js';
-import { benchReport } from './report.js';
-import { benchScale } from './scale.js';
-import { benchSquads } from './squads.js';
 
 const bin = resolve('bin/flywheel.js');
 const home = mkdtempSync(join(tmpdir(), 'flywheel-bench-'));
@@ -27,23 +23,19 @@ const env: NodeJS.ProcessEnv = Object.fromEntries(
   ),
 );
 
-const PARTS: Readonly<Record<string, () => Promise<BenchRatio[]>>> = {
+const PARTS: Readonly<Record<string, () => Promise<readonly BenchRatio[]>>> = {
   start: () => benchStart(bin, env),
   remote: () => benchRemote(bin, env),
   burn: () => benchOneBurn(bin, env),
   burns: benchManyBurns,
   batch: () => benchBatch(bin, env),
-  approve: () => benchApprovals(bin, env),
-  ledger: () => benchLargeLedger(bin, env),
-  squads: benchSquads,
-  http: benchHttp,
+  approve: benchApprovals,
+  store: () => benchLargeStore(bin, env),
+  memory: benchMemory,
   mixed: benchMixed,
   cluster: benchCluster,
   disk: benchDisk,
-  files: () => benchFiles(bin, env),
-  report: () => benchReport(bin, env),
-  scale: benchScale,
-  bodies: async () => [...(await benchBodies()), ...(await benchDearEngine())],
+  bodies: benchBodies,
 };
 
 function print(measured: BenchRatio): void {
@@ -55,14 +47,11 @@ function print(measured: BenchRatio): void {
   );
 }
 
-/** Parts that take minutes: only when named. */
-const LONG: readonly string[] = ['files', 'mixed', 'report', 'scale'];
-
 const wanted = process.argv.slice(2);
 let missed = 0;
 try {
   for (const [name, measure] of Object.entries(PARTS)) {
-    if (wanted.length > 0 ? !wanted.includes(name) : LONG.includes(name)) continue;
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
     for (const measured of await measure()) {
       print(measured);
       if (!keeps(measured)) missed += 1;

@@ -11,15 +11,21 @@ import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { runCli } from '../../src/cli/run.js';
 import { createOpeners } from '../../src/compose/context.js';
 import { isRunning } from '../../src/files/process-identity.js';
+import { faultEnvironment } from './faults.js';
 import { type ServedHome, serve } from './http-serve.js';
 import { flywheel, type Spawned, type SpawnOptions, scriptWords } from './spawn.js';
 
 const isLong = process.env['LONG'] === '1';
 let runs = 0;
 
+export interface HereOptions extends SpawnOptions {
+  /** How far its clock is ahead of the true time. @default 0 */
+  readonly clockAheadMs?: number;
+}
+
 /** @param said - takes what is written as it comes. */
 async function run(
-  { home, cwd = home, env = {}, stdin = '' }: SpawnOptions,
+  { home, cwd = home, env = {}, stdin = '', clockAheadMs = 0 }: HereOptions,
   words: readonly string[],
   said: { stdout: string; stderr: string },
   signal: AbortSignal,
@@ -48,7 +54,7 @@ async function run(
       prompt: async () => null,
     },
     env: { HOME: home, PATH: process.env['PATH'], TMPDIR: home, ...env },
-    clock: { nowMs: () => Date.now() },
+    clock: { nowMs: () => Date.now() + clockAheadMs },
     ...{ cwd, home, signal, version: packageJson.version },
     ...{ platform: process.platform, nodeVersion: process.version },
     processes: { self: () => self, isRunning: (other: string) => other === self || isRunning(other) },
@@ -65,10 +71,13 @@ async function run(
 }
 
 /** Runs a command that nobody interrupts to its end. Node itself can be told something in a process of its own only. */
-export const flywheelHere = (options: SpawnOptions, ...words: string[]): Promise<Spawned> =>
-  isLong || options.env?.['NODE_OPTIONS'] !== undefined
-    ? flywheel(options, ...words)
-    : run(options, words, { stdout: '', stderr: '' }, new AbortController().signal);
+export function flywheelHere(options: HereOptions, ...words: string[]): Promise<Spawned> {
+  const { clockAheadMs = 0, ...place } = options;
+  if (!isLong && place.env?.['NODE_OPTIONS'] === undefined)
+    return run(options, words, { stdout: '', stderr: '' }, new AbortController().signal);
+  const ahead = clockAheadMs === 0 ? {} : faultEnvironment({ clockAheadMs }, '');
+  return flywheel({ ...place, env: { ...place.env, ...ahead } }, ...words);
+}
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');

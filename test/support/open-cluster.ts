@@ -15,8 +15,12 @@ export interface ClusterTerms {
   /** From when the engine has seen its project there. */
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
-  /** Slots until a block is final. @default 4 */
+  /** Slots until a block is confirmed. @default 1 */
+  readonly confirmedAfter?: number;
+  /** Slots until it is final. @default 4 */
   readonly finalizedAfter?: number;
+  /** @default 50 with the clock; on demand 2, since as many as a test needs take less time than it does */
+  readonly slotMs?: number;
   /** @default on-demand */
   readonly pace?: 'clock' | 'on-demand';
   /** Stands before the node. */
@@ -88,13 +92,13 @@ export const nodeWithPrice =
 
 export async function openCluster(
   test: TestEngine,
-  { faults = [], seed = 1, finalizedAfter = 4, pace = 'on-demand', ...terms }: ClusterTerms = {},
+  { faults = [], seed = 1, pace = 'on-demand', ...terms }: ClusterTerms = {},
 ): Promise<TestCluster & { readonly node: TestNode; readonly calls: readonly string[] }> {
+  const { confirmedAfter = 1, finalizedAfter = 4, slotMs = pace === 'clock' ? 50 : 2 } = terms;
   const { wrap = (node) => node, more = async () => ({}) } = terms;
   const node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, seed, pace, confirmedAfter: 1, finalizedAfter },
-    // On demand short slots: as many as a test needs take less time than it does.
-    slotMs: pace === 'clock' ? 50 : 2,
+    ...{ directory: test.dataDir, isDataDirectory: true, seed, pace },
+    ...{ slotMs, confirmedAfter, finalizedAfter },
   });
   const calls: string[] = [];
   const way = wayTo(node, calls, pace);

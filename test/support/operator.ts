@@ -73,7 +73,7 @@ export interface Operator {
   readonly gate: Gate | null;
   write(name: string, content: unknown): string;
   run(...words: readonly string[]): Promise<Spawned>;
-  /** In a process of its own. */
+  /** In a process of its own, unless it is its clock alone that is wrong. */
   runWith(fault: Fault, ...words: readonly string[]): Promise<Spawned>;
   start(...words: readonly string[]): ChildProcess;
   /** Runs a line as it was printed somewhere else, as a shell reads it. */
@@ -232,7 +232,9 @@ export async function anOperator(
     const env = isPlain ? {} : faultEnvironment({ ...fault, clockAheadMs }, dataDir);
     return { home: directory, env };
   };
-  const run = (...words: readonly string[]) => flywheelHere(environment(), ...withFlags(words));
+  const runAhead = (clockAheadMs: number, words: readonly string[]) =>
+    flywheelHere({ home: directory, clockAheadMs }, ...withFlags(words));
+  const run = (...words: readonly string[]) => runAhead(laterMs, words);
   return {
     mode,
     directory,
@@ -246,6 +248,9 @@ export async function anOperator(
     },
     run,
     runWith: async (fault, ...words) => {
+      const { clockAheadMs, ...death } = fault;
+      if (clockAheadMs !== undefined && Object.keys(death).length === 0)
+        return runAhead(laterMs + clockAheadMs, words);
       const ended = await flywheel(environment(fault), ...withFlags(words));
       if (mode === 'embedded' && ended.signal === 'SIGKILL') laterMs += LEASE_MS;
       return ended;
@@ -253,7 +258,7 @@ export async function anOperator(
     start: (...words) => startFlywheel(environment(), withFlags(words)),
     paste: async (line) =>
       isOneCommand(line)
-        ? flywheelHere({ ...environment(), cwd: tmpdir() }, ...shellWords(line))
+        ? flywheelHere({ home: directory, cwd: tmpdir(), clockAheadMs: laterMs }, ...shellWords(line))
         : ending(
             spawn('bash', ['-c', `flywheel() { '${process.execPath}' '${BIN}' "$@"; }\n${line}`], {
               cwd: tmpdir(),
