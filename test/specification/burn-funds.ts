@@ -1,9 +1,8 @@
 /** Burns for which tokens or SOL are missing: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section 7). */
-import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
 import { balanceOf, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
-import { aBurnRequest, burning } from './requests.js';
+import { aBurnRequest } from './requests.js';
 
 const UNIT = 1_000_000n;
 /** A wallet with 0.0009 SOL is one fee above the least that it may hold. */
@@ -19,12 +18,6 @@ export function burnFunds(under: () => Api): void {
     for (const part of [project.burnWallet, '5.5']) expect(message).toContain(part);
     expect(await balanceOf(api, project, project.burnWallet)).toBe(5n * UNIT);
     (await api.burn(project, aBurnRequest(5))).done();
-  });
-
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — a wallet without any token', async () => {
-    const api = under();
-    const project = await api.register({ burnWalletTokens: '0' });
-    (await api.burn(project, aBurnRequest(0.000001))).refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
   });
 
   it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — SOL for the fee, a single burn', async () => {
@@ -66,16 +59,6 @@ export function burnFunds(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — all elements, and the request still succeeds', async () => {
-    const api = under();
-    const project = await api.register({ burnWalletTokens: '0' });
-    const { success, errors } = (await api.burnBatch(project, burns(1, 2))).done();
-    expect([success, errors.map(({ type }) => type)]).toEqual([
-      [],
-      ['ERR_BURN_TOKENOMICS_FAILED', 'ERR_BURN_TOKENOMICS_FAILED'],
-    ]);
-  });
-
   it('7: "… insufficient funds …" in a race: of many single burns exactly what fits succeeds', async () => {
     const api = under();
     const project = await api.register({ burnWalletTokens: '10' });
@@ -109,19 +92,5 @@ export function burnFunds(under: () => Api): void {
     const refused = answers.filter(({ status }) => status !== 200);
     for (const answer of refused) answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
     expect(refused).toHaveLength(7);
-  });
-
-  it('contract 1.4: a burn that was refused for its funds leaves its idempotency key free', async () => {
-    const api = under();
-    const project = await api.register({ burnWalletTokens: '1' });
-    const key = randomUUID();
-    (await api.burn(project, aBurnRequest(2), key)).refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
-    expect((await api.burn(project, aBurnRequest(1), key)).replayed).toBe(false);
-  });
-
-  it('contract 1.3: init keeps "ERR_INSUFFICIENT_FUNDS" for what its vault lacks', async () => {
-    const api = under();
-    const project = await api.register({ vaultTokens: '1' });
-    (await api.initBatch(project, burning(2))).refused(400, 'ERR_INSUFFICIENT_FUNDS');
   });
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
-import { balanceOf, memosOf, supplyOf } from './chain-reading.js';
+import { balanceOf, supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
 const UNIT = 1_000_000n;
@@ -27,16 +27,9 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, other)).toBe(before[2]);
   });
 
-  it('1: "Each burn is justified by a client-supplied proof (a JSON object of an off-chain event) and has a proof type string."', async () => {
+  it('1: "The SHA256 hash of the proof is returned." 2.1: proof — "object (free-form, any properties)"', async () => {
     const api = under();
-    const { project } = api;
-    for (const field of ['proof', 'type'])
-      (await api.burn(project, without(field))).refused(400, 'ERR_INVALID_REQUEST');
-    expect((await api.burn(project, aBurnRequest(1, { type: 'WATCH_AD' }))).done().type).toBe('WATCH_AD');
-  });
-
-  it('1: "The SHA256 hash of the proof is returned."', async () => {
-    const api = under();
+    const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as Record<string, never>;
     for (const proof of [
       {},
       { b: 1, a: 2 },
@@ -48,40 +41,13 @@ export function burnRequests(under: () => Api): void {
       },
       { text: 'quote " backslash \\ tab \t line \n unit \u001f slash /' },
       { constructor: 1, toString: 'x', hasOwnProperty: null },
+      { '': '' },
+      { type: 'X', burnAmount: -1, list: [[], {}, null, false, 0.1] },
+      deep,
     ]) {
       const answer = await api.burn(api.project, aBurnRequest(1, { proof }));
       expect(answer.done().hash).toBe(canonicalHash(proof));
     }
-  });
-
-  it('1: "When `persistOnchain` is true, the proof hash is also recorded on the blockchain."', async () => {
-    const api = under();
-    const request = aBurnRequest(1, { persistOnchain: true, proof: { customer: 'C-4711' } });
-    const { txHash, hash } = (await api.burn(api.project, request)).done();
-    const [memo, ...more] = await memosOf(api, txHash);
-    expect(more).toEqual([]);
-    expect(JSON.parse(memo ?? '')).toMatchObject({ hash });
-    expect(hash).toBe(canonicalHash(request.proof));
-  });
-
-  it('1: "Two burn operations exist: one burn per request and a batch of burns per request."', async () => {
-    const api = under();
-    const project = await api.register();
-    const before = await supplyOf(api, project);
-    (await api.burn(project, aBurnRequest(2))).done();
-    const { success } = (await api.burnBatch(project, [aBurnRequest(3), aBurnRequest(4)])).done();
-    expect(success).toHaveLength(2);
-    expect(before - (await supplyOf(api, project))).toBe(9n * UNIT);
-  });
-
-  it('1, 9: "[They] work only for /v1 tokens."', async () => {
-    const api = under();
-    const later = await api.register({ tokenGeneration: 'v2' });
-    const before = await supplyOf(api, later);
-    (await api.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
-    const batch = await api.burnBatch(later, [aBurnRequest(1)]);
-    expect(JSON.stringify(batch.body)).toContain('ERR_TOKEN_NOT_FOUND');
-    expect(await supplyOf(api, later)).toBe(before);
   });
 
   it('2.1: type — "Its allowed values are defined per project and per API key."', async () => {
@@ -93,6 +59,12 @@ export function burnRequests(under: () => Api): void {
     const { key } = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
     (await api.burn(key, aBurnRequest(1, { type: 'WATCH_AD' }))).done();
     (await api.burn(key, aBurnRequest(1))).refused(400, 'ERR_INVALID_PROOF');
+    const both = [aBurnRequest(1), aBurnRequest(1, { type: 'WATCH_AD' })];
+    const { success, errors } = (await api.burnBatch(key, both)).done();
+    expect([success.length, errors]).toMatchObject([
+      1,
+      [{ type: 'ERR_INVALID_PROOF', proofType: 'PRODUCT_BUY' }],
+    ]);
   });
 
   it('2.1: type — a string, of which case and white space count', async () => {
@@ -100,57 +72,6 @@ export function burnRequests(under: () => Api): void {
     for (const type of ['product_buy', ' PRODUCT_BUY', 'PRODUCT_BUY ']) {
       (await api.burn(api.project, aBurnRequest(1, { type }))).refused(400, 'ERR_INVALID_PROOF');
     }
-  });
-
-  it('2.1: proof — "object (free-form, any properties)"', async () => {
-    const api = under();
-    const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as Record<string, never>;
-    for (const proof of [
-      {},
-      { '': '' },
-      { type: 'X', burnAmount: -1 },
-      { list: [[], {}, null, false, 0.1] },
-      deep,
-    ]) {
-      const answer = await api.burn(api.project, aBurnRequest(0.000001, { proof }));
-      expect(answer.done().hash).toBe(canonicalHash(proof));
-    }
-  });
-
-  it('2.1: burnAmount — "number (double)"', async () => {
-    const api = under();
-    const project = await api.register();
-    for (const [burnAmount, baseUnits] of [
-      [0.000001, 1n],
-      [0.1, 100_000n],
-      [4.35, 4_350_000n],
-      [1.1, 1_100_000n],
-      [1e3, 1_000_000_000n],
-      [123.456789, 123_456_789n],
-    ] as const) {
-      const before = await supplyOf(api, project);
-      (await api.burn(project, aBurnRequest(burnAmount))).done();
-      expect([burnAmount, before - (await supplyOf(api, project))]).toEqual([burnAmount, baseUnits]);
-    }
-  });
-
-  it('2.1, 8: burnAmount — "Must be positive."', async () => {
-    const api = under();
-    const project = await api.register();
-    const before = await supplyOf(api, project);
-    for (const burnAmount of [0, -0, -1, -0.000001]) {
-      expect((await api.burn(project, aBurnRequest(burnAmount))).status).toBe(400);
-    }
-    expect(await supplyOf(api, project)).toBe(before);
-  });
-
-  it('2.1: persistOnchain — "true records the proof hash on the blockchain"; false does not', async () => {
-    const api = under();
-    const memos = async (persistOnchain: boolean) => {
-      const { txHash } = (await api.burn(api.project, aBurnRequest(1, { persistOnchain }))).done();
-      return memosOf(api, txHash);
-    };
-    expect([(await memos(true)).length, (await memos(false)).length]).toEqual([1, 0]);
   });
 
   it('2.1: each of the four fields is required', async () => {
@@ -185,7 +106,7 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('2.1: "one burn; also each element of a batch request" — the same rules of structure, by index', async () => {
+  it('2.1: "one burn; also each element of a batch request" — the same rules of structure, by index, and one bad element refuses all', async () => {
     const api = under();
     const before = await supplyOf(api, api.project);
     for (const [field, bad] of [
@@ -193,11 +114,12 @@ export function burnRequests(under: () => Api): void {
       ['type', { ...aBurnRequest(1), type: 5 }] as const,
       ['burnAmount', { ...aBurnRequest(1), burnAmount: '1' }] as const,
       ['persistOnchain', { ...aBurnRequest(1), persistOnchain: 1 }] as const,
+      ['', null] as const,
     ]) {
-      const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad]);
+      const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad, aBurnRequest(0)]);
       const message = answer.refused(400, 'ERR_INVALID_REQUEST');
       expect(message).toMatch(new RegExp(`\\[1\\].*${field}`));
-      expect(message).not.toContain('[0]');
+      expect(message).not.toMatch(/\[[02]\]/);
     }
     expect(await supplyOf(api, api.project)).toBe(before);
   });
@@ -207,25 +129,6 @@ export function burnRequests(under: () => Api): void {
     for (const body of [[], [aBurnRequest(1)], null, 'x', 7, true]) {
       (await api.burn(api.project, body)).refused(400, 'ERR_INVALID_REQUEST');
     }
-  });
-
-  it('4.1: "Success: burn result (2.2)." with status 200 (contract 1.3)', async () => {
-    const api = under();
-    const answer = await api.burn(api.project, aBurnRequest(1));
-    expect([answer.status, answer.done().result]).toEqual([200, 'SUCCESS']);
-  });
-
-  it('4.1: "Failures: error body (2.4). Functional failures are typically status 400 with the codes in section 7."', async () => {
-    const api = under();
-    (await api.burn(api.project, aBurnRequest(1, { type: 'NOPE' }))).refused(400, 'ERR_INVALID_PROOF');
-    const later = await api.register({ tokenGeneration: 'v2' });
-    (await api.burn(later, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
-  });
-
-  it('4.1: "Missing or invalid key: an error body as well."', async () => {
-    const api = under();
-    for (const key of [null, '', 'fwk_unknown'])
-      (await api.burn(key, aBurnRequest(1))).refused(401, 'ERR_UNAUTHORIZED');
   });
 
   it('4.1: "when a request repeats the `x-idempotency-key` of an earlier successful request, the operation is not performed again and the original result is returned"', async () => {

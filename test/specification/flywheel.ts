@@ -27,19 +27,6 @@ async function run(api: Api, project: Project, request: ReturnType<typeof burnin
 }
 
 export function flywheel(under: () => Api): void {
-  it('1: "turn user actions into automatic token operations (burn or airdrop)"', async () => {
-    const api = under();
-    const project = await api.register();
-    const { vaultAddress } = project;
-    const recipient = someWallet();
-    const [supply, held] = [await supplyOf(api, project), await balanceOf(api, project, vaultAddress)];
-    await run(api, project, burning(2.5));
-    await run(api, project, airdropping(recipient, 1.25));
-    expect(supply - (await supplyOf(api, project))).toBe(2_500_000n);
-    expect(held - (await balanceOf(api, project, vaultAddress))).toBe(3_750_000n);
-    expect(await balanceOf(api, project, recipient)).toBe(1_250_000n);
-  });
-
   it('1: "protected by a multi-signature wallet that needs approval from both the project owner and the service operator"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10' });
@@ -184,40 +171,5 @@ export function flywheel(under: () => Api): void {
     (await api.initBatch(project, both(4, 1.5))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
     (await api.initBatch(project, both(4, 1))).done();
     (await api.initBatch(project, burning(0.000001))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
-  });
-
-  it('8: "Flywheels have configurable daily caps … set at registration." — and none when none is set', async () => {
-    const api = under();
-    const [capped, free] = [
-      await api.register({ dailyBurn: '0.5' }),
-      await api.register({ dailyBurn: null }),
-    ];
-    (await api.burn(capped, aBurnRequest(0.6))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
-    (await api.burn(free, aBurnRequest(999_999))).done();
-  });
-
-  it('4.5: "Init compiles pipelines into a batch transaction, validates all actions and proof data, and returns an approval transaction for the project owner to sign."', async () => {
-    const api = under();
-    const project = await api.register();
-    const supply = await supplyOf(api, project);
-    const { proposalApproveTx, batch } = (await api.initBatch(project, burning(1, 2))).done();
-    expect(batch.pipelines).toHaveLength(2);
-    expect(Buffer.from(proposalApproveTx, 'base64').length).toBeGreaterThan(129);
-    const height = await api.service.landedCount();
-    const bad = { pipelines: [aPipeline([burnAction(1)], { payload: '[]' }), aPipeline([burnAction(-1)])] };
-    expect((await api.initBatch(project, bad)).status).toBe(400);
-    expect(await api.service.landedCount()).toBe(height);
-    expect(await supplyOf(api, project)).toBe(supply);
-  });
-
-  it('4.5: "Execute … processes the approved batch, runs all pipeline actions, and returns detailed execution results."', async () => {
-    const api = under();
-    const project = await api.register();
-    const supply = await supplyOf(api, project);
-    const init = (await api.initBatch(project, burning(1, 2, 4))).done();
-    const { batchId, result } = (await api.executeBatch(project, approved(project, init))).done();
-    expect(batchId).toBe(init.batch.id);
-    expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
-    expect(supply - (await supplyOf(api, project))).toBe(7_000_000n);
   });
 }

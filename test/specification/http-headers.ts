@@ -1,9 +1,9 @@
 /** What only HTTP shows of headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { type Api, ROUTES } from './api.js';
+import type { Api } from './api.js';
 import { aBurnRequest, burning } from './requests.js';
-import { BODIES, errorOf, OPERATIONS, type Wire, wireOf } from './wire.js';
+import { BODIES, OPERATIONS, type Wire, wireOf } from './wire.js';
 
 export function headers(under: () => Api): void {
   const seen = (): Wire => wireOf(under());
@@ -24,18 +24,6 @@ export function headers(under: () => Api): void {
       expect([sent, await status(sent as Record<string, string>)]).toEqual([sent, 401]);
     }
     expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
-  });
-
-  it('5: "each operation named above uses the API key header scheme" — a bearer token opens none', async () => {
-    const { http, project } = seen();
-    for (const operation of OPERATIONS) {
-      const [method, path] = ROUTES[operation];
-      const answer = await http.send(method, path.replace('{batchId}', randomUUID()), {
-        headers: { authorization: `Bearer ${project.key}`, 'content-type': 'application/json' },
-        ...(BODIES[operation] === undefined ? {} : { body: JSON.stringify(BODIES[operation]) }),
-      });
-      expect([operation, answer.status, errorOf(answer)]).toEqual([operation, 401, 'ERR_UNAUTHORIZED']);
-    }
   });
 
   it('contract 1.1: "client profiles and the server take another name by configuration"', async () => {
@@ -94,23 +82,6 @@ export function headers(under: () => Api): void {
       const { 'ratelimit-policy': policy, ratelimit, 'x-request-id': requestId } = answer.headers;
       expect([answer.status, policy, ratelimit]).toEqual([status, undefined, undefined]);
       expect(requestId).toMatch(/\S/);
-    }
-  });
-
-  it('contract 1.4: "the stored status and body with `idempotent-replayed: true`" — and without it the first time', async () => {
-    const { http, project } = seen();
-    for (const operation of ['burn', 'burnBatch', 'initBatch'] as const) {
-      const sent = { 'x-idempotency-key': randomUUID() };
-      const text = JSON.stringify(BODIES[operation]);
-      const answers = [
-        await http.post(operation, project, text, sent),
-        await http.post(operation, project, text, sent),
-      ];
-      expect(answers.map(({ http: wire }) => [wire?.status, wire?.headers['idempotent-replayed']])).toEqual([
-        [200, undefined],
-        [200, 'true'],
-      ]);
-      expect(answers[1]?.http.bytes).toEqual(answers[0]?.http.bytes);
     }
   });
 

@@ -45,6 +45,9 @@ export function once(under: () => Api): void {
     for (const key of ['', 'a b', 'x'.repeat(256)]) {
       (await api.burn(project, aBurnRequest(1), key)).refused(400, 'ERR_INVALID_REQUEST');
       (await api.initBatch(project, burning(1), key)).refused(400, 'ERR_INVALID_REQUEST');
+      const execute = { batchId: randomUUID(), signedTx: 'AAAA' };
+      const answer = await api.executeBatch(project, execute, key);
+      expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('x-idempotency-key');
     }
   });
 
@@ -109,6 +112,7 @@ export function once(under: () => Api): void {
       { ...request, type: 'WATCH_AD' },
       { ...request, proof: { n: '1' } },
       { ...request, proof: { n: 1, more: null } },
+      { ...request, note: 'further properties are part of the body' },
     ]) {
       (await api.burn(project, other, key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
       (await api.burnBatch(project, [other], key)).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
@@ -158,6 +162,8 @@ export function once(under: () => Api): void {
     const failing: readonly (readonly [By, unknown, number])[] = [
       [project, {}, 400],
       [project, aBurnRequest(1, { type: 'NOPE' }), 400],
+      [project, aBurnRequest(0), 400],
+      [project, { ...aBurnRequest(1), proof: [] }, 400],
       [project, aBurnRequest(5), 400],
       [null, aBurnRequest(1), 401],
       [airdropOnly, aBurnRequest(1), 403],
@@ -181,9 +187,10 @@ export function once(under: () => Api): void {
     const project = await api.register();
     const request = burning(1);
     const first = await api.initBatch(project, request, 'key');
+    expect(first.replayed).toBe(false);
     const height = await api.service.landedCount();
     const again = await api.initBatch(project, request, 'key');
-    expect([again.done(), again.replayed]).toEqual([first.done(), true]);
+    expect([again.http.bytes, again.replayed]).toEqual([first.http.bytes, true]);
     expect(await api.service.landedCount()).toBe(height);
     (await api.initBatch(project, burning(2), 'key')).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
   });

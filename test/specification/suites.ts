@@ -7,7 +7,7 @@ import type { InProcessService } from '../support/in-process-service.js';
 import { access } from './access.js';
 import { amounts } from './amounts.js';
 import { Api } from './api.js';
-import { batchFields, batchResults } from './batch-fields.js';
+import { batchFields } from './batch-fields.js';
 import { burnFunds } from './burn-funds.js';
 import { burnRecords } from './burn-records.js';
 import { burnRequests } from './burn-request.js';
@@ -45,7 +45,6 @@ export const BURNS: Readonly<Record<string, Cases>> = {
 
 export const BATCHES: Readonly<Record<string, Cases>> = {
   batches: batchFields,
-  'results of batches': batchResults,
   states: lifecycle,
   init,
   'problems of init': initProblems,
