@@ -31,7 +31,7 @@ const onFirst = (act: () => Promise<unknown>) => async (nth: number) => {
 };
 
 /** A batch that waits for its approval. */
-export const finalized = async (api: Api, project: Project) =>
+const finalized = async (api: Api, project: Project) =>
   (await api.initBatch(project, { pipelines: [aPipeline([burnAction(1)])] })).done();
 
 export function errors(under: () => Api): void {

@@ -6,7 +6,7 @@ import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-re
 import { approved, burning } from './requests.js';
 
 /** A batch whose set-up has stopped midway. */
-export async function stopped(api: Api, project: Project, key: string): Promise<Batch> {
+async function stopped(api: Api, project: Project, key: string): Promise<Batch> {
   const beforeSending = async (nth: number): Promise<void> => {
     // The operator's SOL goes before the second list: what is left pays for some of the accounts, and not for all.
     if (nth === 2) await drain(api, project.operator, 12_000_000n);
