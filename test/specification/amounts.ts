@@ -21,7 +21,7 @@ const BURN_CHECKED = 15;
 const MAX_PROOF_BYTES = 64 * 1_024;
 
 export function amounts(under: () => Api): void {
-  it('2.1: burnAmount — "number (double)" contract 1.6: "JSON numbers are turned into base units through their shortest decimal text, never through floating-point arithmetic."', async () => {
+  it('contract 1.6: "JSON numbers become base units through their shortest decimal text, never through floating-point arithmetic."', async () => {
     const api = under();
     for (const [decimals, burnAmount, baseUnits] of [
       [6, 0.29, 290_000n],
@@ -148,7 +148,7 @@ export function amounts(under: () => Api): void {
     ]);
   });
 
-  it('contract 1.6: "64 KiB a proof" — of canonical JSON, to the byte', async () => {
+  it('contract 1.6: "proof | 64 KiB" — of canonical JSON, to the byte', async () => {
     const api = under();
     const proof = (sizeBytes: number) => ({ text: 'x'.repeat(sizeBytes - '{"text":""}'.length) });
     (await api.burn(api.project, aBurnRequest(1, { proof: proof(MAX_PROOF_BYTES) }))).done();
@@ -164,7 +164,7 @@ export function amounts(under: () => Api): void {
     );
   });
 
-  it('contract 1.6: "1,000 elements a burn-batch" — all of them burn', async () => {
+  it('contract 1.6: "elements | 1,000 a burn-batch" — all of them burn', async () => {
     const api = under();
     const project = await api.register();
     const before = await supplyOf(api, project);

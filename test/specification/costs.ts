@@ -67,7 +67,7 @@ async function executeAround(
 }
 
 export function costs(under: () => Api): void {
-  it('contract 1.7: costs "come to what burn wallet, operator and vault have paid"', async () => {
+  it('contract 1.7: costs "together are what the three have paid"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10' });
     const before = await heldBy(api, project);

@@ -88,7 +88,22 @@ export function execute(under: () => Api): void {
     expect(await statusOf(api, project, init)).toBe('FINALIZED');
   });
 
-  it('contract 1.2: "in bundles of up to 4. A bundle lands whole or not at all. On the first failing bundle it stops"', async () => {
+  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" — also when the batch ended FAILED', async () => {
+    const api = under();
+    const project = await api.register({ vaultTokens: '10' });
+    const inits = [
+      (await api.initBatch(project, burning(7))).done(),
+      (await api.initBatch(project, burning(8))).done(),
+    ];
+    for (const [index, init] of inits.entries()) {
+      const answer = await api.executeBatch(project, approved(project, init));
+      expect(Object.keys(answer.done()).sort()).toEqual(['batchId', 'result']);
+      expect([answer.done().batchId, answer.done().result.totalFailed]).toEqual([init.batch.id, index]);
+      expect((await api.getBatch(project, init.batch.id)).done().executeResult).toEqual(answer.done().result);
+    }
+  });
+
+  it('contract 1.2: "in bundles of up to 4. A bundle lands whole or not at all. … On the first failing bundle it stops"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '40' });
     const rival = (await api.initBatch(project, burning(20))).done();
@@ -111,7 +126,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
   });
 
-  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" "Idempotent by batch: on an `EXECUTED` or `FAILED` batch it returns the stored result and does nothing."', async () => {
+  it('contract 1.2: "Execute is idempotent by batch … | returns the stored result and does nothing"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10' });
     const inits = [
@@ -194,7 +209,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, approved(project, init))).done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.2: "(or the same single instruction with a blockhash of the owner\'s own node and the owner as fee payer …)"', async () => {
+  it('contract 1.2: "the same single instruction with the owner as fee payer and a blockhash of the owner\'s own node"', async () => {
     const api = under();
     for (const hasExpired of [false, true]) {
       const { project, init } = await started(api, 1);
@@ -206,7 +221,16 @@ export function execute(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old and it has not landed: says how to approve again" — the batch stays ready', async () => {
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old, and the approval has not landed" — the batch stays ready', async () => {
+    const api = under();
+    const { project, init } = await started(api, 1);
+    await api.service.expireBlockhashes();
+    const answer = await api.executeBatch(project, approved(project, init));
+    expect(answer.refused(400, 'ERR_APPROVAL_EXPIRED')).toContain(init.batch.id);
+    expect(await statusOf(api, project, init)).toBe('FINALIZED');
+  });
+
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — … says how to approve again" — in the message, for over HTTP there is no other hint', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     await api.service.expireBlockhashes();
@@ -230,7 +254,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
   });
 
-  it('contract 1.2: "If the owner\'s approval is already on chain (given through any other tool), it is not sent again."', async () => {
+  it('contract 1.2: "If the owner\'s approval is already on chain (given with any tool), the service does not send it again."', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     const body = approved(project, init);
@@ -240,7 +264,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.7: "`signedTx` may be left out once the owner\'s approval stands on chain" — and is asked for where it does not', async () => {
+  it('contract 1.7: "Execute accepts a request without `signedTx` once the owner\'s approval is on chain" — and is asked for where it does not', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     const body = { batchId: init.batch.id };
@@ -256,7 +280,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, body)).done()).toEqual(answer);
   });
 
-  it('contract 1.4: "What can still run on chain keeps its reservation (a FAILED batch until it is cancelled)."', async () => {
+  it('contract 1.4: "what is left of a batch that can run … until it has run or is cancelled (also if it is `FAILED`)"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10', dailyBurn: '20' });
     const inits = [
@@ -273,7 +297,7 @@ export function execute(under: () => Api): void {
 
 /** What the owner may sign in the place of what was issued. */
 export function ownApprovals(under: () => Api): void {
-  it('contract 1.2: "(or the same single instruction …)" — of either version', async () => {
+  it('contract 1.2: "the same single instruction …" — of either version', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     const signedTx = await ownersOwn(api, project, [approval(project, BigInt(init.batch.batchIndex))], {
@@ -283,7 +307,7 @@ export function ownApprovals(under: () => Api): void {
     expect(answer.done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.2: "(or the same single instruction …)" — and nothing else that the owner might have signed', async () => {
+  it('contract 1.2: "the same single instruction …" — and nothing else that the owner might have signed', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     await api.service.expireBlockhashes();
@@ -329,7 +353,7 @@ export function ownApprovals(under: () => Api): void {
 
 /** What has to let days pass: the clock of the service has to be that of the test. */
 export function executeOverDays(under: () => Api): void {
-  it('contract 1.4: "a batch that waits over midnight takes its reservation along when it is executed"', async () => {
+  it('contract 1.4: "A batch that waits over midnight moves its reservation to the new day when it is executed."', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '10' });
     const init = (await api.initBatch(project, burning(6))).done();
@@ -343,7 +367,7 @@ export function executeOverDays(under: () => Api): void {
     (await api.burn(project, aBurnRequest(4))).done();
   });
 
-  it('contract 1.4: "… or is refused and stays"', async () => {
+  it('contract 1.4: "If the new day has no room, execute is refused and the batch keeps waiting."', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '10' });
     const init = (await api.initBatch(project, burning(6))).done();

@@ -11,7 +11,7 @@ function expectUnavailable(answer: Answer): void {
 }
 
 export function faults(under: () => Api): void {
-  it('contract 1.3: "ERR_FLYWHEEL_NOT_FOUND — the key\'s token has no registered flywheel"', async () => {
+  it('contract 1.3: "ERR_FLYWHEEL_NOT_FOUND — the key\'s token has no registered project"', async () => {
     const api = under();
     const project = await api.register();
     api.service.breakStore({ lost: 'flywheel', tokenId: project.tokenId });
@@ -77,7 +77,7 @@ export function faults(under: () => Api): void {
     });
   });
 
-  it('contract 1.3: "ERR_INVALID_REQUEST … `message` names the path of the first 20 problems and how many more"', async () => {
+  it('contract 1.3: "ERR_INVALID_REQUEST … `message` has the paths of the first 20 problems and the number of the others"', async () => {
     const api = under();
     const project = await api.register();
     const bad = { ...aBurnRequest(1), burnAmount: '1' };
@@ -96,7 +96,7 @@ export function faults(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_DAILY_LIMIT_EXCEEDED — says the cap, what is used today (UTC), what was asked"', async () => {
+  it('contract 1.3: "ERR_DAILY_LIMIT_EXCEEDED — says the cap, what is used today (UTC), and what was requested"', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '10', dailyAirdrop: '5' });
     (await api.burn(project, aBurnRequest(3))).done();

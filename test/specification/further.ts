@@ -162,7 +162,7 @@ export function further(under: () => Api): void {
       (await api.history(project, query)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
-  it('contract 1.7: "`GET /v1/tokenomics/key`: the key that asks"', async () => {
+  it('contract 1.7: "`GET /v1/tokenomics/key` | the API key of the request"', async () => {
     const api = under();
     const terms = { scopes: ['airdrop'], proofTypes: ['WATCH_AD'] } as const;
     const { id, key } = await api.service.createKey(terms);
@@ -173,7 +173,7 @@ export function further(under: () => Api): void {
     expect((await api.describeKey(api.project)).done()).toMatchObject({ proofTypes: null });
   });
 
-  it('contract 1.7: "A key that is limited to some proof types gets the proofs of those"', async () => {
+  it('contract 1.7: "An API key limited to some proof types gets the `payload` of those"', async () => {
     const api = under();
     const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
     const narrow = (await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] })).key;
@@ -219,7 +219,7 @@ export function further(under: () => Api): void {
     (await api.cancelBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND');
   });
 
-  it('contract 1.7: cancel "votes, closes, gives back" — a batch that waits, without its owner', async () => {
+  it('contract 1.7: cancel "votes the batch down, closes its accounts, and returns caps and rent" — a batch that waits, without its owner', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '5' });
     const [supply, held] = [await supplyOf(api, project), await lamportsOf(api, project.operator)];
@@ -246,7 +246,7 @@ export function further(under: () => Api): void {
     (await api.burn(project, aBurnRequest(5))).done();
   });
 
-  it('contract 1.7: cancel — "Where the owner\'s vote is needed and missing: 200 `{ "ownerVoteNeeded": true, "cancelTx": base64 }`"', async () => {
+  it('contract 1.7: cancel — "If the owner\'s vote is needed and missing, the answer is 200 `{ "ownerVoteNeeded": true, "cancelTx": base64 }`"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10', dailyBurn: '16' });
     const [first, failing] = [

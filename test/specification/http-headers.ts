@@ -26,7 +26,19 @@ export function headers(under: () => Api): void {
     expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
   });
 
-  it('contract 1.1: "client profiles and the server take another name by configuration"', async () => {
+  it('5: "each operation named above uses the API key header scheme" — a bearer token opens none', async () => {
+    const { http, project } = seen();
+    for (const operation of OPERATIONS) {
+      const [method, path] = ROUTES[operation];
+      const answer = await http.send(method, path.replace('{batchId}', randomUUID()), {
+        headers: { authorization: `Bearer ${project.key}`, 'content-type': 'application/json' },
+        ...(BODIES[operation] === undefined ? {} : { body: JSON.stringify(BODIES[operation]) }),
+      });
+      expect([operation, answer.status, errorOf(answer)]).toEqual([operation, 401, 'ERR_UNAUTHORIZED']);
+    }
+  });
+
+  it('contract 1.1: "`--api-key-header` or a profile sets another name, for client and server alike"', async () => {
     const { api, project } = seen();
     await api.beside({ apiKeyHeader: 'X-Brand-Api-Key' }, async ({ http }) => {
       const status = async (name: string) =>
@@ -48,7 +60,7 @@ export function headers(under: () => Api): void {
     }
   });
 
-  it('contract 1.1: "A request id comes back on every response in `x-request-id`"', async () => {
+  it('contract 1.1: "Every response has a request id in `x-request-id`"', async () => {
     const { http, call } = seen();
     for (const operation of OPERATIONS) {
       const own = await call(operation, { 'x-request-id': `mine-${operation}` });
@@ -93,7 +105,7 @@ export function headers(under: () => Api): void {
     }
   });
 
-  it('contract 1.8: "What a batch has cost so far, in lamports, is in `x-batch-cost`" — also with a repeat', async () => {
+  it('contract 1.1: "Answers about a batch have its cost until now, in lamports: `x-batch-cost`" — also with a repeat', async () => {
     const { http, project } = seen();
     const sent = { 'x-idempotency-key': randomUUID() };
     const text = JSON.stringify(BODIES.initBatch);
@@ -108,7 +120,7 @@ export function headers(under: () => Api): void {
     ).toBeUndefined();
   });
 
-  it('contract 1.4: "a 400 for the content of the request alone … says `idempotency-key-unused: true`", at the door nothing does', async () => {
+  it('contract 1.4: "A 400 for the content of the request alone … says `idempotency-key-unused: true`", at the door nothing does', async () => {
     const { api, http } = seen();
     const project = await api.register({ dailyBurn: '1' });
     const said = async (body: unknown, key = 'k-1') =>

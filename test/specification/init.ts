@@ -77,7 +77,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "`type` is a proof type of the flywheel."', async () => {
+  it('contract 1.2: "`type` is a proof type of the project."', async () => {
     const api = under();
     const project = await api.register({ proofTypes: ['ONLY'] });
     const pipelines = [aPipeline([burnAction(1)], { type: 'ONLY' }), aPipeline([burnAction(1)])];
@@ -85,7 +85,7 @@ export function init(under: () => Api): void {
     expect(answer.refused(400, 'ERR_INVALID_PROOF')).toMatch(/pipelines\[1\]\.type.*PRODUCT_BUY/);
   });
 
-  it('contract 1.2: "`BUYBACK`, `LOCK`, `UNLOCK` are known names that are not available: 400 `ERR_ACTION_NOT_SUPPORTED`, nothing created"', async () => {
+  it('contract 1.2: "`BUYBACK`, `LOCK` and `UNLOCK` are known names that are not available: 400 `ERR_ACTION_NOT_SUPPORTED`, nothing created"', async () => {
     const api = under();
     const project = await api.register();
     for (const action of ['BUYBACK', 'LOCK', 'UNLOCK']) {
@@ -129,7 +129,7 @@ export function init(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(3_000_001n);
   });
 
-  it('contract 1.2: "Everything is validated (… addresses …)"', async () => {
+  it('contract 1.2: "The service validates everything …: … addresses"', async () => {
     const api = under();
     const project = await api.register();
     // A vault is no wallet: nobody could use what it is given.
@@ -140,7 +140,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2, 1.3: "ERR_PIPELINE_TOO_LARGE, saying which pipeline, how large, and how many actions would fit"', async () => {
+  it('contract 1.2, 1.3: "`ERR_PIPELINE_TOO_LARGE`, which says which pipeline, how large it is, and how many actions would fit"', async () => {
     const api = under();
     const project = await api.register();
     const actions = Array.from({ length: 60 }, () => memo('x'.repeat(40)));
@@ -156,7 +156,7 @@ export function init(under: () => Api): void {
     (await api.initBatch(project, oneMore)).refused(400, 'ERR_PIPELINE_TOO_LARGE');
   });
 
-  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: vault … lacks tokens or SOL: says how much of what, and the address to fund"', async () => {
+  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: vault … lacks tokens or SOL; says how much of what, and the address to fund"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '5', vaultSol: '0.001' });
     const pipelines = [aPipeline([burnAction(3), airdrop(someWallet(), 2.5)])];
@@ -265,7 +265,7 @@ export function init(under: () => Api): void {
     expect(firstBytes.slice(1, 4)).toEqual([15, 1, 12]);
   });
 
-  it('contract 1.6: "a missing recipient token account is created (rent from the vault)"', async () => {
+  it('contract 1.6: "A missing recipient token account is created (rent from the vault)"', async () => {
     const api = under();
     const project = await api.register();
     const [recipient, { vaultAddress }] = [someWallet(), project];
@@ -285,7 +285,7 @@ export function init(under: () => Api): void {
     expect(await balanceOf(api, project, recipient)).toBe(3_000_000n);
   });
 
-  it('contract 1.6: "1,000 pipelines a batch" — more are refused', async () => {
+  it('contract 1.6: "pipelines | 1,000 a batch" — more are refused', async () => {
     const api = under();
     const pipelines = Array.from({ length: 1_001 }, () => aPipeline([memo('x')]));
     const project = await api.register();

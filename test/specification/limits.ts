@@ -129,7 +129,7 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "429 also `retry-after` in seconds" — after which the request is taken', async () => {
+  it('contract 1.5: "A 429 also has `retry-after` in seconds" — after which the request is taken', async () => {
     const api = under();
     await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
@@ -143,6 +143,17 @@ export function rateLimits(under: () => Api): void {
       // As long as the answer says, which is the promise.
       await new Promise((resolve) => setTimeout(resolve, waitSeconds * 1_000));
       (await limited.currentBatch(project)).done();
+    });
+  });
+
+  it('contract 1.5: "A 429 also has `retry-after`" — within the window of ten seconds for burn-batch', async () => {
+    const api = under();
+    await api.beside({ rateLimits: {} }, async (limited) => {
+      const project = await limited.register();
+      (await limited.burnBatch(project, [aBurnRequest(1)])).done();
+      const { http } = await limited.burnBatch(project, [aBurnRequest(1)]);
+      const waitSeconds = Number(http.headers['retry-after']);
+      expect([http.status, waitSeconds >= 1 && waitSeconds <= 10]).toEqual([429, true]);
     });
   });
 

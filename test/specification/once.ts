@@ -61,7 +61,7 @@ export function once(under: () => Api): void {
     expect((await api.burn(one, request, key)).replayed).toBe(true);
   });
 
-  it('contract 1.4: "(a rotated key repeats nothing …)" — a new API key of the project gets the first answer', async () => {
+  it('contract 1.4: "An API key that replaces another one finds the same requests, so nothing runs twice." — a new API key of the project gets the first answer', async () => {
     const api = under();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const [old, fresh] = [await keyWith(api, null, 'burn'), await keyWith(api, null, 'burn')];
@@ -72,7 +72,7 @@ export function once(under: () => Api): void {
     expect(before - (await supplyOf(api, api.project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "a replay is given only to a key with the operation\'s scope and proof types"', async () => {
+  it('contract 1.4: "An API key gets a stored answer … only if it has the operation\'s scope and may use every proof type"', async () => {
     const api = under();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     (await api.burn(await keyWith(api, null, 'burn'), request, key)).done();
@@ -121,7 +121,7 @@ export function once(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(before);
   });
 
-  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY | the same key is in use by a request still running; `retry-after: 1`"', async () => {
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY | a request with the same key is still running; `retry-after: 1`"', async () => {
     const api = under();
     const { arrived, letGo, beforeSending } = pause();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
@@ -154,7 +154,7 @@ export function once(under: () => Api): void {
     });
   });
 
-  it('contract 1.4: "A failed request (400, 401, 403, 413, 429 …) does not use the key up."', async () => {
+  it('contract 1.4: "failed (400, 401, 403, 413, 429 …) | … a failed request does not use the key up"', async () => {
     const api = under();
     const project = await api.register({ burnWalletTokens: '1' });
     const key = randomUUID();
@@ -173,7 +173,7 @@ export function once(under: () => Api): void {
     expect([answer.status, answer.replayed]).toEqual([200, false]);
   });
 
-  it('contract 1.4: "A failed request … does not use the key up." — init', async () => {
+  it('contract 1.4: "a failed request does not use the key up" — init', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '1' });
     for (const body of [{}, burning(2), { pipelines: [aPipeline([burnAction(1)], { type: 'NOPE' })] }]) {
@@ -206,7 +206,7 @@ export function once(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(supply);
   });
 
-  it('contract 1.4: "A uuid is one key in any case."', async () => {
+  it('contract 1.4: "A UUID is one key in any case."', async () => {
     const api = under();
     const project = await api.register();
     const [key, requests] = [randomUUID(), [aBurnRequest(1)]];
@@ -220,7 +220,7 @@ export function once(under: () => Api): void {
 
 /** What has to let time pass: the clock of the service has to be that of the test. */
 export function onceOverTime(under: () => Api): void {
-  it('contract 1.4: "At most once even across a crash" — a server that hangs is waited for, for a quarter of a minute', async () => {
+  it('contract 1.4: "At most once, also after a crash" — a server that hangs is waited for, for a quarter of a minute', async () => {
     const api = under();
     const project = await api.register();
     const { arrived, letGo, beforeSending } = pause();
@@ -242,7 +242,7 @@ export function onceOverTime(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "At most once even across a crash" — the time counts from the last that was stored', async () => {
+  it('contract 1.4: "At most once, also after a crash" — the time counts from the last that was stored', async () => {
     const api = under();
     const project = await api.register();
     const [hold, key] = [pause(), randomUUID()];
@@ -266,7 +266,7 @@ export function onceOverTime(under: () => Api): void {
   it.each([
     ['was not sent yet', false],
     ['had landed', true],
-  ])('contract 1.4: "At most once even across a crash" — of a burn that %s', async (_name, landed) => {
+  ])('contract 1.4: "At most once, also after a crash" — of a burn that %s', async (_name, landed) => {
     const api = under();
     const project = await api.register();
     const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)]];
@@ -282,7 +282,7 @@ export function onceOverTime(under: () => Api): void {
     expect((await Promise.all(landings)).map(({ error }) => error)).toEqual([null, null]);
   });
 
-  it('contract 1.4: "Kept at least 30 days" — also past a clean-up', async () => {
+  it('contract 1.4: "Answers are kept at least 30 days" — also past a clean-up', async () => {
     const api = under();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const first = await api.burn(api.project, request, key);
@@ -292,7 +292,7 @@ export function onceOverTime(under: () => Api): void {
     expect([again.done(), again.replayed]).toEqual([first.done(), true]);
   });
 
-  it('contract 1.4: "what is pending never expires, it is settled"', async () => {
+  it('contract 1.4: "A pending request never expires; the service brings it to its outcome."', async () => {
     const api = under();
     const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
@@ -306,7 +306,7 @@ export function onceOverTime(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "judged by a clock that cannot run ahead of the chain\'s" — an engine in the far future forgets nothing', async () => {
+  it('contract 1.4: "by a clock that cannot run ahead of the chain\'s" — an engine in the far future forgets nothing', async () => {
     const api = under();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const first = await api.burn(api.project, request, key);
@@ -315,7 +315,7 @@ export function onceOverTime(under: () => Api): void {
     expect([again.done(), again.replayed]).toEqual([first.done(), true]);
   });
 
-  it('contract 1.4: "Daily caps hold for the UTC day on which things land" — the next day has a cap of its own', async () => {
+  it('contract 1.4: "Caps count by UTC day." — the next day has a cap of its own', async () => {
     const api = under();
     const project = await api.register({ dailyBurn: '10' });
     (await api.burn(project, aBurnRequest(10))).done();
