@@ -27,7 +27,7 @@ interface Listed {
 }
 
 export function further(under: () => Api): void {
-  it('contract 1.7: "Lists are newest first, take `limit` (1 to 200, default 50) and `cursor`"', async () => {
+  it('contract 1.7: "Lists take `limit` (1 to 200, default 50) and `cursor`"', async () => {
     const api = under();
     const project = await api.register();
     const ids: string[] = [];
@@ -173,7 +173,7 @@ export function further(under: () => Api): void {
     expect((await api.describeKey(api.project)).done()).toMatchObject({ proofTypes: null });
   });
 
-  it('contract 1.7: "An API key limited to some proof types gets the `payload` of those"', async () => {
+  it('contract 1.7: API keys limited to some proof types: "pipelines | the `payload` of those types"', async () => {
     const api = under();
     const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
     const narrow = (await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] })).key;
