@@ -4,7 +4,6 @@
  * The chain is a ledger of its own. Submitting decides nothing; what became of a signature is only ever known by
  * looking it up. Implementations: `local/` (LiteSVM on a durable ledger) and `rpc/` (a cluster).
  */
-import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
@@ -117,37 +116,6 @@ export interface ChainReader {
   history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }
 
-/** What became of a transaction that was sent until it was known. */
-export type SendOutcome =
-  | { readonly kind: 'landed' | 'failed'; readonly record: TransactionRecord }
-  /** It has proven never to land; the last refusal says why, where the chain stated one. */
-  | { readonly kind: 'expired'; readonly rejection: Rejection | null }
-  /** The time was over first: it may have landed, or land yet. */
-  | {
-      readonly kind: 'unknown';
-      readonly rejection: Rejection | null;
-      readonly problem: FlywheelError | null;
-    };
-
-/** How long a transaction is sent for. */
-interface SendTerms {
-  /** That of its blockhash. */
-  readonly lastValidBlockHeight: bigint;
-  /** Milliseconds since the Unix epoch, by the clock of the sender. */
-  readonly deadlineMs: number;
-}
-
-/** The part of the chain that brings one signed transaction onto it; all that a voter needs who has signed elsewhere. */
-export interface ChainSender {
-  /**
-   * Sends the same bytes again and again until it is known what became of them; they cannot land twice.
-   *
-   * @param wire - signed wire bytes; who signed them may have sent them as well.
-   * @throws `ERR_INVALID_REQUEST` for bytes that are no signed transaction, `ERR_INTERRUPTED`.
-   */
-  submitAndConfirm(wire: Uint8Array, terms: SendTerms): Promise<SendOutcome>;
-}
-
 /** A transaction that names an account, as a list of such tells of it. */
 export interface PastTransaction {
   readonly signature: Signature;
@@ -230,9 +198,6 @@ export interface Chain extends ChainReader {
   /** `null` where nothing is paid beyond the signatures. */
   readonly fees: PriorityFees | null;
 
-  /** Transactions of a bundle that land whole or not at all: 1 where there is nothing that would hold more together. */
-  readonly bundleSize: number;
-
   /** How often to look for what was submitted, in ms; `null` where its end is known as soon as submitting returns. */
   readonly pollMs: number | null;
 
@@ -267,7 +232,7 @@ export interface Chain extends ChainReader {
   /**
    * Submits bundles, each landing whole or not at all, in order; the first that is rejected stops those after it.
    *
-   * @param bundles - 1 to {@link bundleSize} signed transactions each.
+   * @param bundles - 1 to {@link bundleSizeOf} signed transactions each.
    * @param areNew - as for {@link submit}.
    * @returns one entry a bundle that was tried; those after it wait until its end is known.
    */
@@ -275,30 +240,21 @@ export interface Chain extends ChainReader {
     bundles: readonly (readonly Uint8Array[])[],
     areNew?: readonly boolean[],
   ): Promise<SubmitReceipt>;
-
-  close(): Promise<void>;
 }
 
-/** {@link Chain.trace} where what has expired and what is looked up are the chain's own word. */
+/** {@link Chain.trace} where what is looked up is final, after the chain was asked what has expired. */
 export async function traceByLookUp(
-  chain: Pick<Chain, 'expiredHeight' | 'lookUp'>,
-  sought: readonly Sought[],
-): Promise<readonly Trace[]> {
-  const expiredHeight = await chain.expiredHeight();
-  return toTraces(sought, expiredHeight, await chain.lookUp(sought.map(({ signature }) => signature)));
-}
-
-/** What was looked up after the chain was asked what has expired, or at once with it. */
-export const toTraces = (
+  chain: Pick<Chain, 'lookUp'>,
   sought: readonly Sought[],
   expiredHeight: bigint,
-  records: readonly (TransactionRecord | null)[],
-): readonly Trace[] =>
-  sought.map(({ lastValidBlockHeight }, index): Trace => {
+): Promise<readonly Trace[]> {
+  const records = await chain.lookUp(sought.map(({ signature }) => signature));
+  return sought.map(({ lastValidBlockHeight }, index): Trace => {
     const record = records[index] ?? null;
     if (record !== null) return { kind: 'landed', record, isFinal: true };
     return { kind: hasExpired(lastValidBlockHeight, expiredHeight) ? 'never' : 'open' };
   });
+}
 
 /**
  * Can nothing with this blockhash land any more? What is looked up after the chain was asked what has expired, and is not
@@ -309,8 +265,10 @@ export const toTraces = (
 export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint): boolean =>
   lastValidBlockHeight <= expiredHeight;
 
-/** Transactions in a bundle at most (contract, section 1.2). */
-export const MAX_BUNDLE_TRANSACTIONS = 4;
+/** Transactions in a bundle at most (contract, section 1.2); a cluster holds no two together. */
+const MAX_BUNDLE_TRANSACTIONS = 4;
+export const bundleSizeOf = ({ pollMs }: Pick<Chain, 'pollMs'>): number =>
+  pollMs === null ? MAX_BUNDLE_TRANSACTIONS : 1;
 /** Blocks after its own for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
 

@@ -31,8 +31,8 @@ export function once(work: () => Promise<void>): () => Promise<void> {
 /** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
 export function checkedChain(chain: Chain, check: () => Promise<void>): Chain {
   const verify = once(check);
-  return intercept(chain, async (method, call) => {
-    if (method !== 'close') await verify();
+  return intercept(chain, async (_method, call) => {
+    await verify();
     return call();
   });
 }

@@ -1,10 +1,10 @@
 /** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ChainReader, ChainSender } from '../chain/chain.js';
+import type { ChainReader } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/ledger.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
-import { createSender } from '../chain/send.js';
+import { type ChainSender, createSender } from '../chain/send.js';
 import type { DataChain } from '../contract/admin.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,

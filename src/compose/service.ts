@@ -1,7 +1,8 @@
 /** A service with what a command needs beside it: the key, the chain, the flywheel to trust. */
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader, ChainSender, Simulator } from '../chain/chain.js';
+import type { ChainReader, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
+import type { ChainSender } from '../chain/send.js';
 import type { Foresight, Recovery } from '../contract/local-admin.js';
 import type { Service } from '../contract/service.js';
 import type { Secret } from '../values/secret.js';

@@ -128,10 +128,7 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
 function createService(deps: EngineDeps): Service {
   return {
     ...eachOperation((id, input, call) => OPERATIONS[id](deps, input, call)),
-    close: async () => {
-      await deps.store.close();
-      await deps.chain.close();
-    },
+    close: () => deps.store.close(),
   };
 }
 

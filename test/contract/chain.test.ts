@@ -21,7 +21,7 @@ import {
 interface Implementation {
   readonly name: string;
   /** A new chain on which {@link treasury} can pay for anything. */
-  open(clock: HandClock): Promise<Chain>;
+  open(clock: HandClock): Promise<Chain & { close(): Promise<void> }>;
 }
 
 const implementations: readonly Implementation[] = [
@@ -39,7 +39,7 @@ describe.each(implementations)('Chain: $name', ({ open }) => {
   const alice = namedSigner('alice');
   const bob = namedSigner('bob');
   let clock: HandClock;
-  let chain: Chain;
+  let chain: Awaited<ReturnType<Implementation['open']>>;
 
   beforeEach(async () => {
     clock = new HandClock(START_MS);

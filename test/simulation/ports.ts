@@ -150,7 +150,7 @@ function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): Lo
   };
   const over: LocalChain = replacing<LocalChain>(simReader(process, chain), {
     ...parts,
-    trace: (sought) => traceByLookUp(over, sought),
+    trace: async (sought) => traceByLookUp(over, sought, await over.expiredHeight()),
   });
   return over;
 }

@@ -10,16 +10,14 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
     latestBlockhash: () => chain.latestBlockhash(),
     expiredHeight: () => chain.expiredHeight(),
     rent: () => chain.rent(),
-    trace: (sought) => traceByLookUp(over, sought),
+    trace: async (sought) => traceByLookUp(over, sought, await over.expiredHeight()),
     isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
     pollMs: chain.pollMs,
-    bundleSize: chain.bundleSize,
     history: (account, past) => chain.history(account, past),
     lookUp: (signatures) => chain.lookUp(signatures),
     submit: (transactions, areNew) => chain.submit(transactions, areNew),
     submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
     fees: null,
-    close: () => chain.close(),
     ...parts,
   };
   return over;

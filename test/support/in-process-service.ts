@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
-import type { Chain } from '../../src/chain/chain.js';
+import { bundleSizeOf, type Chain } from '../../src/chain/chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
@@ -207,7 +207,7 @@ async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<
   return {
     urls: main.map(({ url }) => url),
     project: projectOf(test.project, owner),
-    bundleSize: world.chain.bundleSize,
+    bundleSize: bundleSizeOf(world.chain),
     ...administration(world),
     ...chainOf(world),
     nowMs: () => clock.nowMs(),

@@ -40,6 +40,6 @@ export async function sendByRpc(
     ],
   );
   const deadlineMs = systemClock.nowMs() + PATIENCE_MS;
-  const { kind } = await sender.submitAndConfirm(bytes, { lastValidBlockHeight, deadlineMs });
+  const { kind } = await sender(bytes, { lastValidBlockHeight, deadlineMs });
   if (kind !== 'landed') throw new TypeError(`What was sent to ${to} has not landed: ${kind}.`);
 }

@@ -213,7 +213,6 @@ export async function openOnValidator(
   };
   const nothing = async (): Promise<void> => undefined;
   const close = async (): Promise<void> => {
-    await chain.close();
     await store.close();
     rmSync(dataDir, { recursive: true, force: true });
   };

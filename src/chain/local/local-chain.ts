@@ -5,8 +5,8 @@ import { base58Decode } from '../../values/base58.js';
 import { giveTurns } from '../../values/event-loop.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
+  bundleSizeOf,
   type Chain,
-  MAX_BUNDLE_TRANSACTIONS,
   type Past,
   type PastTransaction,
   type RecentBlockhash,
@@ -16,7 +16,6 @@ import {
   type SubmitReceipt,
   type Trace,
   type TransactionRecord,
-  toTraces,
   traceByLookUp,
 } from '../chain.js';
 import { memosOf } from '../small-programs.js';
@@ -38,11 +37,11 @@ export interface LocalChain extends Chain {
   readonly knownMark: string;
   /** What has landed after a transaction that was known, in its order; `null` when that is not in this ledger. */
   landedAfter(mark: string): readonly Signature[] | null;
+  close(): Promise<void>;
 }
 
 class LedgerChain implements LocalChain {
   readonly pollMs = null;
-  readonly bundleSize = MAX_BUNDLE_TRANSACTIONS;
   readonly fees = null;
   readonly #ledger: Ledger;
   readonly #loadRuntime: () => Promise<Runtime>;
@@ -77,14 +76,17 @@ class LedgerChain implements LocalChain {
     return rentExemptLamports;
   }
 
+  /** Kept in the ledger before it is told: no later call takes what has expired by it, however the clock is set. */
   async expiredHeight(): Promise<bigint> {
-    return this.#expiredHeight();
+    const slot = this.#ledger.keepSlot();
+    return this.#ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    const records = await this.lookUp(sought.map(({ signature }) => signature));
-    if (!records.includes(null)) return toTraces(sought, 0n, records);
-    return traceByLookUp(this, sought);
+    // Telling what has expired takes a commit, which nobody needs for what has landed.
+    const known = await traceByLookUp(this, sought, -1n);
+    if (known.every(({ kind }) => kind === 'landed')) return known;
+    return traceByLookUp(this, sought, await this.expiredHeight());
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
@@ -138,8 +140,8 @@ class LedgerChain implements LocalChain {
   async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt> {
     for (const { length } of bundles) {
       invariant(
-        length >= 1 && length <= MAX_BUNDLE_TRANSACTIONS,
-        `A bundle has 1 to ${MAX_BUNDLE_TRANSACTIONS} transactions, got ${length}.`,
+        length >= 1 && length <= bundleSizeOf(this),
+        `A bundle has 1 to ${bundleSizeOf(this)} transactions, got ${length}.`,
       );
     }
     if (bundles.length === 0) return [];
@@ -157,12 +159,6 @@ class LedgerChain implements LocalChain {
 
   async close(): Promise<void> {
     this.#ledger.close();
-  }
-
-  /** Kept in the ledger before it is told: no later call takes what has expired by it, however the clock is set. */
-  #expiredHeight(): bigint {
-    const slot = this.#ledger.keepSlot();
-    return this.#ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
   }
 
   /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */

@@ -10,7 +10,6 @@ import { type AccountState, type Rent, rentFromEmpty } from '../account.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type Chain,
-  type ChainSender,
   type Commitment,
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   hasExpired,
@@ -21,7 +20,7 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
-import { createSender } from '../send.js';
+import { type ChainSender, createSender } from '../send.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './ask.js';
@@ -98,7 +97,6 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
 /** Reads, sends and traces; errors are those of `createRpcChain`. */
 class ClusterChain extends RpcReader implements Chain {
   readonly pollMs: number;
-  readonly bundleSize = 1;
   readonly fees: PriorityFees;
   readonly #terms: ClusterTerms;
   readonly #outgoing: Outgoing;
@@ -168,8 +166,6 @@ class ClusterChain extends RpcReader implements Chain {
     invariant(first.length === 1, `A bundle is one transaction here, got ${first.length}.`);
     return this.submit(first, areNew.slice(0, 1));
   }
-
-  async close(): Promise<void> {}
 
   get #newestSlot(): number {
     return Math.max(this.#finalized.slot, this.#landedSlot);

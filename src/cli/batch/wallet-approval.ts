@@ -3,7 +3,8 @@ import { digestText } from '../../actions/pipelines.js';
 import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
-import type { ChainSender, Rejection, TransactionError } from '../../chain/chain.js';
+import type { Rejection, TransactionError } from '../../chain/chain.js';
+import type { ChainSender } from '../../chain/send.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
@@ -246,7 +247,7 @@ async function send(
     output.tell(`The wallet added a priority fee of at most ${priorityFeeLamports} lamports.`);
   if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
-  const outcome = await sender.submitAndConfirm(wire, { lastValidBlockHeight, deadlineMs });
+  const outcome = await sender(wire, { lastValidBlockHeight, deadlineMs });
   // Meanwhile the owner may have approved with another tool, and then the chain refuses this one.
   const isRefused = outcome.kind === 'expired' || outcome.kind === 'failed';
   if (isRefused && (await isApproved()))

@@ -6,7 +6,7 @@
  * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Commitment, Rejection } from '../../chain/chain.js';
+import { bundleSizeOf, type Commitment, type Rejection } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
@@ -434,7 +434,7 @@ export class Advance {
     for (let first = steps.first; first < steps.end && window.length < (this.#isAlone ? 1 : most); ) {
       const known = this.openOf(steps.phase, first);
       window.push(known ?? { first });
-      first += known?.transactions.length ?? chain.bundleSize;
+      first += known?.transactions.length ?? bundleSizeOf(chain);
     }
     return window;
   }
@@ -450,7 +450,7 @@ export class Advance {
     const { blockhash, lastValidBlockHeight } = terms;
     const pause = createPause();
     const messages: Uint8Array[] = [];
-    const ends = firsts.map((first) => Math.min(first + chain.bundleSize, end));
+    const ends = firsts.map((first) => Math.min(first + bundleSizeOf(chain), end));
     for (const [at, first] of firsts.entries())
       for (let index = first; index < (ends[at] ?? first); index += 1) {
         const units = index === from ? terms.sample?.units : undefined;

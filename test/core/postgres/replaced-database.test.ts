@@ -61,7 +61,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await store.close();
-  await chain.close();
   await closeTestNodes();
   await test.destroy();
   await database.stop();

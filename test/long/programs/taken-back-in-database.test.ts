@@ -99,7 +99,6 @@ it('of two projects of a database each hears only of its own, and carries on onl
     expect(before - (await supply(other))).toBe(2_000_000n);
   } finally {
     await store.close();
-    await chain.close();
     await postgres.stop();
   }
 }, 120_000);

@@ -21,7 +21,7 @@ describe('measured', () => {
     const height = await chain.expiredHeight();
     expect([height >= before, height <= (await test.chain.expiredHeight())]).toEqual([true, true]);
     expect(store.copy).toBe(test.store.copy);
-    expect(chain.bundleSize).toBe(test.chain.bundleSize);
+    expect(chain.pollMs).toBe(test.chain.pollMs);
     expect(told.map(({ seconds: _seconds, ...what }) => what)).toEqual([
       { what: 'transaction', kind: 'write' },
       { what: 'transaction', kind: 'read' },

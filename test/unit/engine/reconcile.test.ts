@@ -162,7 +162,6 @@ function dyingAtBundle(count: number, isSent: boolean) {
   return engineBeside(test, {
     limits: { ...test.deps.limits, bundlesPerCommit: 1 },
     chain: chainOver(chain, {
-      bundleSize: 1,
       submitBundles: async (submitted) => {
         bundles += 1;
         if (bundles === count && !isSent) die();
@@ -176,15 +175,19 @@ function dyingAtBundle(count: number, isSent: boolean) {
   });
 }
 
-const pipelines = [1, 2].map((amount) => aPipeline([burnAction(amount)]));
+/** Set up in four bundles; approved, executed in three, and closed in five. */
+const pipelines = Array.from({ length: 11 }, () => aPipeline([burnAction(1)]));
 const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
 const nothing = { burns: 0, requests: 0, batches: 0 };
 
 /** The simulator kills an engine anywhere. */
-const DEATHS = [1, 2, 3, 4].flatMap((count) => [true, false].map((isSent) => ({ count, isSent })));
+const deathsUpTo = (bundles: number) =>
+  Array.from({ length: bundles }, (_, at) =>
+    [true, false].map((isSent) => ({ count: at + 1, isSent })),
+  ).flat();
 
 describe('reconcile of batches', () => {
-  it.each(sampleOf(DEATHS, 4))(
+  it.each(sampleOf(deathsUpTo(4), 4))(
     'finishes a set-up whose engine died at bundle $count (sent: $isSent), and the same key gets its answer',
     async ({ count, isSent }) => {
       const call = test.project.call({ idempotencyKey: 'key-1' });
@@ -197,11 +200,11 @@ describe('reconcile of batches', () => {
       expect(meta.replayed).toBe(true);
       const signedTx = signApproval(test.project.owner, value);
       const done = await test.engine.executeBatch({ batchId: value.batch.id, signedTx }, test.project.call());
-      expect(done.value.result).toMatchObject({ totalSuccessful: 2, totalFailed: 0 });
+      expect(done.value.result).toMatchObject({ totalSuccessful: 11, totalFailed: 0 });
     },
   );
 
-  it.each(sampleOf(DEATHS, 4))(
+  it.each(sampleOf(deathsUpTo(5), 5))(
     'finishes an execution whose engine died at bundle $count (sent: $isSent), and closes what it leaves',
     async ({ count, isSent }) => {
       const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
@@ -213,11 +216,11 @@ describe('reconcile of batches', () => {
         .catch(() => undefined);
       expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
       expect(await batches()).toMatchObject([
-        { status: 'EXECUTED', executeResult: { totalSuccessful: 2, totalFailed: 0 } },
+        { status: 'EXECUTED', executeResult: { totalSuccessful: 11, totalFailed: 0 } },
       ]);
       expect(await test.engine.reconcile()).toEqual(nothing);
-      expect((await test.engine.status()).burned).toBe('3');
-      expect((await test.engine.executeBatch(request, call)).value.result.totalSuccessful).toBe(2);
+      expect((await test.engine.status()).burned).toBe('11');
+      expect((await test.engine.executeBatch(request, call)).value.result.totalSuccessful).toBe(11);
       const { items } = await test.store.read((tx) =>
         tx.batches.list({ tokenId: value.batch.tokenId, limit: 1 }),
       );
@@ -241,7 +244,13 @@ describe('reconcile of batches', () => {
   it('leaves a set-up alone that was stopped for a reason', async () => {
     await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
     const [batch] = await batches();
-    const counts = { total: 4, totalSuccessful: 1, totalFailed: 3, successfulExecutions: [], batchIndex: 1 };
+    const counts = {
+      total: 15,
+      totalSuccessful: 4,
+      totalFailed: 11,
+      successfulExecutions: [],
+      batchIndex: 1,
+    };
     await test.store.transaction((tx) =>
       tx.batches.setInitResult(
         batch?.id ?? '',
@@ -311,7 +320,7 @@ describe('what cannot be brought to its end', () => {
     };
     expect([await passing(14), await passing(1), await passing(29), await passing(1)]).toEqual([1, 2, 2, 3]);
     // It counts against the cap for as long as nobody can tell.
-    expect((await test.engine.status()).usedToday.burn).toBe('4');
+    expect((await test.engine.status()).usedToday.burn).toBe('12');
   });
 
   it('closes a batch that was cancelled, and whose accounts could not be closed then', async () => {
@@ -355,7 +364,7 @@ describe('what cannot be brought to its end', () => {
     const batchId = value.batch.id;
     const signedTx = signApproval(test.project.owner, value);
     // What comes last is the closing, which then has nothing to pay with.
-    await dyingAtBundle(4, false).executeBatch({ batchId, signedTx }, test.project.call());
+    await dyingAtBundle(5, false).executeBatch({ batchId, signedTx }, test.project.call());
     const operator = test.project.registration.operator;
     await drain(test, operator, 0n);
     const events: string[] = [];
@@ -408,10 +417,10 @@ describe('what is unfinished', () => {
         running: false,
         signatures: { length: 3 },
       },
-      { operation: 'initBatch', idempotencyKey: 'key-1', running: false, signatures: { length: 1 } },
+      { operation: 'initBatch', idempotencyKey: 'key-1', running: false, signatures: { length: 4 } },
     ]);
     const signatures = left.flatMap((work) => work.signatures);
-    expect(new Set(signatures).size).toBe(4);
+    expect(new Set(signatures).size).toBe(7);
     await test.engine.recovery.finish({});
     expect(await test.engine.recovery.unfinished()).toEqual([]);
   });

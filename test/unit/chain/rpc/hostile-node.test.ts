@@ -268,7 +268,7 @@ describe('any answer at all', () => {
       () => reader.lookUp([signature]),
       () => chain.trace([{ signature, lastValidBlockHeight: 0n }]),
       () => reader.history(one, {}),
-      () => sender.submitAndConfirm(wire, { lastValidBlockHeight: 1n, deadlineMs: nowMs() + 1 }),
+      () => sender(wire, { lastValidBlockHeight: 1n, deadlineMs: nowMs() + 1 }),
     ];
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...asks), anyJson, fc.boolean(), async (ask, json, inside) => {

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addSignature } from '../../../../../src/approval/check-vote.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
-import type { ChainSender, SendOutcome } from '../../../../../src/chain/chain.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../../../src/chain/local/simulator.js';
-import { createSender } from '../../../../../src/chain/send.js';
+import { type ChainSender, createSender, type SendOutcome } from '../../../../../src/chain/send.js';
 import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
@@ -61,11 +60,9 @@ type Around = (send: () => Promise<SendOutcome>, count: number) => Promise<SendO
 /** A command line on the engine of the test, whose page is used by the owner as soon as it is there; `around` may come between sending. */
 function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}) {
   const real = createSender(test.chain, { clock: { nowMs: () => 0 }, sleep: async () => undefined });
-  const sender: ChainSender = {
-    submitAndConfirm: (wire, terms) => {
-      sent.push(wire);
-      return around(() => real.submitAndConfirm(wire, terms), sent.length);
-    },
+  const sender: ChainSender = (wire, terms) => {
+    sent.push(wire);
+    return around(() => real(wire, terms), sent.length);
   };
   const cli = testCli({
     opened: {
