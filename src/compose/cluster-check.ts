@@ -62,7 +62,7 @@ export async function verifyDirectory(chain: Chain, store: Store, genesisHash: s
 export function verifyEachProject(chain: Chain, store: Store, genesisHash: string): TokenCheck {
   const checks = new Map<string, () => Promise<void>>();
   const look = async (tokenId: string): Promise<void> => {
-    const token = await store.read((tx) => tx.tokens.get(tokenId));
+    const token = await store.read((tx) => tx.tokens.find({ id: tokenId }));
     if (token === undefined) return;
     try {
       await verifyMint(chain, token, genesisHash);

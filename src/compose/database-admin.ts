@@ -10,7 +10,6 @@ import type {
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore, type ProjectPlace } from '../store/copy.js';
-import type { Inspection } from '../store/postgres/upgrade.js';
 import { lookIntoSqliteStore, openSqliteStore } from '../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
@@ -23,42 +22,6 @@ import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
 import { whileOpen } from './opened.js';
 import { databaseOf, openDatabase, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
-
-function statusOf(address: DatabaseAddress, found: Inspection): DatabaseStatus {
-  const { server, content, tables, version, needed } = found;
-  const counts = content?.counts ?? {};
-  const genesis = counts['genesis'];
-  return {
-    ...{ database: address.shown, source: address.name, serverVersion: String(server['server_version']) },
-    latencyMs: Math.round(found.latencyMs * 10) / 10,
-    schema: { version, needed, upToDate: version === needed },
-    chain: typeof genesis === 'string' ? { name: clusterName(genesis), genesisHash: genesis } : null,
-    projects: {
-      count: Number(counts['projects'] ?? 0),
-      first: (content?.projects ?? []).map(({ name, symbol, mint_address }) => ({
-        name: typeof name === 'string' ? name : null,
-        ...{ symbol: String(symbol), mintAddress: String(mint_address) },
-      })),
-    },
-    sizes: {
-      bytes: Number(server['bytes']),
-      tables: tables.map(({ name, rows, bytes }) => ({
-        ...{ name: String(name), rows: Number(rows), bytes: Number(bytes) },
-      })),
-    },
-    connections: {
-      flywheel: Number(server['own_connections']),
-      all: Number(server['all_connections']),
-      max: Number(server['max_connections']),
-    },
-    pending: { burns: Number(counts['burns'] ?? 0), batches: Number(counts['batches'] ?? 0) },
-    holders: (content?.holders ?? []).map(({ instance, requests, batches }) => ({
-      ...{ instance: String(instance), requests: Number(requests), batches: Number(batches) },
-    })),
-    openGaps: Number(counts['gaps'] ?? 0),
-    heldUntilBlock: counts['held_until'] == null ? null : String(counts['held_until']),
-  };
-}
 
 /** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
 async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
@@ -144,10 +107,12 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
     },
     /** Everything of the data directory. @throws `ERR_INPUT_INVALID` where something else is there; nothing was written then. */
     copy: async () => copyIntoDatabase(settings, named()),
-    status: async () => {
+    status: async (): Promise<DatabaseStatus> => {
       const address = named();
       const { inspectStore } = await import('../store/postgres/upgrade.js');
-      return statusOf(address, await inspectStore(address.reveal()));
+      const { genesis, ...status } = await inspectStore(address.reveal());
+      const chain = genesis === null ? null : { name: clusterName(genesis), genesisHash: genesis };
+      return { database: address.shown, source: address.name, chain, ...status };
     },
     /** Looks for rows that break what has to hold. @param terms - `onChain`: what has landed is looked up there too. */
     check: async ({ onChain }: { readonly onChain: boolean }) => {

@@ -27,9 +27,9 @@ export interface Project {
 }
 
 async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistration | undefined> {
-  const record = await tx.apiKeys.byHash(apiKeyHash(key));
-  const token = record && (await tx.tokens.get(record.tokenId));
-  const flywheel = token && (await tx.flywheels.ofToken(token.id));
+  const record = await tx.apiKeys.find({ hash: apiKeyHash(key) });
+  const token = record && (await tx.tokens.find({ id: record.tokenId }));
+  const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
   return token && flywheel && { token, flywheel };
 }
 

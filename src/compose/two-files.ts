@@ -77,7 +77,7 @@ async function lostTransactions(
   if (landed.length === 0) return [];
   const { token, flywheel, known } = await store.read(async (tx) => {
     const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.ofToken(token.id));
+    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
     return { token, flywheel, known: await tx.signatures.known(landed) };
   });
   if (token === undefined || flywheel === undefined) return [];

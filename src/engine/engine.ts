@@ -100,7 +100,7 @@ export function createEngine(parts: EngineParts): Engine {
     state: () => engineState(deps),
     gaps: createGapAdmin(deps),
     checkChain: () => checkChain(deps),
-    hasKey: async (id) => (await deps.store.read((tx) => tx.apiKeys.get(id))) !== undefined,
+    hasKey: async (id) => (await deps.store.read((tx) => tx.apiKeys.find({ id }))) !== undefined,
   };
 }
 

@@ -5,7 +5,6 @@ import { type BurnState, listBurnsQuerySchema } from '../contract/schemas/burn.j
 import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
-import type { BurnPlace } from '../store/repositories/burns.js';
 import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import { isoTime, parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
@@ -68,11 +67,12 @@ export const readIdCursor = (cursor: string): string => read(cursor, ID)[0];
 export const idCursor = (id: string): string => write(id);
 
 /** Of burns. @throws `ERR_INVALID_REQUEST` */
-function readPlaceCursor(cursor: string): BurnPlace {
+function readPlaceCursor(cursor: string): Pick<BurnRecord, 'requestId' | 'index'> {
   const [, requestId = '', index] = read(cursor, PLACE);
   return { requestId, index: Number(index) };
 }
-const placeCursor = ({ requestId, index }: BurnPlace): string => write(`${requestId} ${index}`);
+const placeCursor = ({ requestId, index }: Pick<BurnRecord, 'requestId' | 'index'>): string =>
+  write(`${requestId} ${index}`);
 
 /** Of the history. @throws `ERR_INVALID_REQUEST` */
 function readMovedCursor(cursor: string): NonNullable<MovedFilter['before']> {
@@ -104,8 +104,8 @@ export const listBurns = operation('listBurns', {
     const statuses = status && shownAs(status);
     const types = permittedTypes(principal, type);
     const { items, last } = await deps.store.read(async ({ burns }) => {
-      const before =
-        cursor === undefined ? undefined : await burns.sequenceAt(token.id, readPlaceCursor(cursor));
+      const place = cursor === undefined ? undefined : { tokenId: token.id, ...readPlaceCursor(cursor) };
+      const before = place && (await burns.find(place))?.sequence;
       if (cursor !== undefined && before === undefined) throw badCursor();
       const page = await burns.list({
         tokenId: token.id,
@@ -118,12 +118,12 @@ export const listBurns = operation('listBurns', {
         ...boundsOf(query),
         ...(before === undefined ? {} : { before }),
       });
-      return { items: page.items, last: page.next === null ? null : await burns.placeOf(page.next) };
+      return { items: page.items, last: page.next && (await burns.find({ sequence: page.next })) };
     });
     return {
       value: {
         items: items.map((burn) => burnState(burn, token)),
-        nextCursor: last && placeCursor(last),
+        nextCursor: last ? placeCursor(last) : null,
       },
       meta: { replayed: false },
     };

@@ -70,7 +70,8 @@ export async function requireReadable(
   proofTypes: readonly string[],
 ): Promise<void> {
   if (request.keyId === id || permitted === null) return;
-  const { proofTypes: ofMaker = null } = (await store.read((tx) => tx.apiKeys.get(request.keyId))) ?? {};
+  const { proofTypes: ofMaker = null } =
+    (await store.read((tx) => tx.apiKeys.find({ id: request.keyId }))) ?? {};
   const foreign = proofTypes.find(
     (type) => !permitted.includes(type) && (ofMaker === null || ofMaker.includes(type)),
   );
@@ -131,7 +132,7 @@ export async function openRequest(
     });
     return { kind: 'fresh', request };
   }
-  const earlier = await tx.requests.find(tokenId, operation, value);
+  const earlier = await tx.requests.find({ tokenId, operation, value });
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   requireRepeat(deps, tx, identity, earlier);
   if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };

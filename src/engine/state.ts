@@ -36,9 +36,9 @@ async function unfinishedState(
   const executions = await tx.unfinished.executions();
   const closings = await tx.unfinished.closings();
   const dates: (string | undefined)[] = [];
-  for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.get(id))?.dateCreated);
+  for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.find({ id }))?.dateCreated);
   for (const id of [...setUps.slice(0, MAX_DATED), ...executions.slice(0, MAX_DATED)])
-    dates.push((await tx.batches.head(id))?.dateUpdated);
+    dates.push((await tx.batches.find({ id }))?.dateUpdated);
   const [oldest] = dates.filter((date) => date !== undefined).sort();
   return {
     unfinished: {
@@ -54,7 +54,7 @@ async function unfinishedState(
 async function walletOwners(tx: StoreTransaction): Promise<readonly Owner[]> {
   const owners: Owner[] = [];
   for (const token of (await tx.tokens.list()).slice(0, MAX_PROJECTS)) {
-    const flywheel = await tx.flywheels.ofToken(token.id);
+    const flywheel = await tx.flywheels.find({ tokenId: token.id });
     if (flywheel === undefined) continue;
     const project = flywheel.name ?? token.symbol;
     owners.push(
@@ -94,7 +94,7 @@ export async function listUnfinished(
 }
 
 async function burnsOf(tx: StoreTransaction, requestId: string): Promise<UnfinishedWork> {
-  const request = await tx.requests.get(requestId);
+  const request = await tx.requests.find({ id: requestId });
   invariant(request !== undefined, 'A request stays for as long as it has pending burns.');
   const burns = await tx.burns.ofRequest(requestId);
   return {
@@ -118,7 +118,7 @@ async function batchOf(
   operation: keyof typeof PHASES,
 ): Promise<UnfinishedWork> {
   const batch = await currentRecord(tx, batchId);
-  const init = await tx.requests.get(batch.requestId);
+  const init = await tx.requests.find({ id: batch.requestId });
   const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
   return {
     id: batchId,

@@ -110,7 +110,8 @@ function resultOf(error: unknown): number | undefined {
 /** Is the lock held by someone else at this time? */
 export const isBusy = (error: unknown): boolean => resultOf(error) === CODE.busy;
 
-export const isReadOnly = (error: unknown): boolean => resultOf(error) === CODE.readOnly;
+/** Is it a failure of SQLite at all? */
+export const isOfSqlite = (error: unknown): boolean => resultOf(error) !== undefined;
 
 /** Did the schema refuse a row? */
 export const isRefusedRow = (error: unknown): boolean => resultOf(error) === CODE.constraint;

@@ -2,7 +2,7 @@
 import { CamelCasePlugin, type Kysely, sql } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
-import { type Column, fromCell } from './columns.js';
+import { type Column, fromCell, toCell } from './columns.js';
 import type { Database } from './ddl.js';
 import { LANDED_BURN, OPEN_BURN, type Row, TABLES, type TableName, type Tables } from './schema.js';
 
@@ -80,26 +80,46 @@ export const given = <Value, Condition>(
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
-/** Updates of one row of a table, each of which says how it expects that row to be. */
-export const rowOf = <Name extends TableName>({ db }: StoreSession, name: Name) => {
+/**
+ * Rows of a table as the description has them: what only looks up, inserts and changes single rows needs nothing else.
+ * @param but - columns that are not read.
+ */
+export const tableOf = <Name extends TableName, But extends keyof Row<Name> = never>(
+  session: StoreSession,
+  name: Name,
+  ...but: readonly But[]
+) => {
+  const { db } = session;
+  const columns = sql.join(columnsBut(name, ...but).map((column) => sql.ref(column as string)));
+  const matching = (values: Partial<Row<Name>>) =>
+    sql.join(
+      Object.entries(values).map(([column, value]) =>
+        value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
+      ),
+      sql` and `,
+    );
   /** @returns whether there was such a row */
   const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
-    const conditions = Object.entries(expected).map(([column, value]) =>
-      value === null ? sql<boolean>`${sql.ref(column)} is null` : sql<boolean>`${sql.ref(column)} = ${value}`,
-    );
     const update = db.updateTable<TableName>(name).set(change as object);
-    return (await update.where(({ and }) => and(conditions)).executeTakeFirst()).numUpdatedRows === 1n;
+    const { numUpdatedRows } = await update.where(sql<boolean>`${matching(expected)}`).executeTakeFirst();
+    return numUpdatedRows === 1n;
   };
   return {
-    changes,
-    /** @throws `ERR_INTERNAL` with the sentence where there was none */
-    async mustChange(
-      expected: Partial<Row<Name>>,
-      change: Partial<Row<Name>>,
-      otherwise: string,
-    ): Promise<void> {
-      invariant(await changes(expected, change), otherwise);
+    insert: (row: NewRow<Name>): Promise<void> => insertAll(session, name, [row]),
+
+    /** The row with these values. */
+    find: async (values: Partial<Row<Name>>): Promise<Omit<Row<Name>, But> | undefined> => {
+      const query = sql<
+        Omit<Row<Name>, But>
+      >`select ${columns} from ${sql.table(name)} where ${matching(values)} limit 1`;
+      return (await query.execute(db)).rows[0];
     },
+
+    changes,
+
+    /** Changes the one row that is as expected. @throws `ERR_INTERNAL` where none is */
+    change: async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<void> =>
+      invariant(await changes(expected, change), `No row of ${name} is as expected: ${toCell(expected)}.`),
   };
 };
 
@@ -108,17 +128,17 @@ export const FREE = { holder: null, leaseUntilMs: 0 } as const;
 
 /** Leases on rows of a table: who works on each, under a name of its own for each time that it is taken. */
 export function leasesOf(session: StoreSession, table: 'requests' | 'batches') {
-  const row = rowOf(session, table);
+  const { change, changes } = tableOf(session, table);
   return {
     /** Whoever had it; the engine decides whether that lease is over. */
     take: (id: string, lease: { readonly holder: string; readonly leaseUntilMs: number }): Promise<void> =>
-      row.mustChange({ id }, lease, `Nothing of ${table} is ${id}.`),
+      change({ id }, lease),
 
     /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
-      row.changes({ id, holder }, { leaseUntilMs }),
+      changes({ id, holder }, { leaseUntilMs }),
 
     /** Gives a lease up, if it is still held so. @returns whether it was. */
-    release: (id: string, holder: string): Promise<boolean> => row.changes({ id, holder }, FREE),
+    release: (id: string, holder: string): Promise<boolean> => changes({ id, holder }, FREE),
   };
 }

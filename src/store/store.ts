@@ -147,8 +147,7 @@ export interface Transactions {
   close(ended: Promise<unknown>): Promise<void>;
 }
 
-/** @param ledgerMark - of the newest block of the ledger that this process has seen; kept with every write to a file. */
-export function createStore(transactions: Transactions, ledgerMark: () => string): Store {
+export function createStore(transactions: Transactions): Store {
   const running = new Set<Promise<unknown>>();
   let latest = { copy: '', lineage: '' };
 
@@ -164,17 +163,6 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     latest = begun;
     return transactionOver(session, begun, acts);
   };
-  const write = async <Result>(
-    work: (session: StoreSession, begun: Begun) => Promise<Result>,
-    of?: OfProject,
-  ): Promise<Result> =>
-    run(
-      transactions.write(async (session, begun) => {
-        const result = await work(session, begun);
-        await markLedger(session, ledgerMark());
-        return result;
-      }, of),
-    );
   const read: Store['read'] = (work) =>
     run(transactions.read((session, begun) => work(over(session, begun))));
   const ask: NonNullable<Transactions['ask']> =
@@ -195,18 +183,20 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     latestMs: () => transactions.latestMs(),
     progress: () => read(({ lineages }) => lineages.progress()),
     bind: (genesis) =>
-      write(async ({ db }) => {
-        const { numUpdatedRows } = await db
-          .updateTable('progress')
-          .set({ genesis })
-          .where(({ or, eb }) => or([eb('genesis', 'is', null), eb('genesis', '=', genesis)]))
-          .executeTakeFirst();
-        if (numUpdatedRows !== 1n)
-          throw new FlywheelError('ERR_INTERNAL', 'The store is bound to another ledger.');
-      }),
+      run(
+        transactions.write(async ({ db }) => {
+          const { numUpdatedRows } = await db
+            .updateTable('progress')
+            .set({ genesis })
+            .where(({ or, eb }) => or([eb('genesis', 'is', null), eb('genesis', '=', genesis)]))
+            .executeTakeFirst();
+          if (numUpdatedRows !== 1n)
+            throw new FlywheelError('ERR_INTERNAL', 'The store is bound to another ledger.');
+        }, undefined),
+      ),
     async transaction(work, of) {
       const acts: (() => void)[] = [];
-      const result = await write((session, begun) => work(over(session, begun, acts)), of);
+      const result = await run(transactions.write((session, begun) => work(over(session, begun, acts)), of));
       for (const act of acts) act();
       return result;
     },
@@ -219,12 +209,11 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     },
     async reserve(tokenId, count) {
       if (transactions.ask === undefined)
-        return write(
-          async (session, begun) => {
-            const { burns } = over(session, begun);
-            const room = await burns.room(tokenId, utcDay(begun.nowMs));
-            return { ...room, sequences: await burns.nextInFile(count) };
-          },
+        return this.transaction(
+          async ({ burns, nowMs }) => ({
+            ...(await burns.room(tokenId, utcDay(nowMs))),
+            sequences: await burns.nextInFile(count),
+          }),
           { tokenId },
         );
       const { row, begun } = await run(transactions.ask(() => reserveQuery(tokenId, count), { takes: true }));
@@ -233,13 +222,4 @@ export function createStore(transactions: Transactions, ledgerMark: () => string
     },
     close: () => transactions.close(Promise.allSettled(running)),
   };
-}
-
-/** Keeps what a writer of a file has seen of its ledger; a database, which many write at once, has none. */
-async function markLedger({ db, database }: StoreSession, ledgerMark: string): Promise<void> {
-  if (database === 'postgres') return;
-  await db
-    .updateTable('progress')
-    .set(({ fn, val }) => ({ ledgerMark: fn<string>('max', ['ledgerMark', val(ledgerMark)]) }))
-    .execute();
 }

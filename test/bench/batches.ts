@@ -147,7 +147,7 @@ async function planBare(
 ): Promise<BareBatch> {
   const { token, flywheel } = await store.read(async (tx) => {
     const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.ofToken(token.id));
+    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
     if (token === undefined || flywheel === undefined) throw new Error('Nothing is registered.');
     return { token, flywheel };
   });

@@ -24,8 +24,8 @@ import { land, tryLand } from './payments.js';
 
 async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {
   const batch = await store.read((tx) => tx.batches.get(id));
-  const token = await store.read((tx) => tx.tokens.get(batch?.tokenId ?? ''));
-  const flywheel = await store.read((tx) => tx.flywheels.ofToken(batch?.tokenId ?? ''));
+  const token = await store.read((tx) => tx.tokens.find({ id: batch?.tokenId ?? '' }));
+  const flywheel = await store.read((tx) => tx.flywheels.find({ tokenId: batch?.tokenId ?? '' }));
   invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
   const operator = deps.keyring.get(project.registration.operator as Address);
   return { batch, context: { token, flywheel, operator } };

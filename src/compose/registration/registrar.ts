@@ -230,7 +230,7 @@ async function storeRegistration(
   if (known !== undefined) {
     const { token, flywheel } = known;
     requireSame(known, places, NOT_STORED);
-    await tx.flywheels.setPlace(flywheel.id, place);
+    await tx.flywheels.change({ id: flywheel.id }, { place });
     const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
     return { registration: registrationView(token, flywheel), apiKey };
   }

@@ -64,11 +64,11 @@ export async function requireFree(
   name: string | null,
   ending = UNCHANGED,
 ): Promise<void> {
-  const token = await tx.tokens.byMint(places.mint);
+  const token = await tx.tokens.find({ mintAddress: places.mint });
   const others = [
-    ['mint', token && (await tx.flywheels.ofToken(token.id))],
-    ['vault', await tx.flywheels.ofVault(places.multisig, places.vaultIndex)],
-    ['name', name === null ? undefined : await tx.flywheels.byName(name)],
+    ['mint', token && (await tx.flywheels.find({ tokenId: token.id }))],
+    ['vault', await tx.flywheels.find({ multisig: places.multisig, vaultIndex: places.vaultIndex })],
+    ['name', name === null ? undefined : await tx.flywheels.find({ name })],
   ] as const;
   const [taken] = others.filter(([, other]) => other !== undefined);
   if (taken === undefined) return;
@@ -149,16 +149,16 @@ export class RegistrationTarget {
   /** The same in a transaction. */
   async findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
     const flywheel = await this.#flywheelIn(tx, mint);
-    const token = flywheel && (await tx.tokens.get(flywheel.tokenId));
+    const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
     return token && flywheel && { token, flywheel };
   }
 
   async #flywheelIn(tx: StoreTransaction, mint: Address): Promise<FlywheelRecord | undefined> {
     if (!this.isDatabase) return (await tx.flywheels.list(1))[0];
     const name = this.#settings.project.value;
-    if (name !== null) return tx.flywheels.byName(name);
-    const token = await tx.tokens.byMint(mint);
-    return token && tx.flywheels.ofToken(token.id);
+    if (name !== null) return tx.flywheels.find({ name });
+    const token = await tx.tokens.find({ mintAddress: mint });
+    return token && tx.flywheels.find({ tokenId: token.id });
   }
 
   /** Nobody else registers anything there until what was opened is closed. @throws `ERR_STORE_UNAVAILABLE` while another does. */

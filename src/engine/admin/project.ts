@@ -36,7 +36,7 @@ export interface FoundRegistration {
 }
 
 async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord> {
-  const found = await tx.flywheels.byName(name);
+  const found = await tx.flywheels.find({ name });
   if (found !== undefined) return found;
   const names = (await tx.flywheels.list(MAX_NAMES)).flatMap(({ name: one }) => one ?? []);
   throw new FlywheelError(
@@ -52,7 +52,7 @@ async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
   // Without names it is the store of a data directory, whose project is the one that was registered first.
   if (first?.name === null) {
     const [token] = await tx.tokens.list();
-    return token && tx.flywheels.ofToken(token.id);
+    return token && tx.flywheels.find({ tokenId: token.id });
   }
   const names = [first, ...others].map((one) => one?.name ?? one?.id);
   const shown = names.slice(0, MAX_NAMES).join(', ');
@@ -72,7 +72,7 @@ export async function findRegistration(
   project: string | null,
 ): Promise<FoundRegistration | undefined> {
   const flywheel = project === null ? await only(tx) : await named(tx, project);
-  const token = flywheel && (await tx.tokens.get(flywheel.tokenId));
+  const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
   return token && flywheel && { token, flywheel };
 }
 
@@ -107,8 +107,8 @@ async function recordAct(
 
 /** By what people know a project: its name, or its symbol where the store holds one project. */
 async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
-  const name = (await tx.flywheels.ofToken(tokenId))?.name ?? null;
-  return name ?? (await tx.tokens.get(tokenId))?.symbol ?? tokenId;
+  const name = (await tx.flywheels.find({ tokenId }))?.name ?? null;
+  return name ?? (await tx.tokens.find({ id: tokenId }))?.symbol ?? tokenId;
 }
 
 /** What was administered, newest first: of the project that is named, of all where none is. */
@@ -182,7 +182,7 @@ export const keyInfo = (record: ApiKeyRecord, own: Secret | null): ApiKeyInfo =>
 
 /** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
 async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
-  const record = await tx.apiKeys.get(id);
+  const record = await tx.apiKeys.find({ id });
   if (record !== undefined && record.tokenId === tokenId) return record;
   throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
     hint: 'List the keys: `flywheel keys list`',
@@ -219,9 +219,8 @@ export async function revokeKey(
     const date = isoTime(tx.nowMs + afterMs);
     // Nothing prolongs a key that ends before.
     if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record, own);
-    if (afterMs === 0) await tx.apiKeys.revoke(id, date);
-    else await tx.apiKeys.expire(id, date);
     const end = afterMs === 0 ? { dateRevoked: date } : { dateExpires: date };
+    await tx.apiKeys.change({ id }, end);
     const detail = { name: record.name, ...end };
     await recordAct(deps, tx, { tokenId, action: 'keys.revoke', subject: id, detail });
     return keyInfo({ ...record, ...end }, own);
@@ -355,7 +354,7 @@ export async function setCaps(
     const after = { ...flywheel, ...caps };
     const isAnyLower = USAGE_KINDS.some((kind) => isLower(dailyCap(after, kind), dailyCap(flywheel, kind)));
     const dateCapsLowered = isAnyLower ? isoTime(tx.nowMs) : flywheel.dateCapsLowered;
-    await tx.flywheels.setCaps(flywheel.id, { ...caps, dateCapsLowered });
+    await tx.flywheels.change({ id: flywheel.id }, { ...caps, dateCapsLowered });
     const text = (amount: bigint | null) => amount && formatTokenAmount(amount, token.decimals);
     await recordAct(deps, tx, {
       ...{ tokenId: token.id, action: 'caps.set', subject: flywheel.id },

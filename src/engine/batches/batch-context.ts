@@ -93,8 +93,8 @@ export async function contextOfBatch(
   tx: StoreTransaction,
   { tokenId }: BatchRecord,
 ): Promise<BatchContext | undefined> {
-  const token = await tx.tokens.get(tokenId);
-  const flywheel = await tx.flywheels.ofToken(tokenId);
+  const token = await tx.tokens.find({ id: tokenId });
+  const flywheel = await tx.flywheels.find({ tokenId });
   if (token === undefined || flywheel === undefined) return undefined;
   return { token, flywheel, operator: keyring.get(flywheel.operator, 'operator') };
 }

@@ -171,10 +171,10 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
     async (tx, { id, status, executeResult }) => {
       const date = isoTime(tx.nowMs);
       await releaseHolds(tx, batch);
-      if (status === 'FAILED') await tx.batches.setCancelled(id, date);
+      if (status === 'FAILED') await tx.batches.change(id, { dateCancelled: date, dateUpdated: date });
       // The key of its init is free again where nothing has come of it, and nothing will.
       if (isUnfinished && executeResult.totalSuccessful === 0) await tx.requests.remove(batch.requestId);
-      if (found === null) await tx.batches.setClosed(id, date);
+      if (found === null) await tx.batches.change(id, { dateClosed: date });
     },
   );
 }

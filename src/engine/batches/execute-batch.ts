@@ -203,7 +203,8 @@ async function answer(
   batchId: string,
   replayed: boolean,
 ): Promise<Reply<ExecuteBatchResult>> {
-  const { executeResult: result = null } = (await deps.store.read((tx) => tx.batches.head(batchId))) ?? {};
+  const { executeResult: result = null } =
+    (await deps.store.read((tx) => tx.batches.find({ id: batchId }))) ?? {};
   invariant(result !== null, 'Batches are never removed, and a final one has its result.');
   return withCost(deps, batchId, { batchId: batchId as Uuid, result }, replayed);
 }

@@ -49,7 +49,7 @@ import { withCost } from './costs.js';
 export async function findBatch(deps: EngineDeps, principal: Principal, batchId: string): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
-  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.head(id)) : undefined;
+  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.find({ id })) : undefined;
   if (batch === undefined || batch.tokenId !== token.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }

@@ -99,7 +99,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
   await deps.gaps.require(found.tokenId);
   const taken = await deps.store.transaction(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    const request = await tx.requests.get(batch.requestId);
+    const request = await tx.requests.find({ id: batch.requestId });
     if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
     if (isWorkedOn(tx, batch)) return undefined;
     const context = await contextOfBatch(deps, tx, batch);

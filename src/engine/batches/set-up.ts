@@ -154,7 +154,8 @@ class SetUp implements Goal<BatchState> {
       instructions: (index) =>
         index === 0 ? openingInstructions(this.#input.context, batch) : (this.#filling[index - 1] ?? []),
       ...(first === 0 && {
-        before: (tx) => tx.batches.setBatchIndex(batch.id, batch.batchIndex, isoTime(tx.nowMs)),
+        before: (tx) =>
+          tx.batches.change(batch.id, { batchIndex: batch.batchIndex, dateUpdated: isoTime(tx.nowMs) }),
       }),
     };
   }
@@ -200,7 +201,7 @@ async function stop(
   const result = initResult(goal, advance, message);
   await lease.write(async (tx) => {
     await advance.write(tx);
-    await tx.batches.setInitResult(id, result, isoTime(tx.nowMs));
+    await tx.batches.change(id, { initResult: result, dateUpdated: isoTime(tx.nowMs) });
   });
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${id} stopped: ${message}`, {
     hint:

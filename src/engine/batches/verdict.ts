@@ -174,7 +174,7 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
     await advance.write(tx);
     if (failure !== null) return;
     await tx.batches.addCosts(batch.id, closings);
-    await tx.batches.setClosed(batch.id, isoTime(tx.nowMs));
+    await tx.batches.change(batch.id, { dateClosed: isoTime(tx.nowMs) });
   });
   return failure?.message ?? null;
 }

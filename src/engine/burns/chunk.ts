@@ -7,7 +7,6 @@ import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
-import type { DayUse } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
@@ -257,7 +256,8 @@ export async function writeOutcomes(
 ): Promise<void> {
   if (settled.length === 0) return;
   const final = settled.filter(({ status }) => status === 'FINAL');
-  await tx.burns.settleMany(settled, useOf(tokenId, final));
+  await tx.burns.settleMany(settled);
+  await count(tx, tokenId, final);
 }
 
 /** No fork can take these back any more: those of them that are still confirmed add to the daily use. */
@@ -267,18 +267,19 @@ export async function writeFinal(
   confirmed: readonly Pick<BurnRecord, 'signature'>[],
 ): Promise<void> {
   const final = await tx.burns.finalize(confirmed.map(({ signature }) => signature));
-  for (const { amount, ...counter } of useOf(tokenId, final)) await tx.usage.addLanded(counter, amount);
+  await count(tx, tokenId, final);
 }
 
-/** What burns that have landed for good add to each day. */
-function useOf(
+/** Adds burns that have landed for good to the use of their days. */
+async function count(
+  tx: StoreTransaction,
   tokenId: string,
   burns: readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[],
-): readonly DayUse[] {
+): Promise<void> {
   const days = new Map<UtcDay, bigint>();
   for (const burn of burns) {
     const day = dayOfUse(burn.day, Date.parse(burn.dateSettled ?? ''));
     days.set(day, (days.get(day) ?? 0n) + burn.amount);
   }
-  return Array.from(days, ([day, amount]) => ({ tokenId, day, kind: 'burn', amount }));
+  for (const [day, amount] of days) await tx.usage.addLanded({ tokenId, day, kind: 'burn' }, amount);
 }

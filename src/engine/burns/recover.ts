@@ -54,7 +54,7 @@ const hasFailed = (trace: Trace): boolean => trace.kind === 'landed' && trace.re
 async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Promise<number> {
   let reopened = 0;
   for (const burn of undone) {
-    const request = await tx.requests.get(burn.requestId);
+    const request = await tx.requests.find({ id: burn.requestId });
     if (request?.status === 'running' && isWorkedOn(tx, request)) continue;
     if (!(await tx.burns.reopen(burn))) continue;
     await tx.requests.reopen(burn.requestId);
@@ -68,7 +68,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
   const { store } = deps;
   const pendingIn = async (tx: StoreTransaction) => pendingOf(await tx.burns.ofRequest(requestId));
   const freeRequest = async (tx: StoreTransaction) => {
-    const request = await tx.requests.get(requestId);
+    const request = await tx.requests.find({ id: requestId });
     const isFree = request?.status === 'running' && !isWorkedOn(tx, request);
     return isFree && (await pendingIn(tx)).length > 0 ? request : undefined;
   };
@@ -83,7 +83,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     return await underLease(deps, { request: taken, lost: takenOver }, caller, async (lease) => {
       // What an older copy has pending may have been signed again since, and have landed so.
       await deps.gaps.require(taken.tokenId);
-      const token = await store.read((tx) => tx.tokens.get(taken.tokenId));
+      const token = await store.read((tx) => tx.tokens.find({ id: taken.tokenId }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const pending = await store.read(pendingIn);
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });

@@ -56,8 +56,8 @@ export async function unknownOf(
   most = Number.POSITIVE_INFINITY,
 ): Promise<UnknownOf> {
   const project = await deps.store.read(async (tx) => {
-    const token = await tx.tokens.get(tokenId);
-    const flywheel = await tx.flywheels.ofToken(tokenId);
+    const token = await tx.tokens.find({ id: tokenId });
+    const flywheel = await tx.flywheels.find({ tokenId });
     return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
   });
   if (project === undefined) return { marks: [], lost: [], left: 0 };

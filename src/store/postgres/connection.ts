@@ -13,7 +13,6 @@ import {
   commitUnknown,
   isBroken,
   isLockTimeout,
-  isReadOnly,
   lackOf,
   takesNoWrites,
   toStoreError,
@@ -132,8 +131,6 @@ interface ClientTerms {
   readonly place: string;
   /** For how long to wait for a lock. */
   readonly busyTimeoutMs: number;
-  /** Is it for snapshots only? */
-  readonly isReader?: boolean;
   /** Is nothing read either of a database that takes no writes? What a standby says may be old. */
   readonly mustWrite?: boolean;
 }
@@ -180,13 +177,11 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   }
 
   #translated(error: unknown, sql: string): FlywheelError {
-    const { place, busyTimeoutMs, isReader } = this.#terms;
+    const { place, busyTimeoutMs } = this.#terms;
     const isLost = isBroken(error);
     this.#isBroken ||= isLost;
     // It may be stored or not: whoever wrote it finds out under the key of the request.
     if (sql === 'commit' && isLost) return commitUnknown(place, error);
-    if (isReader === true && isReadOnly(error))
-      return new FlywheelError('ERR_INTERNAL', 'A read of the store tried to write.', { cause: error });
     if (isLockTimeout(error)) return lockedTooLong(place, busyTimeoutMs, 'another process', error);
     return toStoreError(error, place);
   }

@@ -89,10 +89,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
   const writer = kyselyOver(pool, terms);
-  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs, { isPatient }), {
-    ...terms,
-    isReader: true,
-  });
+  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs, { isPatient }), terms);
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
   const mutex = new Mutex(busyTimeoutMs, () =>
     lockedTooLong(place, busyTimeoutMs, 'earlier transactions of this process'),
@@ -122,55 +119,52 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return { row, begun };
   };
 
-  return createStore(
-    {
-      async write(work, of) {
-        check();
-        const run = () =>
-          writer
-            .transaction()
-            .setIsolationLevel('read committed')
-            .execute(async (trx) => {
-              const project = of === undefined ? null : (of.tokenId ?? '');
-              const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
-              const { begun } = await begin(trx, locked);
-              return work({ db: trx, database: 'postgres' }, begun);
-            });
-        // Who takes single rows of any project waits for nobody.
-        return of?.tokenId === null ? run() : mutex.run(run, of?.tokenId);
-      },
-      async read(work) {
-        check();
-        return reader
+  return createStore({
+    async write(work, of) {
+      check();
+      const run = () =>
+        writer
           .transaction()
-          .setIsolationLevel('repeatable read')
-          .setAccessMode('read only')
+          .setIsolationLevel('read committed')
           .execute(async (trx) => {
-            const { begun } = await begin(trx, sql.raw<BegunRow>(BEGUN));
+            const project = of === undefined ? null : (of.tokenId ?? '');
+            const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
+            const { begun } = await begin(trx, locked);
             return work({ db: trx, database: 'postgres' }, begun);
           });
-      },
-      async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
-        check();
-        const db = takes ? writer : reader;
-        return begin(
-          db,
-          sql<
-            BegunRow & Partial<Found>
-          >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
-        );
-      },
-      latestMs: () => clock.latestMs(),
-      async close(ended) {
-        if (isClosed) return;
-        isClosed = true;
-        await ended;
-        await writer.destroy();
-        await reader.destroy();
-        // Pools that nobody has used are unknown to kysely.
-        await pool.end().catch(() => undefined);
-      },
+      // Who takes single rows of any project waits for nobody.
+      return of?.tokenId === null ? run() : mutex.run(run, of?.tokenId);
     },
-    () => '',
-  );
+    async read(work) {
+      check();
+      return reader
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .setAccessMode('read only')
+        .execute(async (trx) => {
+          const { begun } = await begin(trx, sql.raw<BegunRow>(BEGUN));
+          return work({ db: trx, database: 'postgres' }, begun);
+        });
+    },
+    async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
+      check();
+      const db = takes ? writer : reader;
+      return begin(
+        db,
+        sql<
+          BegunRow & Partial<Found>
+        >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
+      );
+    },
+    latestMs: () => clock.latestMs(),
+    async close(ended) {
+      if (isClosed) return;
+      isClosed = true;
+      await ended;
+      await writer.destroy();
+      await reader.destroy();
+      // Pools that nobody has used are unknown to kysely.
+      await pool.end().catch(() => undefined);
+    },
+  });
 }

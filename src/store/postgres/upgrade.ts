@@ -1,6 +1,7 @@
 /** The schema in a database and how it is doing: its version, how an older one is brought up to this build, what lies in it. */
 import { sql } from 'kysely';
 import type pg from 'pg';
+import type { DatabaseStatus } from '../../contract/local-admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import {
   APPLIED,
@@ -85,65 +86,62 @@ export const upgradeStore = ({
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };
   });
 
-/** Numbers of a row by their names. */
-type Row = Readonly<Record<string, unknown>>;
-
 const MAX_LISTED = 20;
 
-const STATUS = `select current_setting('server_version') as server_version, current_setting('max_connections')::int as max_connections,
-  (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as all_connections,
-  (select count(*)::int from pg_stat_activity where application_name like 'flywheel%') as own_connections,
-  pg_database_size(current_database())::float8 as bytes`;
+/** All rows of a query, as JSON. */
+const listOf = (query: string): string =>
+  `(select coalesce(json_agg(listed), '[]') from (${query}) as listed)`;
 
-const TABLES = `select relname as name, greatest(reltuples, 0)::float8 as rows, pg_total_relation_size(oid)::float8 as bytes
-  from pg_class where relkind in ('r', 'p') and relnamespace = to_regnamespace(current_schema()) order by bytes desc, name limit 8`;
+const SERVER = `select json_build_object(
+  'serverVersion', current_setting('server_version'),
+  'sizes', json_build_object('bytes', pg_database_size(current_database()), 'tables', ${listOf(
+    `select relname as name, greatest(reltuples, 0)::bigint as rows, pg_total_relation_size(oid) as bytes
+      from pg_class where relkind in ('r', 'p') and relnamespace = to_regnamespace(current_schema()) order by bytes desc, name limit 8`,
+  )}),
+  'connections', (select json_build_object(
+      'flywheel', count(*) filter (where application_name like 'flywheel%'), 'all', count(*), 'max', current_setting('max_connections')::int)
+    from pg_stat_activity where backend_type = 'client backend')) as found`;
 
-const CONTENT = `select (select genesis from progress) as genesis, (select held_until::numeric::text from progress) as held_until, (select count(*)::int from flywheels) as projects,
-  (select count(*)::int from burns where status = 'PENDING') as burns,
-  (select count(*)::int from batches where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')) as batches,
-  (select count(*)::int from gaps where status = 'OPEN') as gaps`;
+/** Work under a lease, by who holds it. */
+const HELD = `select holder, 1 as request, 0 as batch from requests where status = 'running' and lease_until_ms > now.ms
+  union all select holder, 0, 1 from batches where lease_until_ms > now.ms`;
 
-const PROJECTS = `select flywheels.name, symbol, mint_address from flywheels join tokens on tokens.id = token_id
-  order by flywheels.name nulls last, tokens.id limit ${MAX_LISTED}`;
+const CONTENT = `select json_build_object(
+  'genesis', genesis, 'heldUntilBlock', held_until::numeric::text,
+  'projects', json_build_object('count', (select count(*) from flywheels), 'first', ${listOf(
+    `select flywheels.name, symbol, mint_address as "mintAddress" from flywheels join tokens on tokens.id = token_id
+      order by flywheels.name nulls last, tokens.id limit ${MAX_LISTED}`,
+  )}),
+  'pending', json_build_object('burns', (select count(*) from burns where status = 'PENDING'),
+    'batches', (select count(*) from batches where status in ('AVAILABLE_TO_QUEUE', 'FINALIZED'))),
+  'holders', ${listOf(
+    `select regexp_replace(holder, '/[^/]*$', '') as instance, sum(request) as requests, sum(batch) as batches
+      from (${HELD}) as held where holder is not null group by instance order by instance limit ${MAX_LISTED}`,
+  )},
+  'openGaps', (select count(*) from gaps where status = 'OPEN')) as found
+  from progress, (select extract(epoch from clock_timestamp()) * 1000 as ms) as now`;
 
-const HOLDERS = `select regexp_replace(holder, '/[^/]*$', '') as instance, count(*) filter (where kind = 'request')::int as requests, count(*) filter (where kind = 'batch')::int as batches
-  from (
-    select holder, 'request' as kind from requests where status = 'running' and holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
-    union all
-    select holder, 'batch' from batches where holder is not null and lease_until_ms > extract(epoch from clock_timestamp()) * 1000
-  ) as held group by instance order by instance limit ${MAX_LISTED}`;
+/** What is in a database, and how it is doing. */
+type Inspection = Omit<DatabaseStatus, 'database' | 'source' | 'chain'> & { readonly genesis: string | null };
 
-/** What a look finds; nothing of content where there is no schema yet, or another one. */
-export interface Inspection {
-  readonly version: number;
-  readonly needed: number;
-  readonly latencyMs: number;
-  readonly server: Row;
-  readonly tables: readonly Row[];
-  readonly content: {
-    readonly counts: Row;
-    readonly projects: readonly Row[];
-    readonly holders: readonly Row[];
-  } | null;
-}
-
-const rowsOf = async (pool: pg.Pool, text: string): Promise<readonly Row[]> =>
-  (await pool.query<Row>(text)).rows;
+/** Where there is no schema yet, or another one. */
+const NO_CONTENT = {
+  ...{ genesis: null, heldUntilBlock: null, projects: { count: 0, first: [] } },
+  ...{ pending: { burns: 0, batches: 0 }, holders: [], openGaps: 0 },
+};
 
 /** @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
 export const inspectStore = (url: string): Promise<Inspection> =>
   withPool(url, async (pool, place) => {
     const version = await readVersion(pool, place);
+    const found = async (query: string) => (await pool.query<{ found: Inspection }>(query)).rows[0]?.found;
     const before = performance.now();
-    const [server = {}] = await rowsOf(pool, STATUS);
-    const latencyMs = performance.now() - before;
-    const [counts] = version === STORE_VERSION ? await rowsOf(pool, CONTENT) : [];
-    const content =
-      counts === undefined
-        ? null
-        : { counts, projects: await rowsOf(pool, PROJECTS), holders: await rowsOf(pool, HOLDERS) };
-    const tables = await rowsOf(pool, TABLES);
-    return { version, needed: STORE_VERSION, latencyMs, server, content, tables };
+    const server = await found(SERVER);
+    const latencyMs = Math.round((performance.now() - before) * 10) / 10;
+    const isKnown = version === STORE_VERSION;
+    const content = isKnown ? await found(CONTENT) : undefined;
+    const schema = { version, needed: STORE_VERSION, upToDate: isKnown };
+    return { ...NO_CONTENT, ...(server as Inspection), ...content, latencyMs, schema };
   });
 
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -16,7 +16,7 @@ import type {
   TransactionCost,
 } from '../records.js';
 import { type Row, TABLES } from '../schema.js';
-import { columnsBut, given, insertAll, leasesOf, rowOf, type StoreSession } from '../session.js';
+import { columnsBut, given, insertAll, leasesOf, type StoreSession, tableOf } from '../session.js';
 import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
@@ -59,10 +59,7 @@ export const batchRepository = (session: StoreSession) => {
   const batches = db.selectFrom('batches');
   const votes = db.selectFrom('issuedVotes').select(columnsBut('issuedVotes', 'ordinal', 'isOver'));
   const pipelines = pipelineRepository(session);
-  const row = rowOf(session, 'batches');
-
-  const update = (id: string, change: Partial<Row<'batches'>>): Promise<void> =>
-    row.mustChange({ id }, change, `No batch ${id}.`);
+  const { find, change } = tableOf(session, 'batches', 'ordinal');
 
   const rent = (flywheelId: string) =>
     batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
@@ -98,12 +95,12 @@ export const batchRepository = (session: StoreSession) => {
       await pipelines.insert({ id: batch.id, tokenId }, planned, actions);
     },
 
-    head: (id: string): Promise<BatchHead | undefined> =>
-      batches.select(HEAD).where('id', '=', id).executeTakeFirst(),
+    /** Without what it is made of. */
+    find,
 
     /** With its pipelines, which may be large. */
     async get(id: string): Promise<BatchRecord | undefined> {
-      const head = await batches.select(HEAD).where('id', '=', id).executeTakeFirst();
+      const head = await find({ id });
       return head && { ...head, pipelines: await pipelines.ofBatch(id) };
     },
 
@@ -166,16 +163,8 @@ export const batchRepository = (session: StoreSession) => {
       return counts;
     },
 
-    setBatchIndex: (id: string, batchIndex: bigint, dateUpdated: string): Promise<void> =>
-      update(id, { batchIndex, dateUpdated }),
-
-    setInitResult: (id: string, initResult: InitResult, dateUpdated: string): Promise<void> =>
-      update(id, { initResult, dateUpdated }),
-
-    setCancelled: (id: string, dateCancelled: string): Promise<void> =>
-      update(id, { dateCancelled, dateUpdated: dateCancelled }),
-
-    setClosed: (id: string, dateClosed: string): Promise<void> => update(id, { dateClosed }),
+    /** Anything but its status. */
+    change: (id: string, to: Partial<Omit<Row<'batches'>, 'status'>>): Promise<void> => change({ id }, to),
 
     /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS}. */
     async transition(

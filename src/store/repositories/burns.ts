@@ -5,10 +5,10 @@ import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import { CONFIRMED, given, insertAll, OPEN, PENDING, rowOf, type StoreSession } from '../session.js';
+import { CONFIRMED, given, insertAll, OPEN, PENDING, type StoreSession, tableOf } from '../session.js';
 import { isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
-import { countLanded, type DayUse, daysOf, SUM, usageRepository, usedOn } from './usage.js';
+import { daysOf, SUM, usedOn } from './usage.js';
 
 /** Which burns to list. */
 export interface BurnFilter extends Page {
@@ -85,37 +85,33 @@ export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly s
   sequences: (row.numbers ?? []).map(Number),
 });
 
-/** Which burn it is: of which request, and the how many-th there, counted from 0. */
-export type BurnPlace = Pick<BurnRecord, 'requestId' | 'index'>;
-
 /** A burn that has not come to its end. */
 type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
 
-/**
- * One statement for many outcomes: each burn is found by its number, and changes only while it is pending.
- * @param landed - counts in the same statement, as PostgreSQL can.
- */
-const settleStatement = (outcomes: readonly BurnOutcome[], landed: readonly DayUse[]) => {
+/** What an outcome says of its burn. */
+const OUTCOME = ['status', 'errorCode', 'errorMessage', 'dateSettled', 'feeLamports'] as const;
+
+/** One statement for many outcomes: each burn is found by its number, and changes only while it is pending. */
+const settleStatement = (outcomes: readonly BurnOutcome[]) => {
   const rows = outcomes.map(
-    ({ sequence, status, errorCode, errorMessage, dateSettled, feeLamports }) =>
-      sql`(cast(${sequence} as bigint), ${status}, ${errorCode}, ${errorMessage}, ${dateSettled}, ${feeLamports})`,
+    (outcome) =>
+      sql`(cast(${outcome.sequence} as bigint), ${sql.join(OUTCOME.map((column) => outcome[column]))})`,
   );
-  const counted = landed.length === 0 ? sql`` : sql`counted as (${countLanded(landed)}),`;
-  return sql`with ${counted} settled (sequence, status, error_code, error_message, date_settled, fee_lamports)
-      as (values ${sql.join(rows)})
-    update burns set status = settled.status, error_code = settled.error_code, error_message = settled.error_message,
-      date_settled = settled.date_settled, fee_lamports = settled.fee_lamports,
+  const changes = OUTCOME.map((column) => sql`${sql.ref(column)} = settled.${sql.ref(column)}`);
+  return sql`with settled (sequence, ${sql.join(OUTCOME.map((column) => sql.ref(column)))}) as (values ${sql.join(rows)})
+    update burns set ${sql.join(changes)},
       "transaction" = case when settled.${sql.raw(OPEN_BURN)} then burns."transaction" end
     from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
 };
 
 export const burnRepository = (session: StoreSession) => {
-  const { db, database } = session;
+  const { db } = session;
   const burns = db.selectFrom('burns');
-  const usage = usageRepository(session);
-  const row = rowOf(session, 'burns');
+  const { find, changes } = tableOf(session, 'burns');
 
   return {
+    find,
+
     async room(tokenId: string, today: UtcDay): Promise<Room> {
       return roomOf((await roomQuery(tokenId, sql`${today}`).execute(db)).rows[0]);
     },
@@ -153,27 +149,16 @@ export const burnRepository = (session: StoreSession) => {
     ): Promise<void> {
       const expected = { sequence, status: 'PENDING', signature: expired } as const;
       const anew = { signature, transaction, lastValidBlockHeight };
-      if (await row.changes(expected, anew)) return;
+      if (await changes(expected, anew)) return;
       const sentence = `Another process is working on burn ${sequence}.`;
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
 
-    /**
-     * Only pending burns change; those that have come to their end lose their bytes.
-     * @param landed - of them for good, which counts with the same write.
-     * @throws `ERR_INTERNAL` where one is not pending.
-     */
-    async settleMany(outcomes: readonly BurnOutcome[], landed: readonly DayUse[] = []): Promise<void> {
+    /** Only pending burns change; those that have come to their end lose their bytes. @throws `ERR_INTERNAL` where one is not pending */
+    async settleMany(outcomes: readonly BurnOutcome[]): Promise<void> {
       let affected = 0n;
-      let uncounted = landed;
-      if (database === 'sqlite') {
-        for (const { amount, ...counter } of landed) await usage.addLanded(counter, amount);
-        uncounted = [];
-      }
-      for (const piece of piecesOf(outcomes)) {
-        affected += (await settleStatement(piece, uncounted).execute(db)).numAffectedRows ?? 0n;
-        uncounted = [];
-      }
+      for (const piece of piecesOf(outcomes))
+        affected += (await settleStatement(piece).execute(db)).numAffectedRows ?? 0n;
       invariant(
         affected === BigInt(outcomes.length),
         'Not every burn to settle is pending; nothing was settled.',
@@ -205,7 +190,7 @@ export const burnRepository = (session: StoreSession) => {
 
     /** A confirmed burn is pending again, if it is still that transaction. @returns whether it was */
     reopen: ({ sequence, signature }: Pick<BurnRecord, 'sequence' | 'signature'>): Promise<boolean> =>
-      row.changes(
+      changes(
         { sequence, signature, status: 'CONFIRMED' },
         { status: 'PENDING', dateSettled: null, feeLamports: null },
       ),
@@ -281,21 +266,6 @@ export const burnRepository = (session: StoreSession) => {
         ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
       ];
       return listed(session, 'burns', filter, conditions, !isFound && !areAllWanted);
-    },
-
-    /** Of the burn with a sequence number. */
-    placeOf: (sequence: number): Promise<BurnPlace> =>
-      burns.select(['requestId', 'index']).where('sequence', '=', sequence).executeTakeFirstOrThrow(),
-
-    /** Its sequence number, if it is a burn of the token. */
-    async sequenceAt(tokenId: string, { requestId, index }: BurnPlace): Promise<number | undefined> {
-      const row = await burns
-        .select('sequence')
-        .where('requestId', '=', requestId)
-        .where('index', '=', index)
-        .where('tokenId', '=', tokenId)
-        .executeTakeFirst();
-      return row?.sequence;
     },
   };
 };

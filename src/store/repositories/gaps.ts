@@ -4,7 +4,7 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, insertAll, rowOf, type StoreSession } from '../session.js';
+import { columnsBut, insertAll, type StoreSession, tableOf } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
@@ -59,7 +59,7 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
 /** What the chain knows of a project and the store does not. */
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
-  const row = rowOf(session, 'gaps');
+  const gaps = tableOf(session, 'gaps');
   const openGaps = db
     .selectFrom('gaps')
     .selectAll()
@@ -80,8 +80,8 @@ export const gapRepository = (session: StoreSession) => {
       const before = await open(gap.tokenId);
       const sum = sumOf(before, lost);
       const gapId = before?.id ?? gap.id;
-      if (before === undefined) await insertAll(session, 'gaps', [{ ...gap, ...sum, status: 'OPEN' }]);
-      else await db.updateTable('gaps').set(sum).where('id', '=', gapId).execute();
+      if (before === undefined) await gaps.insert({ ...gap, ...sum, status: 'OPEN' });
+      else await gaps.change({ id: gapId }, sum);
       const from = before?.transactions ?? 0;
       await insertAll(
         session,
@@ -101,17 +101,11 @@ export const gapRepository = (session: StoreSession) => {
 
     /** Nothing waits for it any more. */
     accept: (id: string, dateAccepted: string): Promise<void> =>
-      row.mustChange(
-        { id, status: 'OPEN' },
-        { status: 'ACCEPTED', dateAccepted },
-        `There is no open gap ${id}.`,
-      ),
+      gaps.change({ id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted }),
 
     /** Up to which transaction of an account all was looked at. */
-    async mark(account: string): Promise<string | undefined> {
-      const marks = db.selectFrom('chainMarks').select('signature').where('account', '=', account);
-      return (await marks.executeTakeFirst())?.signature;
-    },
+    mark: async (account: string): Promise<string | undefined> =>
+      (await tableOf(session, 'chainMarks').find({ account }))?.signature,
 
     setMark: async (tokenId: string, account: string, signature: string): Promise<void> =>
       void (await db

@@ -4,7 +4,7 @@ import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
 import type { PlannedPipeline, StoredAction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, LANDED, rowOf, type StoreSession } from '../session.js';
+import { columnsBut, given, insertAll, LANDED, type StoreSession, tableOf } from '../session.js';
 import { isOfProof, isOneOf } from './pages.js';
 
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
@@ -102,7 +102,7 @@ export const pipelineConditions = ({ type, proofHashes, action, toAddress }: Pip
 export const pipelineRepository = (session: StoreSession) => {
   const { db } = session;
   const pipelines = db.selectFrom('pipelines');
-  const row = rowOf(session, 'pipelines');
+  const { change } = tableOf(session, 'pipelines');
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
 
   return {
@@ -145,11 +145,7 @@ export const pipelineRepository = (session: StoreSession) => {
     /** Marks as landed only what has not landed yet. */
     async land(batchId: string, landings: readonly Landing[]): Promise<void> {
       for (const { position, ...landing } of landings)
-        await row.mustChange(
-          { batchId, position, dateLanded: null },
-          landing,
-          `Batch ${batchId} has no pipeline ${position} that has not landed yet.`,
-        );
+        await change({ batchId, position, dateLanded: null }, landing);
     },
 
     /** What each pipeline of a batch comes to, for sums. */

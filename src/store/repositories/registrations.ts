@@ -1,76 +1,38 @@
 /** Tokens, flywheels and keys: what a project is registered with; and who administered what. */
 import { type Kysely, sql } from 'kysely';
-import { invariant } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
 import type {
   ApiKeyRecord,
   AuditEntry,
-  FlywheelPlace,
   FlywheelRecord,
   NewAuditEntry,
   RequestRecord,
   TokenRecord,
 } from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { given, insertAll, rowOf, type StoreSession } from '../session.js';
+import { given, type StoreSession, tableOf } from '../session.js';
 
 export const tokenRepository = (session: StoreSession, { db } = session) => ({
-  insert: (token: TokenRecord): Promise<void> => insertAll(session, 'tokens', [token]),
-
-  get: (id: string): Promise<TokenRecord | undefined> =>
-    db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst(),
-
-  byMint: (mintAddress: string): Promise<TokenRecord | undefined> =>
-    db
-      .selectFrom('tokens')
-      .selectAll()
-      .where('mintAddress', '=', mintAddress as Address)
-      .executeTakeFirst(),
+  ...tableOf(session, 'tokens'),
 
   list: (): Promise<readonly TokenRecord[]> =>
     db.selectFrom('tokens').selectAll().orderBy('dateCreated').orderBy('id').execute(),
 });
 
-export const flywheelRepository = (session: StoreSession) => {
-  const { db } = session;
-  const flywheels = db.selectFrom('flywheels').selectAll();
-  const row = rowOf(session, 'flywheels');
-  const change = (id: string, to: Partial<FlywheelRecord>): Promise<void> =>
-    row.mustChange({ id }, to, `No project ${id}.`);
-  return {
-    insert: (flywheel: FlywheelRecord): Promise<void> => insertAll(session, 'flywheels', [flywheel]),
+export const flywheelRepository = (session: StoreSession, { db } = session) => ({
+  ...tableOf(session, 'flywheels'),
 
-    ofToken: (tokenId: string): Promise<FlywheelRecord | undefined> =>
-      flywheels.where('tokenId', '=', tokenId).executeTakeFirst(),
-
-    byName: (name: string): Promise<FlywheelRecord | undefined> =>
-      flywheels.where('name', '=', name).executeTakeFirst(),
-
-    /** Of the multisig's vault. */
-    ofVault: (multisig: string, vaultIndex: number): Promise<FlywheelRecord | undefined> =>
-      flywheels
-        .where('multisig', '=', multisig as Address)
-        .where('vaultIndex', '=', vaultIndex)
-        .executeTakeFirst(),
-
-    /** The first ones by their names, those without one last. */
-    list: (limit: number): Promise<readonly FlywheelRecord[]> =>
-      flywheels
-        .orderBy('name', (order) => order.asc().nullsLast())
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
-
-    setPlace: (id: string, place: FlywheelPlace): Promise<void> => change(id, { place }),
-
-    setCaps: (
-      id: string,
-      caps: Pick<FlywheelRecord, 'dailyBurnCap' | 'dailyAirdropCap' | 'dateCapsLowered'>,
-    ): Promise<void> => change(id, caps),
-  };
-};
+  /** The first ones by their names, those without one last. */
+  list: (limit: number): Promise<readonly FlywheelRecord[]> =>
+    db
+      .selectFrom('flywheels')
+      .selectAll()
+      .orderBy('name', (order) => order.asc().nullsLast())
+      .orderBy('id')
+      .limit(limit)
+      .execute(),
+});
 
 /** A key, whose it is, and what was asked with it before. */
 export interface KeyWithProject {
@@ -117,33 +79,18 @@ export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | 
   return key && ({ key, token, flywheel, earlier } as unknown as KeyWithProject);
 }
 
-export const apiKeyRepository = (session: StoreSession) => {
-  const { db } = session;
-  const keys = db.selectFrom('apiKeys').selectAll();
-  const row = rowOf(session, 'apiKeys');
-  const get = (id: string): Promise<ApiKeyRecord | undefined> => keys.where('id', '=', id).executeTakeFirst();
-  return {
-    insert: (key: ApiKeyRecord): Promise<void> => insertAll(session, 'apiKeys', [key]),
+export const apiKeyRepository = (session: StoreSession, { db } = session) => ({
+  ...tableOf(session, 'apiKeys'),
 
-    byHash: (hash: Sha256): Promise<ApiKeyRecord | undefined> =>
-      keys.where('hash', '=', hash).executeTakeFirst(),
-
-    get,
-
-    ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
-      keys.where('tokenId', '=', tokenId).orderBy('dateCreated').orderBy('id').execute(),
-
-    /** The key is valid until then, whatever it was before. */
-    expire: (id: string, dateExpires: string): Promise<void> =>
-      row.mustChange({ id }, { dateExpires }, `No API key ${id}.`),
-
-    /** The first revocation stands. */
-    async revoke(id: string, dateRevoked: string): Promise<void> {
-      const isFirst = await row.changes({ id, dateRevoked: null }, { dateRevoked });
-      invariant(isFirst || (await get(id)) !== undefined, `No API key ${id}.`);
-    },
-  };
-};
+  ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
+    db
+      .selectFrom('apiKeys')
+      .selectAll()
+      .where('tokenId', '=', tokenId)
+      .orderBy('dateCreated')
+      .orderBy('id')
+      .execute(),
+});
 
 /** Which administrative acts to list. */
 export interface AuditFilter {
@@ -156,7 +103,7 @@ export interface AuditFilter {
 }
 
 export const auditRepository = (session: StoreSession, { db } = session) => ({
-  append: (entry: NewAuditEntry): Promise<void> => insertAll(session, 'auditLog', [entry]),
+  append: (entry: NewAuditEntry): Promise<void> => tableOf(session, 'auditLog').insert(entry),
 
   /** Newest first. */
   list: ({ tokenId, since, until, limit }: AuditFilter): Promise<readonly AuditEntry[]> =>

@@ -4,9 +4,7 @@ import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import { columnsBut, DONE, FREE, leasesOf, OPEN, PENDING, rowOf, type StoreSession } from '../session.js';
-
-const REQUEST = columnsBut('requests', 'dayCount');
+import { DONE, FREE, leasesOf, OPEN, PENDING, type StoreSession, tableOf } from '../session.js';
 
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 
@@ -24,8 +22,7 @@ export const requestsOf = ({ db }: StoreSession, tokenId: string, idempotencyKey
 
 export const requestRepository = (session: StoreSession) => {
   const { db } = session;
-  const requests = db.selectFrom('requests').select(REQUEST);
-  const row = rowOf(session, 'requests');
+  const requests = tableOf(session, 'requests', 'dayCount');
   const countDays = async (): Promise<number> => {
     const row = await db
       .selectFrom('notedDays')
@@ -34,6 +31,8 @@ export const requestRepository = (session: StoreSession) => {
     return row?.days ?? 0;
   };
   return {
+    find: requests.find,
+
     /** @returns whether it did: where (token, operation, value) is taken, nothing is written. */
     async insert(request: RequestRecord): Promise<boolean> {
       const dayCount = sql<number>`coalesce((select max(day_count) from noted_days), 0)`;
@@ -45,30 +44,20 @@ export const requestRepository = (session: StoreSession) => {
       return numInsertedOrUpdatedRows === 1n;
     },
 
-    find: (tokenId: string, operation: KeyedOperationId, value: string): Promise<RequestRecord | undefined> =>
-      requests.where(({ and }) => and({ tokenId, operation, value })).executeTakeFirst(),
-
-    get: (id: string): Promise<RequestRecord | undefined> => requests.where('id', '=', id).executeTakeFirst(),
-
     ...leasesOf(session, 'requests'),
 
-    linkBatch: (id: string, batchId: string): Promise<void> =>
-      row.mustChange({ id }, { batchId }, `There is no request ${id} to link to a batch.`),
+    linkBatch: (id: string, batchId: string): Promise<void> => requests.change({ id }, { batchId }),
 
     complete: (id: string, reply: string): Promise<void> =>
-      row.mustChange(
-        { id, status: 'running' },
-        { status: 'done', reply, ...FREE },
-        `There is no running request ${id} to complete.`,
-      ),
+      requests.change({ id, status: 'running' }, { status: 'done', reply, ...FREE }),
 
     /** The same, if the request is still held so. @returns whether it was. */
     completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
-      row.changes({ id, status: 'running', holder }, { status: 'done', reply, ...FREE }),
+      requests.changes({ id, status: 'running', holder }, { status: 'done', reply, ...FREE }),
 
     /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
     reopen: (id: string): Promise<boolean> =>
-      row.changes({ id }, { status: 'running', reply: null, ...FREE }),
+      requests.changes({ id }, { status: 'running', reply: null, ...FREE }),
 
     /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
     async remove(id: string): Promise<void> {
@@ -77,7 +66,7 @@ export const requestRepository = (session: StoreSession) => {
         .where('id', '=', id)
         .where(HAS_ENDED)
         .executeTakeFirst();
-      if (numDeletedRows === 0n && (await requests.where('id', '=', id).executeTakeFirst()) !== undefined)
+      if (numDeletedRows === 0n && (await requests.find({ id })) !== undefined)
         throw new FlywheelError('ERR_INTERNAL', `Burns of request ${id} may still land.`);
     },
 

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, OPEN, type StoreSession } from '../session.js';
+import { insertAll, OPEN, type StoreSession, tableOf } from '../session.js';
 
 // Exact sums of amounts, which 64 bits cannot hold: each half of the 20 digits by itself, which is exact for 10^8 amounts.
 const HALF_DIGITS = 10;
@@ -55,18 +55,9 @@ export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
 /** Base units that have landed on a day. */
 export type DayUse = UsageCounter & { readonly amount: bigint };
 
-/** Adds to counters in one statement, as PostgreSQL can. */
-export const countLanded = (landed: readonly DayUse[]) => {
-  const rows = landed.map(
-    ({ tokenId, day, kind, amount }) => sql`(${tokenId}, ${day}, ${kind}, lpad(${`${amount}`}, 20, '0'))`,
-  );
-  return sql`insert into daily_usage (token_id, day, kind, landed) values ${sql.join(rows)}
-    on conflict (token_id, day, kind) do update
-    set landed = lpad((daily_usage.landed::numeric + excluded.landed::numeric)::text, 20, '0')`;
-};
-
 export const usageRepository = (session: StoreSession) => {
-  const { db, database } = session;
+  const { db } = session;
+  const usage = tableOf(session, 'dailyUsage');
   return {
     /**
      * Base units that count on a day.
@@ -83,17 +74,11 @@ export const usageRepository = (session: StoreSession) => {
       return (await latest.execute(db)).rows[0]?.day ?? undefined;
     },
 
+    /** What has landed for good. Nobody else writes the project meanwhile. */
     async addLanded(counter: UsageCounter, amount: bigint): Promise<void> {
-      if (database === 'postgres') return void (await countLanded([{ ...counter, amount }]).execute(db));
-      // In a file one process writes at a time.
-      const known = db.selectFrom('dailyUsage').select('landed');
-      const before = await known.where(({ and }) => and({ ...counter })).executeTakeFirst();
-      const landed = (before?.landed ?? 0n) + amount;
-      await db
-        .insertInto('dailyUsage')
-        .values({ ...counter, landed })
-        .onConflict((conflict) => conflict.columns(['tokenId', 'day', 'kind']).doUpdateSet({ landed }))
-        .execute();
+      const before = await usage.find(counter);
+      if (before === undefined) await usage.insert({ ...counter, landed: amount });
+      else await usage.change(counter, { landed: before.landed + amount });
     },
 
     /** Sets the hold of this batch and kind, whatever it was. */

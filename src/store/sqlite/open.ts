@@ -3,20 +3,14 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  Kysely,
-  SqliteAdapter,
-  type SqliteDatabase,
-  SqliteDriver,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { Kysely, SqliteDialect, SqliteDriver, sql } from 'kysely';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/directories.js';
 import { watchFile } from '../../files/read-file.js';
 import {
   BUSY_TIMEOUT_MS,
   type Connect,
+  type ConnectionOptions,
   closeToOthers,
   loadSqlite,
   prepareSqliteFile,
@@ -25,7 +19,7 @@ import {
 import {
   fileReplaced,
   isBusy,
-  isReadOnly,
+  isOfSqlite,
   isRefusedRow,
   translateSqliteError,
 } from '../../files/sqlite-errors.js';
@@ -48,141 +42,80 @@ import { lockedTooLong, statementFailed, storeClosed, storeUnavailable } from '.
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin, type StoreSession } from '../session.js';
-import {
-  type Begun,
-  createStore,
-  type Store,
-  type StoreTransaction,
-  type Transactions,
-  transactionOver,
-} from '../store.js';
+import { type Begun, createStore, type Store, type StoreTransaction, transactionOver } from '../store.js';
 
 /** What messages call the file. */
 const storeName = (path: string) => ({ path, noun: 'store' });
 
-/**
- * What was thrown, as `ERR_STORE_UNAVAILABLE` where the store is at fault and `ERR_INTERNAL` where a statement is; an error of
- * the program stays as it is.
- */
-function toStoreError(error: unknown, file: string): FlywheelError {
-  const translated = translateSqliteError(storeName(file), error);
-  return isFlywheelError(translated) ? translated : statementFailed(isRefusedRow(error), error);
+/** `ERR_STORE_UNAVAILABLE` where the file is at fault and `ERR_INTERNAL` where a statement is; any other error stays as it is. */
+function toStoreError(error: unknown, path: string): unknown {
+  const translated = translateSqliteError(storeName(path), error);
+  return isOfSqlite(translated) ? statementFailed(isRefusedRow(error), error) : translated;
 }
 
 /** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
 const MAX_POLL_MS = 10;
 
-interface SqliteTerms {
-  /** Named in errors. */
-  readonly file: string;
+interface Place {
+  readonly path: string;
   /** For how long to wait for a lock that another process has. */
   readonly busyTimeoutMs: number;
+  readonly clock: Clock;
 }
 
 /** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
-async function whenFree<Result>({ file, busyTimeoutMs }: SqliteTerms, work: () => Result): Promise<Result> {
+async function whenFree<Result>({ path, busyTimeoutMs }: Place, work: () => Result): Promise<Result> {
   const startMs = performance.now();
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error)) throw toStoreError(error, file);
+      if (!isBusy(error)) throw error;
       if (performance.now() - startMs >= busyTimeoutMs)
-        throw lockedTooLong(file, busyTimeoutMs, 'another process', error);
+        throw lockedTooLong(path, busyTimeoutMs, 'another process', error);
     }
     await delay(pauseMs);
   }
 }
 
-function translated<Result>(file: string, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    throw toStoreError(error, file);
-  }
-}
-
-const doesNotStream = (): never => {
-  throw new FlywheelError('ERR_INTERNAL', 'The store does not stream.');
-};
-
 /**
- * Statements of transactions. After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then
- * would last at once, outside of any transaction.
+ * kysely over one connection, whose transactions take their lock as `begin` says: a writer when it begins, a snapshot with its first
+ * statement.
  */
-const statementsOf = (connection: SqliteConnection, file: string): SqliteDatabase => ({
-  close: () => void connection.close(),
-  prepare: (sql) =>
-    translated(file, () => {
-      requireTransaction(connection, file);
-      const statement = connection.prepare(sql);
-      return {
-        reader: statement.reader,
-        all: (parameters) => translated(file, () => statement.all(parameters.map(toCell))),
-        run: (parameters) =>
-          translated(file, () => {
-            const { changes, lastInsertRowid } = statement.run(parameters.map(toCell));
-            return { changes, lastInsertRowid };
-          }),
-        iterate: doesNotStream,
-      };
-    }),
-});
-
-function requireTransaction(connection: SqliteConnection, file: string): void {
-  if (!connection.inTransaction)
-    throw storeUnavailable(file, 'rolled the transaction back after an earlier failure');
-}
-
-/** Begins and ends transactions. A statement that was prepared for that would stay in progress where the lock is not to be had. */
-class StoreDriver extends SqliteDriver {
-  readonly #connection: SqliteConnection;
-  readonly #terms: SqliteTerms;
-  readonly #begin: string;
-
-  constructor(connection: SqliteConnection, terms: SqliteTerms, begin: string) {
-    super({ database: statementsOf(connection, terms.file) });
-    this.#connection = connection;
-    this.#terms = terms;
-    this.#begin = begin;
-  }
-
-  override async beginTransaction(): Promise<void> {
-    await whenFree(this.#terms, () => this.#connection.exec(this.#begin));
-  }
-
-  override async commitTransaction(): Promise<void> {
-    requireTransaction(this.#connection, this.#terms.file);
-    translated(this.#terms.file, () => this.#connection.exec('commit'));
-  }
-
-  override async rollbackTransaction(): Promise<void> {
-    if (this.#connection.inTransaction) translated(this.#terms.file, () => this.#connection.exec('rollback'));
-  }
-}
-
-/** @param begin - how a transaction takes its lock: a writer when it begins, a snapshot with its first statement. */
 function kyselyOver(
   connection: SqliteConnection,
-  terms: SqliteTerms,
+  place: Place,
   begin: 'begin immediate' | 'begin',
 ): Kysely<Tables> {
-  const driver = new StoreDriver(connection, terms, begin);
-  return new Kysely({
-    dialect: {
-      createDriver: () => driver,
-      createAdapter: () => new SqliteAdapter(),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
+  const driver = new SqliteDriver({
+    database: {
+      close: () => void connection.close(),
+      prepare: (text) => {
+        // After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then would last at once.
+        if (!connection.inTransaction)
+          throw storeUnavailable(place.path, 'rolled the transaction back after an earlier failure');
+        const statement = connection.prepare(text);
+        return {
+          reader: statement.reader,
+          all: (parameters) => statement.all(parameters.map(toCell)),
+          run: (parameters) => {
+            const { changes, lastInsertRowid } = statement.run(parameters.map(toCell));
+            return { changes, lastInsertRowid };
+          },
+          iterate: (parameters) => statement.iterate(parameters.map(toCell)),
+        };
+      },
     },
-    plugins: [new RecordPlugin()],
   });
-}
-
-/** An error of a read tells a write in the wrong place from a file that may not be written. */
-function asReadError(error: unknown): unknown {
-  if (!(error instanceof FlywheelError) || !isReadOnly(error.cause)) return error;
-  return new FlywheelError('ERR_INTERNAL', 'A read of the store tried to write.', { cause: error });
+  // A statement that was prepared for that would stay in progress where the lock is not to be had.
+  driver.beginTransaction = () => whenFree(place, () => void connection.exec(begin));
+  driver.rollbackTransaction = async () => {
+    if (connection.inTransaction) connection.exec('rollback');
+  };
+  class StoreDialect extends SqliteDialect {
+    override createDriver = () => driver;
+  }
+  return new Kysely({ dialect: new StoreDialect({} as never), plugins: [new RecordPlugin()] });
 }
 
 interface SqliteStoreOptions {
@@ -201,37 +134,80 @@ interface SqliteStoreOptions {
 /** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
-const isThere = (database: SqliteConnection, table: string): boolean =>
-  database.prepare(`select 1 from sqlite_master where name = '${table}'`).all([]).length > 0;
-
-/** The migrations as they stand in the file; read without kysely, whose first statement costs more than all of opening. */
-const appliedIn = (database: SqliteConnection): readonly Applied[] =>
-  isThere(database, VERSIONS) ? (database.prepare(APPLIED).all([]) as readonly Applied[]) : [];
-
-const refusalOf =
-  (path: string): Refuse =>
-  (what, hint = 'Use another --data-dir, or delete this one and its keys: `flywheel local reset`.') =>
-    storeUnavailable(path, what, { hint });
-
-/** The version of the store. @throws `ERR_STORE_UNAVAILABLE` when another build has written it. */
-const versionIn = (database: SqliteConnection, refuse: Refuse): number =>
-  requireKnown(versionOf('sqlite', appliedIn(database), refuse), refuse);
-
-/** @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made. */
-function refuseForeign(database: SqliteConnection, path: string): void {
+/**
+ * The version of the store, 0 for a file that is new. Read without kysely, whose first statement costs more than all of opening.
+ * @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made
+ */
+function versionIn(database: SqliteConnection, refuse: Refuse, path: string): number {
   const isOurs = (): boolean => {
     const [row] = database.prepare('pragma application_id').all([]);
     return Number(Object.values(row as object)[0] ?? 0) === APPLICATION_ID;
   };
-  if (isOurs()) {
-    if (!isThere(database, VERSIONS)) throw refusalOf(path)(OTHER_BUILD);
-    return;
+  const has = (what: string): boolean =>
+    database.prepare(`select 1 from sqlite_master where ${what} limit 1`).all([]).length > 0;
+  const wasOurs = isOurs();
+  // Else it is being made by another process right now, or was between the two looks.
+  if (!wasOurs && has('true') && !isOurs())
+    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
+      hint: 'Nothing was written. Check --data-dir.',
+    });
+  if (has(`name = '${VERSIONS}'`)) {
+    const applied = database.prepare(APPLIED).all([]) as readonly Applied[];
+    return requireKnown(versionOf('sqlite', applied, refuse), refuse);
   }
-  // One that is being made by another process right now, or was between the two looks.
-  if (database.prepare('select 1 from sqlite_master limit 1').all([]).length === 0 || isOurs()) return;
-  throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
-    hint: 'Nothing was written. Check --data-dir.',
-  });
+  if (wasOurs) throw refuse(OTHER_BUILD);
+  return 0;
+}
+
+/** Transactions over one connection, one after the other. */
+interface Transactions {
+  readonly connection: SqliteConnection;
+  run<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
+}
+
+/** @param use - `power-cut`: to write, and to make what is not there or is older. */
+async function open(
+  connect: Connect,
+  place: Place,
+  use: ConnectionOptions['use'] & ('power-cut' | 'reader'),
+): Promise<Transactions> {
+  const { path, busyTimeoutMs, clock } = place;
+  const isWriter = use === 'power-cut';
+  const refuse: Refuse = (
+    what,
+    hint = 'Use another --data-dir, or delete this one and its keys: `flywheel local reset`.',
+  ) => storeUnavailable(path, what, { hint });
+  let version = 0;
+  const inspect = (own: SqliteConnection): void => {
+    version = versionIn(own, refuse, path);
+  };
+  // Setting the journal's mode fails at once when another process does the same.
+  const connection = await whenFree(place, () =>
+    connect({ use, busyTimeoutMs: isWriter ? 0 : busyTimeoutMs, foreignKeys: isWriter, inspect }),
+  );
+  try {
+    const db = kyselyOver(connection, place, isWriter ? 'begin immediate' : 'begin');
+    if (isWriter && version < STORE_VERSION)
+      await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
+    const what = isWriter ? 'transaction' : 'read';
+    const mutex = new Mutex(busyTimeoutMs, () =>
+      lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
+    );
+    // The time of a file is that of this process; one that is replaced under it is noticed by who has it open.
+    const begun = (): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
+    return {
+      connection,
+      run: (work) =>
+        mutex
+          .run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begun())))
+          .catch((error: unknown) => {
+            throw isOfSqlite(error) ? toStoreError(error, path) : error;
+          }),
+    };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 /** Only tidies up: where it fails, the log stays and loses nothing. */
@@ -240,52 +216,8 @@ function foldLog(database: SqliteConnection, path: string): void {
     const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
   } catch (error) {
-    if (toStoreError(error, path).code !== 'ERR_STORE_UNAVAILABLE') throw error;
+    if (!isOfSqlite(error)) throw error;
   }
-}
-
-/** The time of a file is that of this process; one that is replaced under it is noticed by who has it open. */
-const begunAt = (clock: Clock): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
-
-interface Place {
-  readonly path: string;
-  readonly busyTimeoutMs: number;
-  readonly clock: Clock;
-}
-
-/** The transactions of a kysely one after the other. */
-function oneAtATime(db: Kysely<Tables>, { path, busyTimeoutMs, clock }: Place, what: string) {
-  const mutex = new Mutex(busyTimeoutMs, () =>
-    lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
-  );
-  return <Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result> =>
-    mutex.run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begunAt(clock))));
-}
-
-/** Reads beside the transactions of a writer, each of one state; the connection is opened by the first. */
-function readsOf(place: Place, connect: Connect): Pick<Transactions, 'read'> & { close(): void } {
-  const { path, busyTimeoutMs } = place;
-  let connection: SqliteConnection | undefined;
-  const open = (): Transactions['read'] => {
-    try {
-      prepareSqliteFile(storeName(path), false);
-      connection = connect({ use: 'reader', busyTimeoutMs, inspect: (own) => refuseForeign(own, path) });
-      versionIn(connection, refusalOf(path));
-      return oneAtATime(kyselyOver(connection, { file: path, busyTimeoutMs }, 'begin'), place, 'read');
-    } catch (error) {
-      throw toStoreError(error, path);
-    }
-  };
-  let run: Transactions['read'] | undefined;
-  return {
-    read: async (work) => {
-      run ??= open();
-      return run(work).catch((error: unknown) => {
-        throw asReadError(error);
-      });
-    },
-    close: () => void connection?.close(),
-  };
 }
 
 /**
@@ -297,57 +229,49 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
   const { ledgerMark = () => '', clock = systemClock } = options;
   const connect = await loadSqlite(storeName(path));
-  const terms = { file: path, busyTimeoutMs };
-  let database: SqliteConnection | undefined;
+  const place = { path, busyTimeoutMs, clock };
   try {
     if (create) makeDirectory(dirname(path));
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
-    // Setting the journal's mode fails at once when another process does the same.
-    const writer = await whenFree(terms, () =>
-      connect({
-        ...{ use: 'power-cut', busyTimeoutMs: 0, foreignKeys: true },
-        inspect: (connection) => refuseForeign(connection, path),
-      }),
-    );
-    database = writer;
-    const db = kyselyOver(writer, terms, 'begin immediate');
-    const refuse = refusalOf(path);
-    if (versionIn(writer, refuse) < STORE_VERSION)
-      await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
+    const writer = await open(connect, place, 'power-cut');
+    /** Reads beside the transactions of the writer, each of one state; the connection is opened by the first. */
+    let reader: Promise<Transactions> | undefined;
     const isSameFile = watchFile(path);
     let isClosed = false;
     const checkFile = (): void => {
       if (isClosed) throw storeClosed(path);
       if (!isSameFile()) throw fileReplaced(storeName(path));
     };
-    const place = { path, busyTimeoutMs, clock };
-    const write = oneAtATime(db, place, 'transaction');
-    const reads = readsOf(place, connect);
-    return createStore(
-      {
-        async write(work) {
-          checkFile();
-          return write(work);
-        },
-        async read(work) {
-          checkFile();
-          return reads.read(work);
-        },
-        latestMs: () => clock.nowMs(),
-        async close(ended) {
-          if (isClosed) return;
-          isClosed = true;
-          await ended;
-          reads.close();
-          foldLog(writer, path);
-          writer.close();
-        },
+    return createStore({
+      async write(work) {
+        checkFile();
+        return writer.run(async (session, begun) => {
+          const result = await work(session, begun);
+          const mark = sql<string>`max(ledger_mark, ${ledgerMark()})`;
+          await session.db.updateTable('progress').set({ ledgerMark: mark }).execute();
+          return result;
+        });
       },
-      ledgerMark,
-    );
+      async read(work) {
+        checkFile();
+        reader ??= open(connect, place, 'reader').catch((error: unknown) => {
+          reader = undefined;
+          throw toStoreError(error, path);
+        });
+        return (await reader).run(work);
+      },
+      latestMs: () => clock.nowMs(),
+      async close(ended) {
+        if (isClosed) return;
+        isClosed = true;
+        await ended;
+        (await reader)?.connection.close();
+        foldLog(writer.connection, path);
+        writer.connection.close();
+      },
+    });
   } catch (error) {
-    database?.close();
     throw toStoreError(error, path);
   }
 }
@@ -363,10 +287,15 @@ export async function lookIntoSqliteStore<Found>(
 ): Promise<Found> {
   const connect = await loadSqlite(storeName(path));
   const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock };
-  const { read, close } = readsOf(place, connect);
   try {
-    return await read((session, begun) => look(transactionOver(session, begun)));
-  } finally {
-    close();
+    prepareSqliteFile(storeName(path), false);
+    const { connection, run } = await open(connect, place, 'reader');
+    try {
+      return await run((session, begun) => look(transactionOver(session, begun)));
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    throw toStoreError(error, path);
   }
 }

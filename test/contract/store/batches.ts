@@ -35,8 +35,8 @@ export function batches(store: () => Store): void {
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch(), []);
         expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
-        await tx.batches.setBatchIndex('batch-1', 7n, LATER);
-        await tx.batches.setInitResult('batch-1', { ...INIT_RESULT, failedTxMsg: 'slow' }, LATER);
+        await tx.batches.change('batch-1', { batchIndex: 7n, dateUpdated: LATER });
+        await tx.batches.change('batch-1', { initResult: { ...INIT_RESULT, failedTxMsg: 'slow' } });
         await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-1'));
         await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
@@ -290,10 +290,10 @@ export function batches(store: () => Store): void {
         for (const id of ['a', 'b', 'c'])
           await tx.batches.insert(aRequest(), aBatch({ id, setupRentLamports: 5n }), []);
         await tx.batches.transition('a', 'FAILED', { executeResult: RESULT }, LATER);
-        await tx.batches.setCancelled('a', LATER);
+        await tx.batches.change('a', { dateCancelled: LATER, dateUpdated: LATER });
       });
       expect(await store().read((tx) => tx.batches.openRentLamports('flywheel-1'))).toBe(15n);
-      await store().transaction((tx) => tx.batches.setClosed('a', LATER));
+      await store().transaction((tx) => tx.batches.change('a', { dateClosed: LATER }));
       const read = await store().read(async (tx) => [
         await tx.batches.openRentLamports('flywheel-1'),
         await tx.batches.openRentLamports('flywheel-2'),

@@ -11,11 +11,11 @@ export function registrations(store: () => Store): void {
   describe('tokens, flywheels and keys', () => {
     it('gives back exactly what was inserted', async () => {
       const read = await store().read(async (tx) => ({
-        token: await tx.tokens.get('token-1'),
+        token: await tx.tokens.find({ id: 'token-1' }),
         tokens: await tx.tokens.list(),
-        flywheel: await tx.flywheels.ofToken('token-1'),
-        key: await tx.apiKeys.get('key-1'),
-        byHash: await tx.apiKeys.byHash(sha256('key-1')),
+        flywheel: await tx.flywheels.find({ tokenId: 'token-1' }),
+        key: await tx.apiKeys.find({ id: 'key-1' }),
+        byHash: await tx.apiKeys.find({ hash: sha256('key-1') }),
         keys: await tx.apiKeys.ofToken('token-1'),
       }));
       expect(read).toStrictEqual({
@@ -59,8 +59,8 @@ export function registrations(store: () => Store): void {
       const found = async () => ({ ...(await store().findKey(hash)), nowMs: 0 });
       const before = await found();
       const undone = store().transaction(async (tx) => {
-        await tx.apiKeys.revoke('key-1', LATER);
-        expect((await tx.apiKeys.byHash(hash))?.dateRevoked).toBe(LATER);
+        await tx.apiKeys.change({ id: 'key-1' }, { dateRevoked: LATER });
+        expect((await tx.apiKeys.find({ hash }))?.dateRevoked).toBe(LATER);
         throw new Error('undone');
       });
       await expect(undone).rejects.toThrow('undone');
@@ -72,47 +72,31 @@ export function registrations(store: () => Store): void {
         minOperatorSol: 2n ** 60n,
         maxBatchRent: null,
       };
-      await store().transaction((tx) => tx.flywheels.setPlace('flywheel-1', place));
+      await store().transaction((tx) => tx.flywheels.change({ id: 'flywheel-1' }, { place }));
       expect((await found()).flywheel?.place).toStrictEqual(place);
-      await store().transaction((tx) => tx.apiKeys.revoke('key-1', LATER));
+      await store().transaction((tx) => tx.apiKeys.change({ id: 'key-1' }, { dateRevoked: LATER }));
       expect((await found()).key?.dateRevoked).toBe(LATER);
     });
 
     it('knows nothing of what was not inserted', async () => {
       const read = await store().read(async (tx) => [
-        await tx.tokens.get('token-2'),
-        await tx.flywheels.ofToken('token-2'),
-        await tx.apiKeys.get('key-2'),
-        await tx.apiKeys.byHash(sha256('key-2')),
+        await tx.tokens.find({ id: 'token-2' }),
+        await tx.flywheels.find({ tokenId: 'token-2' }),
+        await tx.apiKeys.find({ id: 'key-2' }),
+        await tx.apiKeys.find({ hash: sha256('key-2') }),
         await tx.apiKeys.ofToken('token-2'),
       ]);
       expect(read).toStrictEqual([undefined, undefined, undefined, undefined, []]);
     });
 
-    it('keeps the time of the first revocation', async () => {
-      const key = anApiKey({ id: 'key-2', hash: sha256('key-2'), proofTypes: ['WATCH_AD'] });
-      await store().transaction(async (tx) => {
-        await tx.apiKeys.insert(key);
-        await tx.apiKeys.revoke('key-2', LATER);
-        await tx.apiKeys.revoke('key-2', '2026-02-01T00:00:00.000Z');
-      });
-      expect(await store().read((tx) => tx.apiKeys.get('key-2'))).toStrictEqual({
-        ...key,
-        dateRevoked: LATER,
-      });
-      await expect(store().transaction((tx) => tx.apiKeys.revoke('key-3', LATER))).rejects.toMatchObject({
-        code: 'ERR_INTERNAL',
-      });
-    });
-
-    it('gives a key its end', async () => {
-      await store().transaction((tx) => tx.apiKeys.expire('key-1', LATER));
-      expect(await store().read((tx) => tx.apiKeys.get('key-1'))).toStrictEqual(
-        anApiKey({ dateExpires: LATER }),
-      );
-      await expect(store().transaction((tx) => tx.apiKeys.expire('key-9', LATER))).rejects.toMatchObject({
-        code: 'ERR_INTERNAL',
-      });
+    it('changes a row that is as it is expected, and no other', async () => {
+      const end = { dateExpires: LATER };
+      await store().transaction((tx) => tx.apiKeys.change({ id: 'key-1', dateExpires: null }, end));
+      expect(await store().read((tx) => tx.apiKeys.find({ id: 'key-1' }))).toStrictEqual(anApiKey(end));
+      for (const other of [{ id: 'key-9' }, { id: 'key-1', dateExpires: null }])
+        await expect(store().transaction((tx) => tx.apiKeys.change(other, end))).rejects.toMatchObject({
+          code: 'ERR_INTERNAL',
+        });
     });
 
     it('lists administrative acts, newest first, of one project or of all', async () => {

@@ -15,12 +15,14 @@ export function requests(store: () => Store): void {
       await store().transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') })));
       const second = aRequest({ id: 'request-2', keyId: 'key-2' });
       expect(await store().transaction((tx) => tx.requests.insert(second))).toBe(false);
-      expect(await store().read((tx) => tx.requests.get('request-2'))).toBeUndefined();
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-2' }))).toBeUndefined();
       await store().transaction(async (tx) => {
         await tx.requests.insert(aRequest({ id: 'request-2', operation: 'burnBatch' }));
         await tx.requests.insert(aRequest({ id: 'request-3', value: 'idempotency-2' }));
       });
-      const found = await store().read((tx) => tx.requests.find('token-1', 'burnBatch', 'idempotency-1'));
+      const found = await store().read((tx) =>
+        tx.requests.find({ tokenId: 'token-1', operation: 'burnBatch', value: 'idempotency-1' }),
+      );
       expect(found).toStrictEqual(aRequest({ id: 'request-2', operation: 'burnBatch' }));
     });
 
@@ -29,7 +31,7 @@ export function requests(store: () => Store): void {
         await tx.requests.take('request-1', SECOND);
         await tx.requests.complete('request-1', '{"ok":true}');
       });
-      expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toStrictEqual(
         aRequest({ status: 'done', holder: null, leaseUntilMs: 0, reply: '{"ok":true}' }),
       );
       for (const work of [
@@ -44,7 +46,7 @@ export function requests(store: () => Store): void {
       const release = (holder: string): Promise<boolean> =>
         store().transaction((tx) => tx.requests.release('request-1', holder));
       expect([await release('holder-2'), await release('holder-1')]).toEqual([false, true]);
-      expect(await store().read((tx) => tx.requests.get('request-1'))).toMatchObject({
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toMatchObject({
         ...{ holder: null, leaseUntilMs: 0 },
       });
       expect(await store().transaction((tx) => tx.requests.renew('request-1', 'holder-1', 7))).toBe(false);
@@ -55,7 +57,7 @@ export function requests(store: () => Store): void {
         store().transaction((tx) => tx.requests.renew('request-1', holder, 7));
       await store().transaction((tx) => tx.requests.take('request-1', SECOND));
       expect([await renew('holder-1'), await renew('holder-2')]).toEqual([false, true]);
-      expect((await store().read((tx) => tx.requests.get('request-1')))?.leaseUntilMs).toBe(7);
+      expect((await store().read((tx) => tx.requests.find({ id: 'request-1' })))?.leaseUntilMs).toBe(7);
       await store().transaction((tx) => tx.requests.complete('request-1', '{}'));
       expect(await renew('holder-2')).toBe(false);
     });
@@ -69,14 +71,14 @@ export function requests(store: () => Store): void {
         true,
         false,
       ]);
-      expect(await store().read((tx) => tx.requests.get('request-1'))).toMatchObject({
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toMatchObject({
         ...{ status: 'done', reply: '"holder-2"' },
       });
     });
 
     it('is forgotten when it is removed, and its key is free', async () => {
       await store().transaction((tx) => tx.requests.remove('request-1'));
-      expect(await store().read((tx) => tx.requests.get('request-1'))).toBeUndefined();
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toBeUndefined();
       await store().transaction((tx) => tx.requests.insert(aRequest()));
     });
 
@@ -85,7 +87,7 @@ export function requests(store: () => Store): void {
         await tx.requests.linkBatch('request-1', 'batch-1');
         await tx.batches.insert(aRequest(), aBatch(), []);
       });
-      expect(await store().read((tx) => tx.requests.get('request-1'))).toStrictEqual(
+      expect(await store().read((tx) => tx.requests.find({ id: 'request-1' }))).toStrictEqual(
         aRequest({ batchId: 'batch-1' }),
       );
     });
@@ -114,11 +116,11 @@ export function requests(store: () => Store): void {
         expect(await tx.requests.removeDone(2, 9)).toBe(1);
       });
       const left = await store().read(async (tx) => [
-        await tx.requests.get('request-1'),
-        await tx.requests.get('done'),
-        await tx.requests.get('owing'),
-        await tx.requests.get('watched'),
-        await tx.requests.get('young'),
+        await tx.requests.find({ id: 'request-1' }),
+        await tx.requests.find({ id: 'done' }),
+        await tx.requests.find({ id: 'owing' }),
+        await tx.requests.find({ id: 'watched' }),
+        await tx.requests.find({ id: 'young' }),
       ]);
       expect(left.map((request) => request?.id)).toStrictEqual([
         'request-1',
@@ -128,7 +130,7 @@ export function requests(store: () => Store): void {
         'young',
       ]);
       await store().transaction((tx) => tx.requests.reopen('watched'));
-      expect(await store().read((tx) => tx.requests.get('watched'))).toMatchObject({
+      expect(await store().read((tx) => tx.requests.find({ id: 'watched' }))).toMatchObject({
         status: 'running',
         reply: null,
       });

@@ -54,7 +54,8 @@ export function rules(under: () => StoreUnderTest): void {
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', tokenId: 'token-2', hash: sha256('key-2') }));
         const burns = [1, 2, 3].map((sequence) => aBurn(sequence, { amount: 7n }));
         await tx.burns.insertMany(aRequest(), burns);
-        await tx.burns.settleMany([success(1), success(2)], [{ ...counter, amount: 14n }]);
+        await tx.burns.settleMany([success(1), success(2)]);
+        await tx.usage.addLanded(counter, 14n);
         const [pipeline] = aBatch().pipelines;
         const pipelines = [{ ...pipeline, burn: 5n, airdrop: 3n } as NonNullable<typeof pipeline>];
         const recipient = 'recipient' as Address;

@@ -103,16 +103,11 @@ export function usage(store: () => Store): void {
       await store().transaction((tx) => tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2)]));
       const { amount } = aBurn(1);
       expect(await reserved(AFTER)).toStrictEqual([AFTER, 2n * amount]);
-      const landed = { tokenId: 'token-1', kind: 'burn', amount } as const;
-      await store().transaction((tx) =>
-        tx.burns.settleMany(
-          [success(1), success(2)],
-          [
-            { ...landed, day: DAY },
-            { ...landed, day: AFTER },
-          ],
-        ),
-      );
+      await store().transaction(async (tx) => {
+        await tx.burns.settleMany([success(1), success(2)]);
+        for (const day of [DAY, AFTER])
+          await tx.usage.addLanded({ tokenId: 'token-1', kind: 'burn', day }, amount);
+      });
       // No day before the latest on which something counts.
       expect([await reserved(DAY), await used(DAY)]).toStrictEqual([[AFTER, amount], amount]);
       const room = await store().read((tx) => tx.burns.room('token-1', utcDay(tx.nowMs)));

@@ -52,7 +52,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await numbersOf(store, 3);
   await store.transaction(async (tx) => {
     await tx.apiKeys.insert(anApiKey({ id: 'key-0', hash: sha256('key-0'), proofTypes: ['PRODUCT_BUY'] }));
-    await tx.apiKeys.revoke('key-0', LATER);
+    await tx.apiKeys.change({ id: 'key-0' }, { dateRevoked: LATER });
     await tx.requests.insert(aRequest({ id: 'request-2', value: 'ключ 🔑 "\\' }));
     await tx.requests.complete('request-2', '{"success":true}');
     await tx.burns.insertMany(
@@ -75,7 +75,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.batches.transition('batch-3', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
     await tx.batches.transition('batch-3', 'EXECUTED', { executeResult: RESULT }, LATER);
     await tx.batches.transition('batch-4', 'FAILED', { executeResult: RESULT }, LATER);
-    await tx.batches.setCancelled('batch-4', LATER);
+    await tx.batches.change('batch-4', { dateCancelled: LATER, dateUpdated: LATER });
     await tx.batches.addVote(aVote('vote 1'));
     await tx.batches.addCosts('batch-4', [{ signature: 'one', operatorLamports: -7, vaultLamports: 9 }]);
     await tx.usage.setHold({
@@ -149,7 +149,9 @@ describe('into PostgreSQL', () => {
   it('lets go of what was worked on, keeps its rules, and goes on with its numbers', async () => {
     await copyStore(source.store, target.store);
     const { store, raw } = target;
-    expect(await store.read((tx) => tx.requests.get('request-1'))).toMatchObject({ leaseUntilMs: 0 });
+    expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toMatchObject({
+      leaseUntilMs: 0,
+    });
     expect(await store.read((tx) => tx.batches.get('batch-2'))).toMatchObject({
       holder: null,
       leaseUntilMs: 0,

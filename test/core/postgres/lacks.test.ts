@@ -81,7 +81,7 @@ describe('a user without all rights', () => {
     await madeStore();
     await grant('select');
     await withStore('guest', async (store) => {
-      expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
+      expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toBeDefined();
       const refused = await refusalOf(insert(store));
       expect(refused).toMatchObject(lack('ERR_STORE_UNAVAILABLE', 'rights', 'table \\w+'));
       expect(refused.hint).toContain('select, insert, update, delete');

@@ -105,9 +105,9 @@ describe('a commit', () => {
     const lost = insert(store, 'lost');
     await expect(lost).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
     way = 'passes';
-    expect(await store.read((tx) => tx.requests.get('lost'))).toBeUndefined();
+    expect(await store.read((tx) => tx.requests.find({ id: 'lost' }))).toBeUndefined();
     await insert(store, 'after');
-    expect(await store.read((tx) => tx.requests.get('after'))).toBeDefined();
+    expect(await store.read((tx) => tx.requests.find({ id: 'after' }))).toBeDefined();
   });
 
   it.each(['loses the answer', 'ends with the commit'] as const)(
@@ -121,7 +121,7 @@ describe('a commit', () => {
         message: expect.stringContaining('outcome is unknown'),
       });
       [way, isEnded] = ['passes', false];
-      expect(await store.read((tx) => tx.requests.get('kept'))).toBeDefined();
+      expect(await store.read((tx) => tx.requests.find({ id: 'kept' }))).toBeDefined();
     },
   );
 });
@@ -136,7 +136,7 @@ describe('the server', () => {
           code: 'ERR_STORE_UNAVAILABLE',
         });
     });
-    expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
+    expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toBeDefined();
     await insert(store, 'after');
   });
 
@@ -179,7 +179,8 @@ describeLong('starting', () => {
     await register(stores[0] as Store);
     const versions = await ask(`select version from s${schema}.schema_versions order by version`);
     expect(versions.map(({ version }) => Number(version))).toEqual(MIGRATIONS.map((_, before) => before + 1));
-    for (const store of stores) expect(await store.read((tx) => tx.requests.get('request-1'))).toBeDefined();
+    for (const store of stores)
+      expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toBeDefined();
   });
 
   it('names the place and no password where nothing answers', async () => {

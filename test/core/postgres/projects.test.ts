@@ -179,7 +179,7 @@ it('loses nothing of another process that dies with its transaction open', async
       await database.raw(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
       );
-      await tx.requests.get('lost');
+      await tx.requests.find({ id: 'lost' });
     },
     { tokenId },
   );

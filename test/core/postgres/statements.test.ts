@@ -10,7 +10,8 @@ import { type RunningServer, startServer } from '../../support/http.js';
 import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-const MOST = 14;
+/** Two of them count what has landed for good, which on a cluster comes later. */
+const MOST = 16;
 
 let database: DatabaseUnderTest;
 let test: TestEngine;

@@ -132,19 +132,21 @@ describe('reconcile', () => {
   it('forgets all that is old, however many answers that are, a piece at a time', async () => {
     const { store, project } = test;
     await test.engine.burn(aBurnRequest(1), project.call({ idempotencyKey: 'key-1' }));
-    const known = await store.read((tx) => tx.requests.find(project.registration.tokenId, 'burn', 'key-1'));
+    const known = await store.read((tx) =>
+      tx.requests.find({ tokenId: project.registration.tokenId, operation: 'burn', value: 'key-1' }),
+    );
     const ids = Array.from({ length: 2_100 }, (_, index) => `old-${index}`);
     await store.transaction(async (tx) => {
       if (known !== undefined)
         for (const id of ids) await tx.requests.insert({ ...known, id: id as Uuid, value: id });
     });
-    const left = () => store.read(async (tx) => tx.requests.get('old-2099'));
+    const left = () => store.read(async (tx) => tx.requests.find({ id: 'old-2099' }));
     expect(await left()).toBeDefined();
     for (let day = 0; day < 32; day += 1) {
       await test.engine.reconcile();
       clock.timeMs += 86_400_000;
     }
-    const found = await store.read((tx) => Promise.all(ids.map((id) => tx.requests.get(id))));
+    const found = await store.read((tx) => Promise.all(ids.map((id) => tx.requests.find({ id }))));
     expect(found.filter((one) => one !== undefined)).toEqual([]);
   });
 });
@@ -252,11 +254,7 @@ describe('reconcile of batches', () => {
       batchIndex: 1,
     };
     await test.store.transaction((tx) =>
-      tx.batches.setInitResult(
-        batch?.id ?? '',
-        { ...counts, failedTxMsg: 'refused' },
-        batch?.dateUpdated ?? '',
-      ),
+      tx.batches.change(batch?.id ?? '', { initResult: { ...counts, failedTxMsg: 'refused' } }),
     );
     expect(await test.engine.reconcile()).toEqual(nothing);
   });

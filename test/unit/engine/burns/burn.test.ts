@@ -23,7 +23,7 @@ describe('burnBatch', () => {
     expect([first.value.success.length, first.value.errors.length]).toEqual([10, 10]);
     const stored = await test.store.read(async (tx) => {
       const [token] = await tx.tokens.list();
-      return tx.requests.find(token?.id ?? '', 'burnBatch', key);
+      return tx.requests.find({ tokenId: token?.id ?? '', operation: 'burnBatch', value: key });
     });
     expect(stored?.reply?.length).toBeLessThan(10_000);
     const repeat = await burnBatch(requests, key);

@@ -140,7 +140,7 @@ it('stays as it is while its request is worked on, whose answer would not know',
   const { engine, fork } = forked(confirmed);
   await engine.burn(aBurnRequest(3), call());
   await test.store.transaction(async (tx) => {
-    const request = await tx.requests.find(tokenId(), 'burn', 'key-1');
+    const request = await tx.requests.find({ tokenId: tokenId(), operation: 'burn', value: 'key-1' });
     await tx.requests.reopen(request?.id ?? '');
     await tx.requests.take(request?.id ?? '', { holder: 'me', leaseUntilMs: tx.nowMs + 9_000 });
   });
@@ -156,7 +156,7 @@ it('is carried on by nobody while somebody holds it, and by one whose clock was 
   await expect(burning).rejects.toThrow();
   const holdUntil = (leaseMs: number) =>
     test.store.transaction(async (tx) => {
-      const request = await tx.requests.find(tokenId(), 'burn', 'key-1');
+      const request = await tx.requests.find({ tokenId: tokenId(), operation: 'burn', value: 'key-1' });
       const lease = { holder: 'another', leaseUntilMs: tx.nowMs + leaseMs };
       if (request !== undefined) await tx.requests.take(request.id, lease);
     });

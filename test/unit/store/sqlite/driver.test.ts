@@ -51,7 +51,7 @@ describe('a store on a full disk', () => {
       message: `The store ${path} cannot grow: the disk or the quota is full.`,
       hint: expect.stringContaining('Free disk space'),
     });
-    expect(await store.read((tx) => tx.requests.get('many'))).toBeUndefined();
+    expect(await store.read((tx) => tx.requests.find({ id: 'many' }))).toBeUndefined();
     free();
     await work();
     expect(await store.read((tx) => tx.burns.ofRequest('many'))).toHaveLength(300);

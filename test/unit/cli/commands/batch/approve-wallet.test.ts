@@ -37,7 +37,7 @@ beforeAll(async () => {
   approval = await initiate();
   trusted = await test.store.read(async (tx) => {
     const [token] = await tx.tokens.list();
-    const flywheel = token && (await tx.flywheels.ofToken(token.id));
+    const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
     if (token === undefined || flywheel === undefined) throw new TypeError('There is a flywheel.');
     return flywheelOf(token, flywheel);
   });
