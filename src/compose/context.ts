@@ -1,4 +1,5 @@
 /** What the command line opens: services, administration, servers. Each is loaded when it is first asked for. */
+import type { RegistrationTerms } from '../contract/registration.js';
 import type { ListenAddress } from '../rpc-node/rpc-node.js';
 import type { Clock } from '../values/time.js';
 import type { RunningServer, ServeOptions } from './server.js';
@@ -37,9 +38,9 @@ export const createOpeners = (ambient: Ambient) => ({
     (await import('./rpc-node.js')).startRpcOverLedger(ambient, settings, address),
   /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc: async (settings: Settings) => (await import('./rpc.js')).checkRpcNodes(ambient, settings),
-  /** Registers a project of a cluster in the data directory. @param cluster - a name or the address of a node. */
-  openRegistrar: async (settings: Settings, cluster: string) =>
-    (await import('./registration/registrar.js')).createRegistrar(ambient, settings, cluster),
+  /** Registers a project of a cluster. @param cluster - a name or the address of a node. @returns the plan where nobody agrees */
+  register: async (settings: Settings, cluster: string, terms: RegistrationTerms) =>
+    (await import('./registration/registrar.js')).registerProject(ambient, settings, cluster, terms),
   /** The database of the settings. @throws `ERR_CONFIG_INVALID` where none is named. */
   openDatabase: async (settings: Settings) =>
     (await import('./database-admin.js')).createDatabaseAdmin(ambient, settings),

@@ -6,7 +6,7 @@ import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner } from '../chain/transaction/sign.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { APPROVALS_FILE, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
+import { APPROVALS_FILE, apiKeyFile, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
 import { parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
@@ -64,7 +64,7 @@ export const dataFiles = (dataDir: string) => ({
   store: join(dataDir, 'store.db'),
   ledger: join(dataDir, 'ledger.db'),
   keys: join(dataDir, 'keys'),
-  apiKey: join(dataDir, 'api-key'),
+  apiKey: apiKeyFile(dataDir, null),
   owner: join(dataDir, 'owner.json'),
   squadsProgram: join(dataDir, 'squads-v4.so'),
   journal: join(dataDir, JOURNAL_FILE),
@@ -74,10 +74,6 @@ export const dataFiles = (dataDir: string) => ({
   /** A flywheel that `local init` has not finished. */
   unfinished: join(dataDir, 'init.tmp'),
 });
-
-/** The file with the API key that this machine has for a project; one of a data directory has no name. */
-export const apiKeyFile = (dataDir: string, project: string | null): string =>
-  project === null ? dataFiles(dataDir).apiKey : join(dataDir, 'api-keys', project);
 
 /** The configuration of a data directory; `undefined` until `local init` or `register` is done. */
 export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | undefined {

@@ -8,10 +8,11 @@ import { type FoundRegistration, findRegistration, registeredMultisig } from '..
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { apiKeyFile } from '../files/directories.js';
 import { lookIntoSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { apiKeyFile, dataFiles, readDataConfig, readSecret } from './local-config.js';
+import { dataFiles, readDataConfig, readSecret } from './local-config.js';
 import { databaseOf, lookIntoDatabase, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 

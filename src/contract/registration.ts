@@ -86,6 +86,12 @@ export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' 
   readonly burnWallet: GivenKey | null;
 }
 
+/** What is wanted, and who is asked before it is done. */
+export interface RegistrationTerms {
+  readonly input: RegistrationInput;
+  agree(plan: RegistrationPlan): Promise<boolean>;
+}
+
 /** What came of a registration. */
 export interface RegistrationResult {
   readonly cluster: RegistrationPlan['cluster'];

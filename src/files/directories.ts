@@ -11,6 +11,10 @@ export const APPROVALS_FILE = 'approvals.db';
 /** The approvals that nobody named a file for. */
 export const approvalDirectory = (directory: string): string => join(directory, 'approvals');
 
+/** The file with the API key that this machine has for a project; one of a data directory has no name. */
+export const apiKeyFile = (dataDir: string, project: string | null): string =>
+  project === null ? join(dataDir, 'api-key') : join(dataDir, 'api-keys', project);
+
 const OWNER_ONLY = 0o700;
 
 /**

@@ -43,7 +43,7 @@ const READ_ONLY: Reason = {
 };
 const FULL: Reason = {
   what: 'cannot grow: the disk or the quota is full',
-  hint: 'Free disk space, then run the command again. Earlier data is intact.',
+  hint: 'Delete or move other files on its disk, or raise the quota. Then run the command again. Earlier data is intact.',
 };
 const CANNOT_OPEN: Reason = {
   what: 'cannot be opened',

@@ -124,7 +124,7 @@ export function contextOf(around: Surroundings): Context {
     dataChain: async () => null,
     dataPins: async () => null,
     openDatabase: untyped,
-    openRegistrar: untyped,
+    register: untyped,
   };
   return context;
 }

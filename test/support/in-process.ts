@@ -42,7 +42,7 @@ export interface TestCliOptions {
       | 'effectiveSettings'
       | 'dataChain'
       | 'dataPins'
-      | 'openRegistrar'
+      | 'register'
       | 'openDatabase'
     >
   >;
@@ -165,7 +165,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     effectiveSettings: async (settings) => settings,
     dataChain: async () => null,
     dataPins: async () => null,
-    openRegistrar: unplanned,
+    register: unplanned,
     openDatabase: unplanned,
     ...options.openers,
   };

@@ -14,7 +14,7 @@ import { countText, tokensText } from '../views/unit.js';
 
 const MIB = 1_024 * 1_024;
 
-function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
+function viewDatabase(status: DatabaseStatus, style: Style, { settings }: Session): readonly string[] {
   const { schema, chain, projects, sizes, connections, pending } = status;
   const fields: readonly Field[] = [
     ['database', `${status.database} (${status.source})`],
@@ -49,7 +49,8 @@ function viewDatabase(status: DatabaseStatus, style: Style): readonly string[] {
       status.heldUntilBlock &&
         `wait until block ${status.heldUntilBlock}: transactions of another copy may still land`,
     ],
-    ['gaps', status.openGaps === 0 ? null : `${status.openGaps} to review: flywheel db accept-gap`],
+    ['gaps', status.openGaps || null],
+    ['', status.openGaps === 0 ? null : `review them: ${commandLine(settings, 'db', 'accept-gap')}`],
   ];
   return fieldLines(fields, style);
 }
@@ -181,10 +182,11 @@ export const commands = {
       const checks = await (await context.openDatabase(settings)).check({ onChain: chain });
       return { ok: checks.every((one) => one.ok), checks };
     },
-    view: ({ checks }, style) =>
-      checks.map(
-        ({ name, ok, detail }) => `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
-      ),
+    view: ({ checks }, style, { settings }) =>
+      checks.flatMap(({ name, ok, detail }) => [
+        `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
+        ...(ok || !name.startsWith('known ') ? [] : [`     ${commandLine(settings, 'db', 'accept-gap')}`]),
+      ]),
     exit: ({ ok }) => (ok ? EXIT.done : EXIT.unsafe),
     details: [
       'Checks the configured database, or the store of the data directory. A server may keep running.',

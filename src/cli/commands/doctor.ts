@@ -10,6 +10,7 @@ import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, type Finding, repairModes } from '../doctor/check-files.js';
 import { checkRpc } from '../doctor/check-rpc.js';
+import { withPlace } from '../hints.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
@@ -33,7 +34,7 @@ function freeSpace(directory: string): string {
   const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
   if (free >= LEAST_FREE) return text;
   throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
-    hint: 'Free disk space. flywheel stores each transaction before sending it.',
+    hint: `Delete or move other files on the disk of ${directory} until ${LEAST_FREE / MIB} MiB are free. Without room, flywheel cannot store a transaction and so does not send it.`,
   });
 }
 
@@ -146,7 +147,13 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const extraCa = env['NODE_EXTRA_CA_CERTS'] ?? '';
   const found: Finding[] = [];
   const look: Look = async (name, tell) => {
-    const finding = await check(name, tell);
+    const finding = await check(name, async () => {
+      try {
+        return await tell();
+      } catch (error) {
+        throw withPlace(error, settings);
+      }
+    });
     found.push(finding);
     return finding.ok;
   };

@@ -21,7 +21,7 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from '../views/facts.js';
 import { clusterText, registrationFields, viewKeptKey } from '../views/project.js';
-import { linkField, solText } from '../views/unit.js';
+import { grouped, linkField, solText, tokensText } from '../views/unit.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 
@@ -147,7 +147,7 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
 }
 
 /** Shows the plan, and goes on with the name of the cluster for an answer. */
-async function agree(session: Session, plan: RegistrationPlan): Promise<void> {
+async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
   showSubject(session, viewRegistrationPlan(plan, session.output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
   const word = plan.cluster.name ?? WORD;
@@ -224,7 +224,7 @@ const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly st
 
 /** A project that is registered. */
 const viewRegistered = (
-  { cluster, registration, apiKey, txHash }: RegistrationResult,
+  { cluster, registration, apiKey, txHash, project }: RegistrationResult,
   settings: Settings,
   style: Style,
 ): readonly string[] => [
@@ -242,7 +242,7 @@ const viewRegistered = (
     ],
     style,
   ),
-  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, project ?? null, settings, style)]),
   '',
   ...wrapText('Commands with this data directory now use that cluster.', style.width),
   ...wrapText(
@@ -259,18 +259,15 @@ async function register(
 ): Promise<RegistrationResult | (RegistrationPlan & { readonly dryRun: true })> {
   const { settings, context, output } = session;
   const input = await parse(session, options);
-  const registrar = await context.openRegistrar(settings, options.cluster);
-  try {
-    const plan = await registrar.plan(input);
-    if (options.dryRun === true) return { dryRun: true, ...plan };
-    await agree(session, plan);
+  const agree = async (plan: RegistrationPlan): Promise<boolean> => {
+    if (options.dryRun === true) return false;
+    await askFor(session, plan);
     output.progress.show('Waiting for the registration to be finalized');
-    const registered = await registrar.perform();
-    output.linkTo(registered.cluster.name);
-    return registered;
-  } finally {
-    await registrar.close();
-  }
+    return true;
+  };
+  const done = await context.register(settings, options.cluster, { input, agree });
+  output.linkTo(done.cluster.name);
+  return 'registration' in done ? done : { dryRun: true, ...done };
 }
 
 /** An amount with what `local init` gives unless it says otherwise. */
@@ -324,6 +321,32 @@ async function initInput(
   };
 }
 
+const viewInit = (
+  value: LocalInitResult,
+  input: LocalInitInput,
+  settings: Settings,
+  style: Style,
+): readonly string[] => [
+  style.good('The project is ready.'),
+  ...fieldLines(
+    [
+      ...registrationFields(value),
+      ['vault holds', `${tokensText(input.vaultTokens, input.symbol)}, ${grouped(input.vaultSol)} SOL`],
+      [
+        'wallet holds',
+        `${tokensText(input.burnWalletTokens, input.symbol)}, ${grouped(input.burnWalletSol)} SOL`,
+      ],
+    ],
+    style,
+  ),
+  '',
+  ...viewKeptKey(value.apiKey, null, settings, style),
+  '',
+  'Next:',
+  `  ${commandLine(settings, 'local', 'export-owner', 'owner.json')}`,
+  `  ${commandLine(settings, 'batch', 'run', 'pipelines.json', '--keypair', 'owner.json')}`,
+];
+
 export const commands = {
   register: defineCommand({
     configure: registerOptions,
@@ -349,19 +372,11 @@ export const commands = {
   init: defineCommand({
     configure: initOptions,
     run: async (session, _args, options) => {
+      const { settings, output } = session;
       const input = await initInput(session, options);
-      return (await session.local()).init(input);
+      const value = await (await session.local()).init(input);
+      output.result(value, (style) => viewInit(value, input, settings, style));
     },
-    view: (value: LocalInitResult, style, { settings }) => [
-      style.good('The project is ready.'),
-      ...fieldLines(registrationFields(value), style),
-      '',
-      ...viewKeptKey(value.apiKey, settings, style),
-      '',
-      'Next:',
-      `  ${commandLine(settings, 'local', 'export-owner', 'owner.json')}`,
-      `  ${commandLine(settings, 'batch', 'run', 'pipelines.json', '--keypair', 'owner.json')}`,
-    ],
     uses: ['service'],
     output: [
       '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',

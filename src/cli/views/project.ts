@@ -2,6 +2,7 @@
 import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated, CapState, Caps } from '../../contract/admin.js';
 import type { RegistrationPlan } from '../../contract/registration.js';
+import { apiKeyFile } from '../../files/directories.js';
 import type { LocalStatusResult, LocalVaultResult } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
@@ -42,10 +43,19 @@ export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): rea
 ];
 
 /** The key stays in the data directory and is not shown. */
-export const viewKeptKey = (key: ApiKeyCreated, settings: Settings, style: Style): readonly string[] => [
+export const viewKeptKey = (
+  key: ApiKeyCreated,
+  project: string | null,
+  settings: Settings,
+  style: Style,
+): readonly string[] => [
   style.good('Created an API key for commands on this machine.'),
   ...fieldLines(
-    [...keyFields(key), ['stored in', settings.dataDir.value, 'whole'], ['', 'readable by this user only']],
+    [
+      ...keyFields(key),
+      ['stored in', apiKeyFile(settings.dataDir.value, project), 'whole'],
+      ['', 'readable by this user only'],
+    ],
     style,
   ),
   ...wrapText('Create other keys for other users:', style.width),

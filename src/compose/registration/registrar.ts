@@ -14,6 +14,7 @@ import type {
   RegistrationInput,
   RegistrationPlan,
   RegistrationResult,
+  RegistrationTerms,
 } from '../../contract/registration.js';
 import type { FoundRegistration } from '../../engine/admin/project.js';
 import {
@@ -23,6 +24,7 @@ import {
   registrationView,
 } from '../../engine/admin/project.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { apiKeyFile } from '../../files/directories.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
@@ -31,7 +33,6 @@ import { processActor } from '../actor.js';
 import type { Ambient } from '../context.js';
 import { createFileKeyring, openKeyring } from '../keyring.js';
 import {
-  apiKeyFile,
   type ClusterConfig,
   dataFiles,
   isOnCluster,
@@ -59,66 +60,47 @@ import {
 } from './target.js';
 
 /** A plan with all that performing it takes. */
-interface Ready {
-  readonly plan: RegistrationPlan;
-  readonly places: Places;
-  /** The wallet that Squads takes its fee to; `null` where no multisig is made. */
-  readonly squadsTreasury: Address | null;
-  readonly wanted: ClusterRegistration;
-  readonly rpc: OwnRpc;
-  /** In a database; a data directory has one project, without a name. */
-  readonly name: string | null;
-  readonly begun: Unfinished;
-  /** What was in the data directory when it was planned. */
-  readonly found: Unfinished | null;
-  /** Keypairs that the data directory is to keep, by address. */
-  readonly keys: ReadonlyMap<Address, Uint8Array>;
-}
+type Ready = Awaited<ReturnType<typeof planned>>;
 
-/** A registrar for the data directory or the database of the settings; nothing is asked before the first plan. */
-export function createRegistrar(ambient: Ambient, settings: Settings, cluster: string) {
-  const target = new RegistrationTarget(settings, cluster);
-  let rpc: OwnRpc | undefined;
-  let ready: Ready | undefined;
-  return {
-    /**
-     * Says what a registration will do; nothing is written or sent.
-     * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what
-     *   this one would have.
-     */
-    plan: async (input: RegistrationInput): Promise<RegistrationPlan> => {
-      await rpc?.close();
-      rpc = await openNamedCluster(ambient, settings, cluster);
-      ready = await planned(target, input, rpc);
-      return ready.plan;
-    },
-    /**
-     * Does what was planned last; after whatever cut it off, the same again goes on.
-     * @throws `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at it,
-     *   before anything is paid.
-     */
-    perform: async (): Promise<RegistrationResult> => {
-      const agreed = ready;
-      invariant(agreed !== undefined, 'What is performed has been planned.');
-      requireFunds(agreed.plan);
-      return whileOpen(async (opened) => {
-        await target.lock(opened);
-        await requireUnchanged(target, agreed);
-        return register(ambient, settings, cluster, target, agreed);
-      });
-    },
-    close: async () => {
-      for (const keypair of ready?.keys.values() ?? []) keypair.fill(0);
-      await rpc?.close();
-    },
-  };
-}
+/**
+ * Registers a project in the data directory or the database of the settings; after whatever cut it off, the same again goes on.
+ * @param agree - is shown what will be done; without its word nothing is written or sent, and that is the result.
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what this
+ *   one would have; `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at
+ *   it, before anything is paid.
+ */
+export const registerProject = (
+  ambient: Ambient,
+  settings: Settings,
+  cluster: string,
+  { input, agree }: RegistrationTerms,
+): Promise<RegistrationPlan | RegistrationResult> =>
+  whileOpen(async (opened) => {
+    const target = new RegistrationTarget(settings, cluster);
+    const rpc = opened.keep(await openNamedCluster(ambient, settings, cluster));
+    const keys = new Map<Address, Uint8Array>();
+    opened.keep({
+      close: () => {
+        for (const keypair of keys.values()) keypair.fill(0);
+      },
+    });
+    const ready = await planned(target, input, rpc, keys);
+    if (!(await agree(ready.plan))) return ready.plan;
+    requireFunds(ready.plan);
+    await target.lock(opened);
+    await requireUnchanged(target, ready);
+    return register(ambient, settings, cluster, target, ready);
+  });
 
-/** Looks at everything, and says what performing it will do. */
-async function planned(target: RegistrationTarget, input: RegistrationInput, rpc: OwnRpc): Promise<Ready> {
-  const { chain } = rpc;
+/** Looks at everything, and says what performing it will do. @param keys - takes those that the data directory is to keep */
+async function planned(
+  target: RegistrationTarget,
+  input: RegistrationInput,
+  rpc: OwnRpc,
+  keys: Map<Address, Uint8Array>,
+) {
+  const reader = withSecondDecoder(rpc.chain);
   const genesisHash = await rpc.reader.genesisHash();
-  const keys = new Map<Address, Uint8Array>();
   const operator = addressOf(input.operator, keys);
   const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
   const givenKeys = new Set(keys.keys());
@@ -133,10 +115,11 @@ async function planned(target: RegistrationTarget, input: RegistrationInput, rpc
   const places = placesOf(wanted, begun, stored);
   if (stored !== undefined) requireSame(stored, places);
   const onChain = {
-    ...{ reader: withSecondDecoder(chain), genesisHash, rentOf: await chain.rent() },
-    maxPriorityFeeLamports: chain.fees.maxLamports,
+    ...{ reader, genesisHash, rentOf: await rpc.chain.rent() },
+    maxPriorityFeeLamports: rpc.chain.fees.maxLamports,
   };
   const { plan, squadsTreasury } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
+  /** In a database; a data directory has one project, without a name. */
   const name = target.nameOf(plan.symbol, stored);
   if (stored === undefined) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
@@ -145,25 +128,25 @@ async function planned(target: RegistrationTarget, input: RegistrationInput, rpc
     ...(name === null ? {} : { project: name }),
     state: stored !== undefined ? 'finished' : begun === found ? 'unfinished' : 'new',
   };
-  return { plan: shown, places, squadsTreasury, wanted, rpc, name, begun, found, keys };
+  return { plan: shown, places, squadsTreasury, wanted, chain: rpc.chain, reader, name, begun, found, keys };
 }
 
 /** What another process has done since it was planned is seen now. @throws `ERR_STORE_UNAVAILABLE` where it has. */
-async function requireUnchanged(
-  target: RegistrationTarget,
-  { found, plan, places, name }: Ready,
-): Promise<void> {
-  const { genesisHash } = plan.cluster;
-  const isFinished = plan.state === 'finished';
+async function requireUnchanged(target: RegistrationTarget, ready: Ready): Promise<void> {
+  const { found, plan, places, name } = ready;
   const now = readBegun(target.unfinishedFile(places.mint));
-  const stored = await target.find(places.mint, genesisHash);
-  if (JSON.stringify(now) !== JSON.stringify(found) || (stored !== undefined) !== isFinished)
-    throw new FlywheelError(
-      'ERR_STORE_UNAVAILABLE',
-      'Another registration just ran here. This command sent nothing.',
-      { hint: 'Run the same command again.' },
-    );
-  if (!isFinished) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
+  const isStored = await target.look(plan.cluster.genesisHash, async (tx) => {
+    if ((await target.findIn(tx, places.mint)) !== undefined) return true;
+    await requireFree(tx, places, name);
+    return false;
+  });
+  if (JSON.stringify(now) === JSON.stringify(found) && (isStored ?? false) === (plan.state === 'finished'))
+    return;
+  throw new FlywheelError(
+    'ERR_STORE_UNAVAILABLE',
+    'Another registration just ran here. This command sent nothing.',
+    { hint: 'Run the same command again.' },
+  );
 }
 
 async function register(
@@ -173,7 +156,7 @@ async function register(
   target: RegistrationTarget,
   ready: Ready,
 ): Promise<RegistrationResult> {
-  const { plan, places, name, begun, keys, found, rpc, squadsTreasury } = ready;
+  const { plan, places, name, begun, keys, found, chain, reader, squadsTreasury } = ready;
   const { value: dataDir } = settings.dataDir;
   const files = createFileKeyring(dataFiles(dataDir).keys);
   const unfinished = target.unfinishedFile(places.mint);
@@ -181,7 +164,7 @@ async function register(
   writeBegun(unfinished, begun);
   const keyring = openKeyring(ambient, settings);
   const { state, txHash } = await landRegistration({
-    ...{ chain: rpc.chain, reader: withSecondDecoder(rpc.chain), places, squadsTreasury },
+    ...{ chain, reader, places, squadsTreasury },
     ...{ agreed: plan.facts, sent: begun.sent },
     operator: keyring.get(places.operator, 'operator'),
     createKey: begun.createKey === null ? null : files.get(begun.createKey),

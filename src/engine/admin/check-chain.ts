@@ -56,7 +56,7 @@ async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promis
   const burned = missing.reduce((sum, one) => sum + one.burned, 0n);
   return {
     ...{ name, ok: false },
-    detail: `the store lacks ${missing.length} on-chain transactions, which burned ${burned} base units, first ${first.signature}. The store is an older copy, or another program signs with the same keys (\`flywheel db accept-gap\`)`,
+    detail: `the store lacks ${missing.length} on-chain transactions, which burned ${burned} base units, first ${first.signature}. The store is an older copy, or another program signs with the same keys`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** A registration as its registrar plans it. */
+/** A registration as it is planned. */
 
 import type { Openers } from '../../../src/compose/context.js';
 import type { Registration } from '../../../src/contract/admin.js';
@@ -38,15 +38,14 @@ const registration: Registration = {
   ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
 };
 
-type Registrar = Awaited<ReturnType<Openers['openRegistrar']>>;
-
-/** Plans that, and does it; with some parts of its own. */
-export const registrarOf = (plan: RegistrationPlan, parts: Partial<Registrar> = {}): Registrar => ({
-  plan: async () => plan,
-  perform: async () => ({
-    ...{ cluster: plan.cluster, registration, txHash: 'signature' },
-    apiKey: { id: 'k', key: 'fk_secret', name: null, scopes: ['burn'] as const },
-  }),
-  close: async () => undefined,
-  ...parts,
-});
+/** Plans that, and does it where somebody agrees. */
+export const registering =
+  (plan: RegistrationPlan, done: string[] = []): Openers['register'] =>
+  async (_settings, _cluster, { agree }) => {
+    if (!(await agree(plan))) return plan;
+    done.push('performed');
+    return {
+      ...{ cluster: plan.cluster, registration, txHash: 'signature' },
+      apiKey: { id: 'k', key: 'fk_secret', name: null, scopes: ['burn'] as const },
+    };
+  };

@@ -27,7 +27,7 @@ import {
 } from './approval-world.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { nodeOf, pastOf } from './past-batch.js';
-import { PLAN, registrarOf } from './registration.js';
+import { PLAN, registering } from './registration.js';
 
 export interface Ended {
   readonly stdout: string;
@@ -360,7 +360,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     ],
     undefined,
     {
-      ...{ openers: { openRegistrar: async () => registrarOf(PLAN) }, answers: ['n'] },
+      ...{ openers: { register: registering(PLAN) }, answers: ['n'] },
       files: { 'operator.json': [...ownerKeypair] },
     },
   ),

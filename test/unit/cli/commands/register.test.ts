@@ -7,28 +7,18 @@ import type { RegistrationInput } from '../../../../src/contract/registration.js
 import { owner as operator, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { person, refusal } from '../../../support/commands.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
-import { PLAN, registrarOf } from '../registration.js';
+import { PLAN, registering } from '../registration.js';
 
 const { mint, owner } = PLAN;
 const WORDS = ['register', '--cluster', 'devnet', '--mint', mint, '--owner', owner];
 
 function world(plan = PLAN, options: TestCliOptions = {}) {
   const seen: { input?: RegistrationInput; done: string[] } = { done: [] };
-  const registrar = registrarOf(plan, {
-    plan: async (input) => {
-      Object.assign(seen, { input });
-      return plan;
-    },
-    close: async () => void seen.done.push('closed'),
-  });
-  const perform: typeof registrar.perform = async (...terms) => {
-    seen.done.push('performed');
-    return registrar.perform(...terms);
-  };
   const openers: TestCliOptions['openers'] = {
-    openRegistrar: async (_settings, cluster) => {
+    register: async (settings, cluster, terms) => {
+      Object.assign(seen, { input: terms.input });
       seen.done.push(cluster);
-      return { ...registrar, perform };
+      return registering(plan, seen.done)(settings, cluster, terms);
     },
   };
   const cli = testCli({ ...options, openers });
@@ -47,7 +37,7 @@ describe('register', () => {
       0,
       { apiKey: { key: 'fk_secret' }, txHash: 'signature' },
     ]);
-    expect(seen.done).toEqual(['devnet', 'performed', 'closed']);
+    expect(seen.done).toEqual(['devnet', 'performed']);
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
     expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
     expect(input).toEqual({
@@ -71,7 +61,7 @@ describe('register', () => {
       exit,
       [expect.stringContaining(plan.cluster.name ?? 'register')],
     ]);
-    expect(seen.done).toEqual(exit === 0 ? ['devnet', 'performed', 'closed'] : ['devnet', 'closed']);
+    expect(seen.done).toEqual(exit === 0 ? ['devnet', 'performed'] : ['devnet']);
   });
 
   it.each([

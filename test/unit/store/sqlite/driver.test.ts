@@ -49,7 +49,7 @@ describe('a store on a full disk', () => {
     await expect(work()).rejects.toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
       message: `The store ${path} cannot grow: the disk or the quota is full.`,
-      hint: expect.stringContaining('Free disk space'),
+      hint: expect.stringContaining('Delete or move other files on its disk'),
     });
     expect(await store.read((tx) => tx.requests.find({ id: 'many' }))).toBeUndefined();
     free();
