@@ -72,13 +72,26 @@ export function noteReply(
 export const isNotOffered = (error: unknown): boolean =>
   isFlywheelError(error, 'ERR_NOT_FOUND') || isFlywheelError(error, 'ERR_METHOD_NOT_ALLOWED');
 
+/**
+ * Also a 404 page without an API error, as proxies and frameworks give it. A proxy that has lost its service answers the same, so
+ * the page counts only while an operation of the specification is answered.
+ */
+export async function isUnoffered(session: Session, error: unknown): Promise<boolean> {
+  if (isNotOffered(error)) return true;
+  const isPage = isFlywheelError(error, 'ERR_RESPONSE_INVALID') && [404, 405].includes(error.status ?? 0);
+  if (!isPage) return false;
+  const opened = await session.service();
+  return opened.service.currentBatch(callWith(session, opened)).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Optional operations may be missing. A dry run also accepts every other error, except a 401 for a configured key. */
-export async function canBeDoneWithout(
-  { context, isDryRun = false, service }: Session,
-  error: unknown,
-): Promise<boolean> {
+export async function canBeDoneWithout(session: Session, error: unknown): Promise<boolean> {
+  const { context, isDryRun = false, service } = session;
   if (context.signal.aborted) return false;
-  if (!isDryRun || isNotOffered(error)) return isNotOffered(error);
+  if (!isDryRun || isNotOffered(error)) return isUnoffered(session, error);
   return !isFlywheelError(error, 'ERR_UNAUTHORIZED') || (await service()).credential === null;
 }
 

@@ -7,6 +7,13 @@ const ADDRESS = /^(--[\w-]+=)?(https?:\/\/.*)$/is;
 /** An option that names a signer program, perhaps with its command. */
 const SIGNER = /^(--(?:operator|burn)-signer)(?:=(.*))?$/s;
 
+/** The address of an API has no key in it; what it may not have either is left out. */
+function shownApi(text: string): string {
+  if (!URL.canParse(text)) return HIDDEN;
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname === '/' ? '' : pathname}`;
+}
+
 const shownProgram = (command: string): string => {
   const [program = '', ...rest] = command.trim().split(/\s+/);
   return rest.length === 0 ? program : `${program} ${HIDDEN}`;
@@ -19,6 +26,7 @@ function shownWord(word: string, before: string | undefined): string {
     return shownProgram(word);
   const [, flag = '', url] = ADDRESS.exec(word) ?? [];
   if (url === undefined) return word;
+  if ((flag || before) === (flag ? '--api-url=' : '--api-url')) return flag + shownApi(url);
   return `${flag}${URL.canParse(url) ? new NodeAddress(new URL(url), url).shown : HIDDEN}`;
 }
 

@@ -97,6 +97,8 @@ function readJson(
   }
 }
 
+const CHECK_ADDRESS = 'Check the API address, including its path, and any proxy in front of the service.';
+
 const shown = (text: string): string => visibleLine(text).slice(0, MAX_SHOWN_LENGTH);
 
 /** How a text that is not JSON looks to one who expected JSON. */
@@ -172,7 +174,7 @@ export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer,
       `The service answered ${answer.status} with ${read.instead}.`,
       {
         ...answerContext(answer, reading),
-        hint: 'Check the API address, including its path.',
+        hint: CHECK_ADDRESS,
       },
     );
   }
@@ -210,7 +212,11 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   if (!parsed.success) {
     const instead = 'instead' in read ? read.instead : 'JSON that does not fit the API';
     const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
-    const options = { ...answerContext(answer, reading), exit: exitOfStatus(answer.status) };
+    const options = {
+      ...{ ...answerContext(answer, reading), exit: exitOfStatus(answer.status) },
+      // Of other statuses the address is the least likely cause.
+      ...(answer.status === 404 && { hint: CHECK_ADDRESS }),
+    };
     return { error: new FlywheelError('ERR_RESPONSE_INVALID', message, options), trusted: false };
   }
   const code = String(parsed.data.error);

@@ -335,7 +335,7 @@ export class KnownBatches {
     for (const batch of batchesIn(answer)) {
       const before = this.#places.get(batch.id.toLowerCase());
       if (before !== undefined && isPlaced(batch) && before !== placeOf(batch))
-        return `batch ${batch.id} is ${placeOf(batch)}, and was ${before}`;
+        return `batch ${batch.id} is ${placeOf(batch)}, but an earlier answer said ${before}`;
     }
     return undefined;
   }

@@ -36,20 +36,24 @@ export function unpinned(pins: Pins | null): FlywheelError {
   );
 }
 
-/** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` */
-export function requireChain({ chain }: Pick<OpenedService, 'chain'>): ChainReader {
+const HOW_TO_READ = 'Set FLYWHEEL_RPC_URL to your own RPC node.';
+
+/** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` with all that is missing. */
+export function requireChain({ chain, pins }: Pick<OpenedService, 'chain' | 'pins'>): ChainReader {
   if (chain !== null) return chain;
-  throw refuse(
-    'No RPC node is set, so the batch cannot be checked.',
-    'Set FLYWHEEL_RPC_URL to your own RPC node.',
-  );
+  if (pins === null)
+    throw refuse(
+      'No RPC node is set and no project is pinned, so the batch cannot be checked.',
+      `${HOW_TO_READ} ${HOW_TO_PIN}`,
+    );
+  throw refuse('No RPC node is set, so the batch cannot be checked.', HOW_TO_READ);
 }
 
 /** The same where nothing is signed. @param what - cannot be done without. @throws `ERR_CONFIG_INVALID` */
 export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: string): ChainReader {
   if (chain !== null) return chain;
   throw new FlywheelError('ERR_CONFIG_INVALID', `No RPC node is set, so ${what}.`, {
-    hint: 'Set FLYWHEEL_RPC_URL to your own RPC node.',
+    hint: HOW_TO_READ,
   });
 }
 

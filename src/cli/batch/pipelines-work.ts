@@ -144,7 +144,6 @@ export const verdictOf = (
 
 /** What all work on a file of pipelines has in common. */
 export class PipelinesWork implements Preparation {
-  readonly noun = 'pipeline';
   readonly ask: AskDoneThere;
   readonly rest: boolean;
   readonly allowChanged: boolean;

@@ -60,7 +60,6 @@ type Outcomes = readonly ElementOutcome[];
 
 /** The work of a burn-batch. */
 export class BurnBatchWork implements Work<Outcomes> {
-  readonly noun = 'burn';
   readonly ask: AskDoneThere;
   readonly outputs: readonly OutputFile[];
   readonly rest: boolean;

@@ -37,7 +37,6 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const requireKnown = ({ before }: Entry): Promise<void> =>
     requireThere(session, elements, elements, () => lostThere(ask, { elements, landed: elements, before }));
   return {
-    noun: 'burn',
     ask: once ? ask : undefined,
     unanswered: (operation) => {
       if (operation.answer(ANSWER) !== undefined || !(once || mayBeForgotten(session, operation)))

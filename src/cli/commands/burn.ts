@@ -65,7 +65,9 @@ async function parse(options: BurnOptions, { context }: Session): Promise<Omit<B
 /** @param decimals - of the mint; `null` where nobody says. */
 function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): number {
   if (baseUnits === true && decimals === null)
-    throw inputError('--base-units', "--base-units needs the mint's decimals; set --rpc-url");
+    throw inputError('--base-units', 'the decimals of the mint are not known here').with({
+      hint: 'Pin the project with its mint: `flywheel profile add NAME --mint … --multisig … --owner … --operator …`, then `flywheel profile pin --rpc-url URL`. Or give the amount in whole tokens.',
+    });
   const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
   const read = readAmountText(text);
   if ('problem' in read) throw inputError('--amount', read.problem);

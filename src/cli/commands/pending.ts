@@ -10,7 +10,7 @@ import type { BurnBatchBody } from '../burn/burn-batch-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
-import { requireConsent } from '../consent.js';
+import { canAsk, requireConsent } from '../consent.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation, wasCancelled } from '../operation/begin-operation.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
@@ -21,7 +21,7 @@ import type { Style } from '../output/color.js';
 import { type OutputFile, outputFile } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, type Layout } from '../output/table.js';
-import { callWith, isNotOffered, soon } from '../send.js';
+import { callWith, isUnoffered, soon } from '../send.js';
 import { shellLine, shownWords } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
@@ -36,9 +36,13 @@ const operationRow = (session: Session, operation: OperationSummary) => {
   return {
     ...{ id, operation: kind, outcome: state === 'open' ? 'unknown' : 'not printed yet', running: busy },
     ...{ command: typed(command), idempotencyKey: key, dateBegun, dateChanged },
-    resume: resumeLine(session, operation),
+    resume: resumeLine(session, operation) + scriptFlags(session, operation),
   };
 };
+
+/** Without a terminal the approval of a batch needs the consent that was not given with its command. */
+const scriptFlags = (session: Session, { kind, command }: OperationSummary): string =>
+  kind !== 'batch' || canAsk(session) || session.settings.yes || command.includes('--yes') ? '' : ' --yes';
 
 /** What the service of a data directory has left, and no operation of the journal stands for. */
 async function leftByService(session: Session, journal: Journal) {
@@ -54,8 +58,11 @@ async function leftByService(session: Session, journal: Journal) {
     }));
 }
 
-/** Batches that are set up and not executed, but for those that somebody has begun to execute, with what approves and executes each. */
-async function waitingBatches(session: Session, begun: ReadonlySet<string>) {
+/**
+ * Batches that are set up and not executed, but for those that somebody has begun to execute, with what approves and executes each;
+ * or why the service does not say.
+ */
+async function waitingBatches(session: Session, journal: Journal, begun: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
   const asked = opened.service.listBatches(query, callWith(session, opened)).then(
@@ -66,17 +73,20 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>) {
   session.output.progress.clear();
   session.context.signal.throwIfAborted();
   if ('code' in items) {
-    if (!isNotOffered(items)) session.output.warn(`Waiting batches could not be listed. ${items.message}`);
-    return [];
+    if (await isUnoffered(session, items)) return [];
+    const message = `Batches that wait for approval could not be listed. ${items.message}`;
+    return new FlywheelError(items.code, message, items.options);
   }
+  const isScript = !canAsk(session);
+  const resume = (id: string): string =>
+    journal.ofBatch(id) === undefined
+      ? `${commandLine(session.settings, 'batch', 'execute', id)} --keypair FILE${isScript ? ' --expect FILE --yes' : ''}`
+      : `${commandLine(session.settings, 'pending', 'resume', id)} --keypair FILE${isScript ? ' --yes' : ''}`;
   return items
     .filter(({ id }) => !begun.has(id))
-    .map(({ id, totals, dateCreated }) => ({
+    .map(({ id, totals, dateCreated: dateBegun }) => ({
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{
-        dateBegun: dateCreated,
-        resume: `${commandLine(session.settings, 'batch', 'execute', id)} --keypair FILE`,
-      },
+      ...{ dateBegun, resume: resume(id) },
     }));
 }
 
@@ -84,7 +94,7 @@ async function waitingBatches(session: Session, begun: ReadonlySet<string>) {
 type Row =
   | ReturnType<typeof operationRow>
   | Awaited<ReturnType<typeof leftByService>>[number]
-  | Awaited<ReturnType<typeof waitingBatches>>[number];
+  | Exclude<Awaited<ReturnType<typeof waitingBatches>>, FlywheelError>[number];
 
 /** The command is what one looks for: it is not pale. */
 const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
@@ -121,7 +131,7 @@ function viewPending(
 const configure = (command: Command) =>
   command
     .addArgument(new Argument('[action]', 'action (default: list)').choices(['list', 'resume', 'forget']))
-    .argument('[id]', 'operation id (resume without an id resumes all)')
+    .argument('[id]', 'id as listed (resume without an id resumes all operations)')
     .addOption(KEYPAIR_OPTION);
 
 async function list(session: Session, journal: Journal): Promise<void> {
@@ -132,10 +142,14 @@ async function list(session: Session, journal: Journal): Promise<void> {
     ...left.map(({ id }) => id),
     ...pending.flatMap(({ notes }) => batchStages(notes).flatMap(({ batchId }) => batchId ?? [])),
   ];
-  const rows = [...own, ...left, ...(await waitingBatches(session, new Set(begun)))];
+  const waiting = await waitingBatches(session, journal, new Set(begun));
+  const rows = [...own, ...left, ...('code' in waiting ? [] : waiting)];
   const { symbol } = await session.service();
   const nowMs = session.context.clock.nowMs();
-  session.output.result(rows, (style) => viewPending(rows, symbol, nowMs, style));
+  session.output.result(rows, (style) =>
+    rows.length === 0 && 'code' in waiting ? [] : viewPending(rows, symbol, nowMs, style),
+  );
+  if ('code' in waiting) throw waiting;
 }
 
 /** Pause between two looks at what another process is at. */
@@ -180,34 +194,33 @@ async function finishForService(session: Session, journal: Journal): Promise<num
 /** An operation that is over and whose outcome was told is kept without what was asked for, or not at all. */
 type Resumed = 'resumed' | 'told before' | 'not there';
 
-/**
- * Carries on with an operation, when no other process is at it any more.
- * @param keypair - as the option says; else the one that the operation was begun with, else the usual one.
- * @throws what the command itself would.
- */
+/** How an operation is carried on with. */
+interface Terms {
+  /** As the option says; else the one that the operation was begun with, else the usual one. */
+  readonly keypair: string | undefined;
+  /** A batch that waits is approved and executed: it was named by its own id, as the list does. */
+  readonly isExecuted?: boolean;
+}
+
+/** Carries on with an operation, when no other process is at it any more. @throws what the command itself would. */
 async function resumeOperation(
   session: Session,
   journal: Journal,
   id: string,
-  keypair: string | undefined,
+  terms: Terms,
 ): Promise<Resumed> {
   const entry = await takeOperation(session, journal, id);
   if (entry === undefined) return 'not there';
   const body = entry.body();
   if (body === undefined) return 'told before';
   if (entry.state === 'cancelled') throw wasCancelled(entry.dateChanged);
-  const work = await workOf(session, entry, JSON.parse(body), keypair);
+  const work = await workOf(session, entry, JSON.parse(body), terms);
   await carryOut(session, { entry }, work);
   return 'resumed';
 }
 
 /** @param body - what was asked for, as the command that has begun it wrote it down. */
-async function workOf(
-  session: Session,
-  entry: Entry,
-  body: unknown,
-  keypair: string | undefined,
-): Promise<Work<unknown>> {
+async function workOf(session: Session, entry: Entry, body: unknown, terms: Terms): Promise<Work<unknown>> {
   switch (entry.kind) {
     case 'burn': {
       const { burnWork } = await import('../burn/burn-work.js');
@@ -220,7 +233,7 @@ async function workOf(
       return new BurnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
     case 'batch':
-      return batchWork(session, entry, body as InitBatchRequest, keypair);
+      return batchWork(session, entry, body as InitBatchRequest, terms);
   }
 }
 
@@ -235,9 +248,11 @@ async function batchWork(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  typed: string | undefined,
+  { keypair: typed, isExecuted = false }: Terms,
 ): Promise<Work<unknown>> {
-  const run = entry.notes['run'] as RunNote | undefined;
+  const run =
+    (entry.notes['run'] as RunNote | undefined) ??
+    (isExecuted && entry.state === 'waiting' ? { keypair: null, wallet: false, failedOut: null } : undefined);
   if (run === undefined) {
     const { InitWork } = await import('../batch/pipelines-work.js');
     return new InitWork(session, request, AS_BEGUN, { out: null, failedOut: null }) as Work<unknown>;
@@ -261,7 +276,7 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
     // What an earlier one has settled on its way is pending no more.
     if (!journal.pending().some((operation) => operation.id === id)) continue;
     try {
-      if ((await resumeOperation(session, journal, id, keypair)) !== 'resumed')
+      if ((await resumeOperation(session, journal, id, { keypair })) !== 'resumed')
         session.output.tell(`Another process finished operation ${id} and printed its outcome.`);
     } catch (error) {
       if (ids.length === 1) throw error;
@@ -273,6 +288,16 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
   return ids.length;
 }
 
+/** Carries on with the one that was named. @throws `ERR_INPUT_INVALID` where there is nothing to carry on with */
+async function resumeOne(session: Session, journal: Journal, id: string, terms: Terms): Promise<void> {
+  const resumed = await resumeOperation(session, journal, id, terms);
+  if (resumed === 'not there') throw notThere(session, id);
+  if (resumed === 'told before')
+    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
+      hint: 'Run the original command again to see its stored result.',
+    });
+}
+
 /** Of what was typed in the place of an id. */
 const MAX_SHOWN = 40;
 
@@ -282,7 +307,7 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `A batch that waits needs its owner: \`${commandLine(settings, 'batch', 'approve', id)}\`, or \`${commandLine(settings, 'batch', 'cancel', id)}\``
+        ? `The journal of this machine does not have that batch. Execute it: \`${commandLine(settings, 'batch', 'execute', id)} --keypair FILE --expect FILE\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id)} --keypair FILE\``
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );
@@ -329,20 +354,15 @@ async function giveUp(entry: Entry): Promise<boolean> {
 
 async function run(
   session: Session,
-  [action = 'list', id]: ArgsOf<typeof configure>,
+  [action = 'list', word]: ArgsOf<typeof configure>,
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<void> {
   // What the journal has is told without the service, too.
   await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
-  if (action === 'resume' && id !== undefined) {
-    const resumed = await resumeOperation(session, journal, id, keypair);
-    if (resumed === 'resumed') return;
-    if (resumed === 'not there') throw notThere(session, id);
-    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
-      hint: 'Run the original command again to see its stored result.',
-    });
-  }
+  const id = word !== undefined && isUuid(word) ? (journal.ofBatch(word.toLowerCase())?.id ?? word) : word;
+  if (action === 'resume' && id !== undefined)
+    return resumeOne(session, journal, id, { keypair, isExecuted: id !== word });
   if (action === 'resume') {
     const finished = await finishForService(session, journal);
     const resumed = await resumeAll(session, journal, keypair);
@@ -366,7 +386,7 @@ export const commands = {
       'An operation is pending until its outcome is known and printed.',
       '`resume` looks up what was sent and sends only the rest, so nothing happens twice.',
       '`forget` drops requests without an answer and keeps the answered ones. The same command with --rest then sends the others.',
-      'The list includes batches that wait for approval, with amounts and the command that approves and executes them.',
+      'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service cannot be asked, the rest is listed and the exit code says so.',
       'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],

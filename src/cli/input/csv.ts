@@ -4,6 +4,7 @@ import leven from 'leven';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
+import { grouped } from '../views/unit.js';
 import { reasonOf, shortened } from './amount.js';
 import type { Problems } from './problems.js';
 import { type Input, inputError } from './read-input.js';
@@ -116,7 +117,7 @@ const REASONS = [
   ['CLOSING_QUOTE', 'text after the closing quote of a cell'],
   ['OPENING_QUOTE', 'a quote in an unquoted cell'],
   ['QUOTE_NOT_CLOSED', 'a quoted cell has no closing quote'],
-  ['MAX_RECORD_SIZE', `a row has more than ${MAX_ROW_BYTES} bytes`],
+  ['MAX_RECORD_SIZE', `a row has more than ${grouped(MAX_ROW_BYTES)} bytes`],
 ] as const;
 
 /** What the library complains of, with the line on which it noticed. */

@@ -13,6 +13,7 @@ import {
 import { checkInput } from '../../contract/validate.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
+import { grouped } from '../views/unit.js';
 import { checkDecimals, reasonOf } from './amount.js';
 import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
 import {
@@ -50,7 +51,7 @@ export function readPipelinesFile(input: Input, decimals: number | null): InitBa
   if (elements.length === 0) problems.add('expected at least one pipeline', place);
   if (elements.length > MAX_PIPELINES)
     problems.add(
-      `a batch has at most ${MAX_PIPELINES} pipelines, got ${elements.length}: split the file`,
+      `a batch has at most ${grouped(MAX_PIPELINES)} pipelines, got ${grouped(elements.length)}: split the file`,
       place,
     );
   const pipelines = elements.flatMap((element) => readPipeline(element, decimals) ?? []);

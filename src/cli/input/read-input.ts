@@ -9,6 +9,7 @@ import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '..
 import { decodeUtf8, parseStrictJson } from '../../values/strict-json.js';
 import type { CliContext } from '../context.js';
 import type { Columns, InputFormat } from '../options.js';
+import { grouped } from '../views/unit.js';
 
 /** Largest input file in bytes; V8 holds no longer text. */
 const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
@@ -39,7 +40,7 @@ export async function readInputBytes({ io, cwd, signal }: ReadContext, file: str
       pieces.push(piece);
       length += piece.length;
       if (length > MAX_INPUT_BYTES)
-        throw inputError(inputName(file), `the file is larger than ${MAX_INPUT_BYTES} bytes`);
+        throw inputError(inputName(file), `the file is larger than ${grouped(MAX_INPUT_BYTES)} bytes`);
       // Reading a file waits for nothing, and without a turn no signal is heard.
       await setImmediate();
       if (signal.aborted) break;
@@ -199,7 +200,7 @@ export function proofProblem(proof: JsonValue | undefined): string | undefined {
   if (!isJsonObject(proof)) return 'expected a JSON object';
   const size = Buffer.byteLength(canonicalJson(proof));
   return size > MAX_PROOF_BYTES
-    ? `the proof has ${size} bytes; at most ${MAX_PROOF_BYTES} are allowed`
+    ? `the proof has ${grouped(size)} bytes; at most ${grouped(MAX_PROOF_BYTES)} are allowed`
     : undefined;
 }
 

@@ -126,8 +126,12 @@ export type Begun =
 export type InTheWay =
   /** Another process is at it. */
   | { readonly status: 'busy'; readonly process: string; readonly since: string }
-  /** Elements of it are in other operations. */
-  | { readonly status: 'overlap'; readonly overlaps: readonly Overlap[] }
+  /** Elements of it are in other operations; and of the others, those that have changed. */
+  | {
+      readonly status: 'overlap';
+      readonly overlaps: readonly Overlap[];
+      readonly changes: readonly ChangedElement[];
+    }
   /** Elements that have landed from another file are no longer in this one, which has others about the same. */
   | { readonly status: 'changed'; readonly changes: readonly ChangedElement[] };
 

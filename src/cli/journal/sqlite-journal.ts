@@ -257,9 +257,11 @@ export class SqliteJournal {
     if (same?.busy === true && same.kind === 'burn') return busy(same);
     const found = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
     const overlaps = found.filter(({ hasLanded }) => !(isKnown && hasLanded));
-    if (overlaps.length > 0) return { status: 'overlap', overlaps };
     const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged && !isKnown;
-    const changes = isLookedFor ? this.#table.elements.changes(elements, taken) : [];
+    const met = new Set(overlaps.map(({ digest }) => digest));
+    const left = (taken ?? [...elements.keys()]).filter((at) => !met.has(elements[at]?.digest as Sha256));
+    const changes = isLookedFor ? this.#table.elements.changes(elements, left) : [];
+    if (overlaps.length > 0) return { status: 'overlap', overlaps, changes };
     return changes.length > 0 ? { status: 'changed', changes } : undefined;
   }
 

@@ -1,4 +1,5 @@
 /** What comes before the first request of an operation: it is looked up or begun by what the journal and the service know of it, and what is left of it is found out. A dry run ends there. */
+import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
@@ -14,6 +15,7 @@ import {
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { countText } from '../views/unit.js';
 import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
+import { nounOf } from './elements.js';
 import { changedElements, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
@@ -21,8 +23,6 @@ import { notSent } from './verdicts.js';
 
 /** The work of an operation before its first request. */
 export interface Preparation {
-  /** What people call an element: "burn", "pipeline". */
-  readonly noun: string;
   /** What the service has done of its elements; `undefined`: each call is a new one. */
   readonly ask: AskDoneThere | undefined;
   /** `--rest`: it does what has not landed. */
@@ -63,7 +63,18 @@ export interface Taken {
  * @returns `null`: a rest has left nothing to do.
  * @throws `ERR_INPUT_INVALID`; nothing was begun then.
  */
-export async function beginOperation(
+export const beginOperation = (
+  session: Session,
+  request: OperationRequest,
+  work: Preparation,
+): Promise<Taken | null> =>
+  lookUpAndBegin(session, request, work).catch((error: unknown) => {
+    if (!(error instanceof FlywheelError) || error.code !== 'ERR_RESPONSE_INVALID') throw error;
+    const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
+    throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
+  });
+
+async function lookUpAndBegin(
   session: Session,
   request: OperationRequest,
   work: Preparation,
@@ -88,7 +99,7 @@ async function begin(
   request: OperationRequest,
   work: Preparation,
 ): Promise<Entry | null> {
-  const { noun, rest: isRest = false } = work;
+  const { rest: isRest = false } = work;
   const { kind, content, origin, again, isKnown = false } = request;
   // Another key makes it no other file.
   if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
@@ -102,12 +113,12 @@ async function begin(
       () => journal.begin(now),
       (entry) => requireLost(session, journal, entry, now, work),
     );
-    if ('changes' in begun) throw changedElements(begun.changes, { kind: now.kind, noun });
+    if ('changes' in begun && !('overlaps' in begun)) throw changedElements(begun.changes, now.kind);
     if (!('overlaps' in begun)) {
       requireToDo(begun, now, isRest);
       return begun;
     }
-    asked = withoutOverlap(session, now, begun.overlaps, { noun, isRest });
+    asked = withoutOverlap(session, now, begun, isRest);
   }
   return null;
 }
@@ -299,7 +310,9 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
   if (found === null) return {};
   const { left, leftOut } = found;
   if (leftOut.length === 0) return { left };
-  session.output.tell(`${countText(leftOut.length, work.noun)} skipped: another request landed them.`);
+  session.output.tell(
+    `${countText(leftOut.length, nounOf(entry.kind))} skipped: another request landed them.`,
+  );
   return work.leaveOut(entry, new Set(leftOut)) ? { left } : null;
 }
 

@@ -6,11 +6,12 @@ import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
-import { callWith, isNotOffered, soon } from '../send.js';
-import { countText } from '../views/unit.js';
-import { namedText } from './elements.js';
+import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
+import { countText, grouped } from '../views/unit.js';
+import { namedText, nounOf } from './elements.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere } from './service-record.js';
@@ -60,18 +61,30 @@ async function compare(
     ...ofOthers.filter(({ content, digest }) => !contents.has(content) && !known.has(digest)),
   ];
   if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
-  const { isOnThisMachine } = await session.service();
-  const ofBurns = isOnThisMachine ? ['pending', 'resume'] : ['history', '--status', 'PENDING'];
   const asked = new Set(mayLand.map(({ content }) => content));
   const isAsked = (one: Element): boolean => asked.has(one.content) && !ofOwn.has(one);
   const ids = new Set(answer.openIn.filter((_, at) => answer.open.slice(at, at + 1).some(isAsked)));
-  const words = kind === 'batch' ? ['batch', 'show', ...[...ids].slice(0, 1)] : ofBurns;
   const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
   throw notSent(
-    `${mayLand.length} of ${countText(elements.length, 'entry', 'entries')} belong to another, unfinished request of the service: ${which}.`,
-    `Finish that request first: \`${commandLine(session.settings, ...words)}\``,
+    `${mayLand.length} of ${countText(elements.length, nounOf(kind))} belong to another, unfinished request of the service: ${which}.`,
+    finishHint(session.settings, kind, [...ids], (await session.service()).isOnThisMachine),
     SAYS_ALL,
   );
+}
+
+/** What brings the requests of others to their end. @param ids - of their batches */
+function finishHint(
+  settings: Session['settings'],
+  kind: OperationKind,
+  [id = 'BATCH_ID']: readonly string[],
+  isOnThisMachine: boolean,
+): string {
+  const line = (...words: readonly string[]): string => commandLine(settings, ...words);
+  if (kind === 'batch')
+    return `Execute that batch first: \`${line('batch', 'execute', id)} --keypair FILE\`. Or cancel it: \`${line('batch', 'cancel', id)} --keypair FILE\``;
+  return isOnThisMachine
+    ? `Finish that request first: \`${line('pending', 'resume')}\``
+    : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;
 }
 
 /** What of it has landed there, beside what had landed before it was begun. @param before - of each element; empty: from the first on */
@@ -162,12 +175,38 @@ export async function askWhatIsDone(
     return false;
   }
   if (again) {
+    await tellOfUnnoted(session, journal, elements, answer);
     const counts = countBy(answer.landed);
     return elements.map(({ content }) => counts.get(content) ?? 0);
   }
   if (answer.known.size > 0 && known === undefined) return 'known';
   await compare(session, { kind }, { elements }, answer);
   return true;
+}
+
+/**
+ * What is done once more may be more than once more: a journal that was lost, or restored, does not have all runs.
+ * @throws `ERR_DECLINED` for a no of who can be asked
+ */
+async function tellOfUnnoted(
+  session: Session,
+  journal: Journal,
+  elements: readonly Element[],
+  { landed, open }: Pick<DoneThere, 'landed' | 'open'>,
+): Promise<void> {
+  const noted = journal.countLanded(elements);
+  const more = [...countBy(landed)].map(([content, count]) => count - (noted.get(content) ?? 0));
+  const unnoted = more.reduce((sum, count) => sum + Math.max(0, count), 0);
+  const mayLand = open.filter(({ digest }) => !journal.isOpen(digest)).length;
+  if (unnoted + mayLand === 0) return;
+  const counts = [
+    ...(unnoted > 0 ? [`${grouped(unnoted)} landed`] : []),
+    ...(mayLand > 0 ? [`${grouped(mayLand)} may still land`] : []),
+  ].join(', and ');
+  const text = `The service has requests for this content that the journal of this machine does not have: ${counts}.`;
+  const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
+  if (isAsked) await requireConsent(session, `${text} Send everything again?`);
+  else session.output.warn(`${text} --again sends everything again.`);
 }
 
 /** What of an operation has no answer yet. */
@@ -238,7 +277,7 @@ async function foresee(
   if (isFailed) return { left: [], leftOut: [] };
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw notSent(
-      `Another request already landed ${done.length} of the ${countText(next.length, 'entry', 'entries')} of this operation.`,
+      `Another request already landed ${done.length} of the ${countText(next.length, nounOf(kind))} of this operation.`,
       wayOut(session, operation, isBegun, answer.batch?.id),
       SAYS_ALL,
     );
@@ -254,7 +293,7 @@ export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
   unanswered: Unanswered,
-  work: { readonly noun: string; readonly rest?: boolean; readonly allowChanged?: boolean },
+  work: { readonly rest?: boolean; readonly allowChanged?: boolean },
 ): Promise<Foreseen | null> {
   const found = await foresee(session, operation, unanswered, work.rest === true);
   const indexes = found?.left ?? unanswered.requests.flatMap((request) => request.indexes);
@@ -385,8 +424,8 @@ export async function requireAnswersKey(
 ): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote') return;
-  const said = ask(opened).catch((error: unknown) => {
-    if (!isNamed && !isNotOffered(error)) throw error;
+  const said = ask(opened).catch(async (error: unknown) => {
+    if (!isNamed && !(await isUnoffered(session, error))) throw error;
     return null;
   });
   const items = await (isNamed ? soon(said) : said);
@@ -444,7 +483,7 @@ function notThere(
 ): FlywheelError {
   const gone = new Set(lost);
   const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [index + 1] : [])));
-  const apart = 'put the missing entries into a new file and send it with --again';
+  const apart = 'put the missing ones into a new file and send it with --again';
   const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
   const way =
     open !== undefined
@@ -453,8 +492,8 @@ function notThere(
         ? ': send this file with --again.'
         : `: ${apart}.`;
   return outcomeUnknown(
-    `The journal of this machine says that ${lost.length} of ${countText(elements.length, 'entry', 'entries')} landed, but the service does not have them: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
-    `Look these entries up on chain. If some landed, remove them from the file. If none landed${way}`,
+    `The journal of this machine says that ${lost.length} of ${grouped(elements.length)} landed, but the service does not have these: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
+    `Look them up on chain. If some landed, remove them from the file. If none landed${way}`,
     { keyUnused: false },
   );
 }

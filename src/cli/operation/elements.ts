@@ -4,8 +4,11 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { fingerprint, type Sha256, sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import type { Element } from '../journal/journal.js';
+import type { Element, OperationKind } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
+
+/** What people call the elements of an operation. */
+export const nounOf = (kind: OperationKind): string => (kind === 'batch' ? 'pipeline' : 'burn');
 
 /** @param texts - all that an element says, and what it is about. */
 function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {

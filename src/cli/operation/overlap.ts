@@ -6,13 +6,14 @@ import {
   type ChangedElement,
   type Element,
   type Entry,
+  type InTheWay,
   isOver,
   type OperationKind,
   type OperationRequest,
   type Overlap,
 } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
-import { namedText } from './elements.js';
+import { namedText, nounOf } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
 
@@ -24,10 +25,11 @@ import { notSent } from './verdicts.js';
 export function withoutOverlap(
   session: Session,
   request: OperationRequest,
-  overlaps: readonly Overlap[],
-  { noun, isRest }: { readonly noun: string; readonly isRest: boolean },
+  { overlaps, changes }: Extract<InTheWay, { readonly status: 'overlap' }>,
+  isRest: boolean,
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
+  const noun = nounOf(kind);
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
@@ -42,7 +44,11 @@ export function withoutOverlap(
       ? wayOut(session, open)
       : overlaps.length === elements.length
         ? '--again sends everything again.'
-        : '--rest sends only what has not landed. --rest --allow-changed also sends changed entries, with their full new amount. --again sends everything again.';
+        : `${
+            changes.length === 0
+              ? '--rest sends only what has not landed.'
+              : `--rest --allow-changed sends what has not landed, and of it ${countText(changes.length, noun)} with another amount or recipient than before in full.`
+          } --again sends everything again.`;
   throw notSent(sentence, hint);
 }
 
@@ -56,14 +62,14 @@ export async function requireUnchanged(
   operation: Entry,
   elements: readonly Element[],
   indexes: readonly number[],
-  { noun, allowChanged = false }: { readonly noun: string; readonly allowChanged?: boolean | undefined },
+  { allowChanged = false }: { readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
   const { kind, notes, id, state, isNew } = operation;
   if (allowChanged || notes['allowChanged'] === true || notes['again'] !== undefined) return;
   const journal = await (await session.service()).journal();
   const changes = journal.changed(elements, indexes);
   if (changes.length === 0) return;
-  const error = changedElements(changes, { kind, noun }).with({ keyUnused: false });
+  const error = changedElements(changes, kind).with({ keyUnused: false });
   if (isNew || isOver(state)) throw error;
   const batchId = batchStages(notes).at(-1)?.batchId;
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
@@ -75,10 +81,8 @@ export async function requireUnchanged(
 }
 
 /** What is in this file has landed with another amount or recipient: sending it in full would do both. */
-export function changedElements(
-  changes: readonly ChangedElement[],
-  { kind, noun }: { readonly kind: OperationKind; readonly noun: string },
-): FlywheelError {
+export function changedElements(changes: readonly ChangedElement[], kind: OperationKind): FlywheelError {
+  const noun = nounOf(kind);
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
     return notSent(
@@ -100,13 +104,13 @@ export async function stillToDo(
   session: Session,
   entry: Entry,
   { all, indexes }: { readonly all: readonly Element[]; readonly indexes: readonly number[] },
-  work: { readonly noun: string; readonly allowChanged?: boolean },
+  work: { readonly allowChanged?: boolean },
 ): Promise<readonly number[]> {
   const digestOf = (index: number): string => all[index]?.digest ?? '';
   const overlaps = entry.elsewhere(indexes.flatMap((index) => all[index]?.digest ?? []));
   const other = overlaps.find(({ hasLanded }) => !hasLanded);
   if (overlaps.length > 0) {
-    const sentence = describe(indexes.length, overlaps, work.noun);
+    const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
     if (other !== undefined) throw notSent(sentence, wayOut(session, other));
     session.output.tell(`${sentence} They are skipped.`);
   }

@@ -62,7 +62,7 @@ export async function runOperation<Result>(
 
 /** Says that all of a file has landed before, by other requests. @param result - what is printed beside the count. */
 export function tellAllSkipped({ output }: Session, skipped: number, result: object = {}): void {
-  output.warn('All entries of this file already landed. Nothing was sent.');
+  output.warn('Everything in this file already landed. Nothing was sent.');
   output.result({ ...result, skipped }, () => []);
 }
 
@@ -71,7 +71,7 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
   if (error.options.hint !== undefined) return error;
   return error.with({
-    hint: 'Another machine, or a dropped operation, sent a different part of this file. Check what landed: `flywheel history`. Then send the missing entries in a new file.',
+    hint: 'Another machine, or a dropped operation, sent a different part of this file. Check what landed: `flywheel history`. Then send what is missing in a new file.',
   });
 }
 

@@ -161,6 +161,18 @@ describe('an error', () => {
     expect(complaint((await testCli().run('brun')).stderr).error).toBe('ERR_USAGE');
   });
 
+  it.each([
+    [['burn', '--api-kye=sk_secret'], '--api-kye'],
+    [['burn', '--api-kye', 'sk_secret'], '--api-kye'],
+    [['batch', 'run', 'p.json', 'sk_secret'], 'rguments'],
+    [['https://sk_secret@api.example'], '***'],
+    [['batch', 'exec', 'sk_secret'], 'exec'],
+  ])('does not repeat what may be a secret: %j', async (words, named) => {
+    const { exit, stdout, stderr } = await testCli().run(...words);
+    expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(named)]);
+    expect(stderr).not.toContain('sk_secret');
+  });
+
   it('names commands that work where this one has worked, as they stand', async () => {
     const fail =
       (...of: ConstructorParameters<typeof FlywheelError>) =>
@@ -214,6 +226,10 @@ describe('a command line that is kept', () => {
       ...['--rpc-url', 'https://rpc.example/***'],
       ...['--operator-signer', 'node ***', '--burn-signer=./sign ***'],
     ]);
+    expect(shownWords(['--api-url', 'https://u:secret@api.example/v2/pay?key=secret'])).toEqual([
+      ...['--api-url', 'https://api.example/v2/pay'],
+    ]);
+    expect(shownWords(['--api-url=https://api.example/v2'])).toEqual(['--api-url=https://api.example/v2']);
     const plain = [
       ...['burn', '--rpc-url', 'http://127.0.0.1:8899', '--rpc-url', 'devnet', '--operator-signer', './sign'],
       ...['--proof', '{"at":"https://shop.example/order/1"}', '--amount', '1'],

@@ -22,7 +22,7 @@ describe('what a client has been told of batches', () => {
       known.problem(issued),
       known.problem({ ownerVoteNeeded: false, batch: moved }),
     ])
-      expect(problem).toMatch(/^batch .* is number 6 of .*, and was number 5 of /);
+      expect(problem).toMatch(/^batch .* is number 6 of .*, but an earlier answer said number 5 of /);
     expect(known.problem(batch({ batchIndex: '5', multisig: 'other' }))).toContain('of other');
   });
 

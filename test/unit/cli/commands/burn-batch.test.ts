@@ -7,7 +7,7 @@ import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
-import { complaint, refusal, refuse, reply } from '../../../support/commands.js';
+import { complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 
@@ -219,6 +219,8 @@ describe('burn-batch', () => {
         2,
         'ERR_INPUT_INVALID',
       ]);
+    // The first hint is all that one has to type.
+    expect(complaint((await go(cli)).stderr).hint).toMatch(/^--rest --allow-changed /);
     expect(sizes(cli)).toEqual([2]);
     const allowed = await go(cli, '--rest', '--allow-changed');
     expect([allowed.exit, sent(cli)[1]]).toEqual([0, [burn(1, { burnAmount: 4 }), burn(2)]]);
@@ -285,6 +287,58 @@ describe('burn-batch', () => {
       expect(bytesOf(count + 1)).toBeGreaterThan(4 * 1_048_576);
     }
     expect(cutBurns(Array(2_001).fill(burn(0)))).toEqual([1_000, 1_000, 1]);
+  });
+});
+
+describe('what the service has done of a file', () => {
+  const landed = (index: number) => ({
+    ...{ type: 'WATCH_AD', hash: proofHash({ index }), amount: '1.5', status: 'SUCCESS' },
+    ...{ txHash: `tx${index}`, dateCreated: '2026-01-31T11:00:00.000Z' },
+  });
+  /** A command line whose service lists these burns by their proofs, or fails to. */
+  function listing(items: readonly object[] | FlywheelError, options: TestCliOptions = {}): TestCli {
+    const cli = cliWith([burn(0), burn(1)], options);
+    cli.service.service.listBurns = async ({ proofHash: hashes }) => {
+      if (items instanceof FlywheelError) throw items;
+      return reply({ items: hashes === undefined ? [] : items, nextCursor: null }) as never;
+    };
+    return cli;
+  }
+
+  it('is said before --again sends it once more, where the journal does not have it', async () => {
+    const script = listing([landed(0), landed(1)]);
+    const { exit, stderr } = await go(script, '--again', '--quiet');
+    expect([exit, JSON.parse(stderr).warning]).toEqual([0, expect.stringContaining('2 landed')]);
+    // It is in the journal then.
+    expect((await go(script, '--again', '--quiet')).stderr).toBe('');
+    const declined = listing([landed(0)], person('n'));
+    const { exit: refused, questions } = await go(declined, '--again');
+    expect([refused, questions, sent(declined)]).toEqual([130, [expect.stringContaining('1 landed')], []]);
+  });
+
+  it('is not known where its answer cannot be read: nothing is sent, and the service cannot be used', async () => {
+    const cli = listing(new FlywheelError('ERR_RESPONSE_INVALID', 'The service answered 200 with nothing.'));
+    for (const more of [[], ['--rest'], ['--again']])
+      expect(await refusal(cli, 'burn-batch', 'b.json', ...more)).toEqual([
+        ...[6, 'ERR_RESPONSE_INVALID', expect.stringMatching(/with nothing\. Nothing was sent\.$/)],
+      ]);
+    expect([sent(cli), await cli.pending()]).toEqual([[], []]);
+  });
+
+  it('is not asked of a service that has no such list and says so with a page of its framework', async () => {
+    const page = { status: 404, exit: 5 } as const;
+    const cli = listing(
+      new FlywheelError('ERR_RESPONSE_INVALID', 'The service answered 404 with a page.', page),
+    );
+    const down = () => refuse('ERR_RESPONSE_INVALID', 'The service answered 404 with a page.');
+    cli.service.answer('currentBatch', down);
+    // A proxy that has lost its service says the same.
+    expect(await refusal(cli, 'burn-batch', 'b.json')).toEqual([
+      ...[5, 'ERR_RESPONSE_INVALID', expect.stringContaining('Nothing was sent.')],
+    ]);
+    cli.service.answer('currentBatch', () => reply(null));
+    const { exit, stderr } = await go(cli);
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('cannot be asked what already landed')]);
   });
 });
 

@@ -129,7 +129,7 @@ describe('burn', () => {
     ['--proof', `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, '64'],
     ['--proof', '@missing.json', 'missing.json'],
     ['--proof', '@.', 'directory'],
-    ['--proof', JSON.stringify({ a: 'x'.repeat(1_048_576) }), '65536'],
+    ['--proof', JSON.stringify({ a: 'x'.repeat(1_048_576) }), '65,536'],
     ['--type', '', '--type'],
     ['--type', 'T'.repeat(65), '--type'],
   ] as [string, string, string][])('refuses %s %.40s and sends nothing', async (flag, value, names) => {
@@ -180,6 +180,21 @@ describe('burn', () => {
     expect(cli.service.calls[0]?.input).toMatchObject({ proof: { a: 1 } });
     for (const stdin of [Uint8Array.of(0x7b, 0xff, 0x7d), ' \n'])
       expect((await refusal(testCli({ stdin }), ...words, '-'))[1]).toBe('ERR_INPUT_INVALID');
+  });
+});
+
+describe('a burn that was refused', () => {
+  it('is believed to be, where the service is asked and has nothing of it', async () => {
+    const refused = () => new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', 'Too much.', { status: 400 });
+    const service = failing(refused(), refused());
+    const cli = testCli({ service, opened: { kind: 'remote' } });
+    service.service.listBurns = () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'Out of reach.'));
+    expect((await refusal(cli, ...WORDS)).slice(0, 2)).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    expect(await cli.pending()).toEqual(['burn open']);
+    service.service.listBurns = async () => reply({ items: [], nextCursor: null });
+    const other = testCli({ service, opened: { kind: 'remote' } });
+    expect((await refusal(other, ...WORDS)).slice(0, 2)).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
+    expect(await other.pending()).toEqual([]);
   });
 });
 

@@ -78,19 +78,23 @@ describe('batches that wait for approval', () => {
     expect(burn).toMatchObject({ operation: 'burn', outcome: 'unknown' });
     expect(batch).toEqual({
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{ dateBegun: aBatch().dateCreated, resume: `flywheel batch execute ${id} --keypair FILE` },
+      ...{
+        dateBegun: aBatch().dateCreated,
+        resume: `flywheel batch execute ${id} --keypair FILE --expect FILE --yes`,
+      },
     });
     expect(cli.service.calls.at(-1)?.input).toEqual({ status: 'FINALIZED', limit: 200 });
   });
 
-  it('are not listed where the service does not answer, and all else is', async () => {
-    const { cli } = await withBurns(1);
-    cli.service.answer('listBatches', () => refuse('ERR_UNAVAILABLE', 'api.example cannot be reached.'));
-    const { exit, stdout, stderr } = await cli.run('pending');
-    expect([exit, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ operation: 'burn' })]]);
-    expect(JSON.parse(stderr).warning).toBe(
-      'Waiting batches could not be listed. api.example cannot be reached.',
-    );
+  it('are not listed where the service does not answer, which is said, and all else is', async () => {
+    for (const count of [0, 1]) {
+      const { cli } = await withBurns(count);
+      cli.service.answer('listBatches', () => refuse('ERR_UNAVAILABLE', 'api.example cannot be reached.'));
+      const { exit, stdout, stderr } = await cli.run('pending');
+      expect([exit, JSON.parse(stdout).length, complaint(stderr).message]).toEqual([
+        ...[6, count, expect.stringContaining('could not be listed. api.example cannot be reached.')],
+      ]);
+    }
   });
 });
 
@@ -154,6 +158,24 @@ describe('a batch that is pending', () => {
     writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
     return cli;
   }
+
+  it('is resumed by the id that the list names, up to its end', async () => {
+    const cli = cliWith('FINALIZED');
+    const pipelines = [{ type: 'T', payload: { a: 1 }, actions: [{ action: 'BURN', amount: '1' }] }];
+    writeFileSync(join(cli.home, 'p.json'), JSON.stringify(pipelines));
+    expect((await cli.run('batch', 'init', 'p.json')).exit).toBe(0);
+    const totals = { pipelines: 1, burn: '1', airdrop: '0', recipients: 0 };
+    cli.service.answer('listBatches', () => reply({ items: [{ ...aBatch(), totals }], nextCursor: null }));
+    const [{ id, resume }] = JSON.parse((await cli.run('pending')).stdout);
+    expect(resume).toBe(`flywheel pending resume ${id} --keypair FILE --yes`);
+    // It would be signed next, and there is nothing here to check it against.
+    expect(
+      (await refusal(cli, 'pending', 'resume', id, '--keypair', 'owner.json', '--yes')).slice(0, 2),
+    ).toEqual([...[9, 'ERR_APPROVAL_REFUSED']]);
+    const other = '00000000-0000-4000-8000-00000000000f';
+    const { stderr } = await cli.run('pending', 'resume', other);
+    expect(complaint(stderr).hint).toContain(`flywheel batch execute ${other} --keypair FILE --expect FILE`);
+  });
 
   it('is resumed as printed when no answer says whether a fresh approval was issued', async () => {
     const cli = cliWith('FINALIZED');

@@ -231,6 +231,17 @@ describe('batch execute', () => {
 });
 
 describe('batch run', () => {
+  it('names all that it needs at once, before anything is set up', async () => {
+    const cli = cliIn({ opened: { kind: 'remote', chain: null, pins: null } });
+    const { exit, stderr } = await cli.run(...RUN, '--yes');
+    const { message, hint = '' } = complaint(stderr);
+    expect([exit, acted(cli), message]).toEqual([
+      ...[9, [], 'No RPC node is set and no project is pinned, so the batch cannot be checked.'],
+    ]);
+    for (const step of ['FLYWHEEL_RPC_URL', 'flywheel profile add', 'flywheel profile pin'])
+      expect(hint).toContain(step);
+  });
+
   it('sets nothing up that the owner could not approve, or that no chain can show', async () => {
     const stranger = cliIn();
     keepStranger(stranger);
