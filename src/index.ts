@@ -1,7 +1,7 @@
 /** The library: the service that the command line uses, embedded or remote. Every exported name is listed here. */
 export type { Chain, ChainReader } from './chain/chain.js';
 export { createKeypairSigner, type KeypairSigner, type Signer } from './chain/transaction/sign.js';
-export type { RemoteServiceDeps } from './client/attempt.js';
+export type { RemoteServiceDeps } from './client/remote-service.js';
 export { createRemoteService } from './client/remote-service.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export { type LedgerEngine, openLedgerEngine as openEngine } from './compose/open-engine.js';

@@ -12,60 +12,44 @@ import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
 import type { HttpAnswer } from './transport.js';
 
-interface AnswerBounds {
-  readonly maxBytes: number;
-  /** Values in the JSON, of any kind and at any depth. */
-  readonly maxValues: number;
-  /** Members of any one list or object in it. */
-  readonly maxMembers: number;
-}
-
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 
 /** No answer is larger, whatever was asked. */
 const MAX_BYTES = 64 * MIB;
+/** So many bytes allow one value in the JSON, of any kind and at any depth. */
+const BYTES_PER_VALUE = 64;
 /** Levels of an answer around the proofs in it. */
 const WRAPPING_LEVELS = 8;
 const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
 
-/** Of an answer to a request without a body, or with a small one. A batch of ten thousand transactions takes a third. */
-const LEAST: AnswerBounds = { maxBytes: 8 * MIB, maxValues: 100_000, maxMembers: 10_000 };
-const LEAST_OF_BURN: AnswerBounds = { maxBytes: 256 * KIB, maxValues: 10_000, maxMembers: 1_000 };
+/** For a request without a body, or with a small one. A batch of ten thousand transactions takes a third. */
+const LEAST_BYTES = 8 * MIB;
+const LEAST_BYTES_OF_BURN = 256 * KIB;
 /** An answer tells what became of each part of the request, and may repeat the part itself. */
 const BYTES_PER_BYTE = 16;
-const VALUES_PER_VALUE = 8;
 /** A page holds batches, or proofs, as large as they may be. */
 const BYTES_PER_ITEM = 300 * KIB;
-const VALUES_PER_ITEM = 5_000;
 
 /** The part of a request from which the size of its answer follows. */
 interface Asked {
   readonly operation: OperationId;
   readonly body?: string | undefined;
-  /** Items of a page. */
+  /** Of a page. */
   readonly items?: number | undefined;
 }
 
-/** The bounds of the answers to a request. */
-export function answerBounds({ operation, body = '', items = 0 }: Asked): AnswerBounds {
-  const least = operation === 'burn' ? LEAST_OF_BURN : LEAST;
-  const { values } = measureJson(body, MAX_DEPTH);
-  return {
-    maxBytes: Math.min(
-      MAX_BYTES,
-      least.maxBytes + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items,
-    ),
-    maxValues: least.maxValues + VALUES_PER_VALUE * values + VALUES_PER_ITEM * items,
-    maxMembers: least.maxMembers + values,
-  };
+/** What is read of the answer to a request. */
+export function maxAnswerBytes({ operation, body = '', items = 0 }: Asked): number {
+  const least = operation === 'burn' ? LEAST_BYTES_OF_BURN : LEAST_BYTES;
+  return Math.min(MAX_BYTES, least + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items);
 }
 
 /** Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`. */
-export function overBounds(text: string, { maxValues, maxMembers }: AnswerBounds): string | undefined {
-  const { values, depth, members } = measureJson(text, MAX_DEPTH);
+export function overBounds(text: string, maxBytes: number): string | undefined {
+  const maxValues = Math.floor(maxBytes / BYTES_PER_VALUE);
+  const { values, depth } = measureJson(text, MAX_DEPTH);
   if (depth > MAX_DEPTH) return `JSON that is nested deeper than ${MAX_DEPTH} levels`;
-  if (members > maxMembers) return `JSON with more than ${maxMembers} members in one list`;
   return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
 }
 
@@ -77,7 +61,7 @@ const MAX_SHOWN_LENGTH = 200;
 
 /** How an answer is read. */
 export interface Reading {
-  readonly bounds: AnswerBounds;
+  readonly maxBytes: number;
   /** What the answer says of the key must not be shown. */
   readonly mask: Mask;
 }
@@ -85,10 +69,10 @@ export interface Reading {
 /** The JSON of an answer, or what came instead, as in "answered 200 with …". */
 function readJson(
   answer: HttpAnswer,
-  { bounds, mask }: Reading,
+  { maxBytes, mask }: Reading,
 ): { readonly json: unknown } | { readonly instead: string } {
   const { text, headers, unread } = answer;
-  const instead = unread ?? (text.trim() === '' ? 'nothing' : overBounds(text, bounds));
+  const instead = unread ?? (text.trim() === '' ? 'nothing' : overBounds(text, maxBytes));
   if (instead !== undefined) return { instead: shown(mask(instead)) };
   try {
     return { json: JSON.parse(text) };

@@ -6,14 +6,49 @@ import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER } from '../contract/heade
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
+import type { Ids } from '../values/ids.js';
+import type { Clock } from '../values/time.js';
 import { answerContext, type Reading } from './answer.js';
-import type { PreparedCall, RemoteServiceDeps, Sender } from './attempt.js';
 import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
+import type { ProxySettings } from './dial.js';
 import { createHttpLog } from './http-log.js';
 import { maskValue } from './mask.js';
 import { baseAddress, keyHeaderName, prepareCall } from './request.js';
-import { sendUntilAnswered } from './send.js';
-import { createTransport, type HttpAnswer } from './transport.js';
+import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
+import { createTransport, type HttpAnswer, type Transport } from './transport.js';
+
+/** What a client is made of. */
+export interface RemoteServiceDeps {
+  /** http or https, with or without a path. */
+  readonly baseUrl: string;
+  /** @default `x-service-api-key` */
+  readonly apiKeyHeader?: string;
+  readonly clock: Clock;
+  /** From 0 up to, not including, 1; for the jitter. */
+  readonly random: () => number;
+  /** Makes the idempotency key of a POST that comes without one. */
+  readonly ids: Pick<Ids, 'uuid'>;
+  /** Waits; rejects when the signal is aborted. @default a timer */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** All waiting of one call between its tries. @default 60,000 */
+  readonly maxWaitMs?: number;
+  /** One try of a call, from looking up the name to the last byte. @default 30,000 */
+  readonly requestTimeoutMs?: number;
+  /** All of one call together: its tries and the waits between them. @default 600,000 */
+  readonly totalTimeoutMs?: number;
+  /** From HTTPS_PROXY and NO_PROXY; plain http never passes through a proxy. */
+  readonly proxy?: ProxySettings;
+  /** Certificates in PEM that are trusted besides the built-in ones. */
+  readonly extraCa?: string;
+  /** @default sockets of this machine */
+  readonly transport?: Transport;
+  /** Hears of every exchange, one line each, without keys and bodies. */
+  readonly onHttpLog?: (line: string) => void;
+  /** Hears, once a kind, what is odd about the service and may still be right. */
+  readonly onWarning?: (text: string) => void;
+  /** @default `flywheel` */
+  readonly userAgent?: string;
+}
 
 const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
   const { setTimeout } = await import('node:timers/promises');

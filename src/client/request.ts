@@ -12,10 +12,10 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { jsonText } from '../values/exact-number.js';
 import type { Ids } from '../values/ids.js';
 import { isUuid } from '../values/uuid.js';
-import { answerBounds } from './answer.js';
-import { OWN_REQUEST_ID, type PreparedCall } from './attempt.js';
+import { maxAnswerBytes } from './answer.js';
 import { isLoopback } from './dial.js';
 import { createMask } from './mask.js';
+import { OWN_REQUEST_ID, type PreparedCall } from './send.js';
 
 const refuse = (message: string, hint?: string): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
@@ -129,7 +129,7 @@ export function prepareCall(
     idempotencyKey,
     signal: call.signal,
     reading: {
-      bounds: answerBounds({ operation: operation.id, body, items }),
+      maxBytes: maxAnswerBytes({ operation: operation.id, body, items }),
       mask: createMask(call.credential?.reveal()),
     },
     request: { method: operation.method, url, headers, ...(body === undefined ? {} : { body }) },

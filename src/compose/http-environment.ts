@@ -1,6 +1,6 @@
 /** What the environment and the settings say about every connection of this process: proxy, certificates, time. */
 import { readFileSync } from 'node:fs';
-import type { RemoteServiceDeps } from '../client/attempt.js';
+import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';

@@ -3,7 +3,7 @@ import type { Pins } from '../approval/pins.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { requireQuorum } from '../chain/node-address.js';
-import type { RemoteServiceDeps } from '../client/attempt.js';
+import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { createRemoteService } from '../client/remote-service.js';
 import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

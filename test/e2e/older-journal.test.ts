@@ -410,7 +410,7 @@ it('an operation that goes on does not do what waits in the batch of another mac
       2,
       {
         message: expect.stringMatching(/1 of 3 .* unfinished request of the service: batch [0-9a-f-]{36}\./),
-        hint: expect.stringMatching(/`flywheel batch show [0-9a-f-]{36} /),
+        hint: expect.stringMatching(/`flywheel batch execute [0-9a-f-]{36} /),
       },
     ]);
   }

@@ -1,6 +1,6 @@
 /** A server on a free port of loopback with what it wrote to its log, and a client to it. */
 
-import type { RemoteServiceDeps } from '../../src/client/attempt.js';
+import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
 import { createRemoteService } from '../../src/client/remote-service.js';
 import { OPERATIONS } from '../../src/contract/operations.js';
 import type { ServedEngine } from '../../src/contract/served-engine.js';

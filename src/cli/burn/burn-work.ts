@@ -35,7 +35,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const elements = burnElements([request]);
   const ask = burnsDoneThere(session, [request]);
   const requireKnown = ({ before }: Entry): Promise<void> =>
-    requireThere(session, elements, elements, () => lostThere(ask, { elements, landed: elements, before }));
+    requireThere(session, elements, elements, () => lostThere(ask, elements, elements, before));
   return {
     ask: once ? ask : undefined,
     unanswered: (operation) => {

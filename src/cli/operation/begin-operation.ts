@@ -250,10 +250,7 @@ async function isLost(
   const noted = elements.filter(({ digest }) => landed.has(digest));
   // Where some of it is still there, it is not done in full.
   if (noted.length > 0)
-    return (
-      ask !== undefined &&
-      (await lostThere(ask, { elements, landed: noted, before }))?.length === noted.length
-    );
+    return ask !== undefined && (await lostThere(ask, elements, noted, before))?.length === noted.length;
   if (batchId === undefined) return false;
   return (await findBatch(session, batchId)) === null;
 }

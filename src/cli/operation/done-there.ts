@@ -14,113 +14,18 @@ import { countText, grouped } from '../views/unit.js';
 import { namedText, nounOf } from './elements.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
-import type { AskDoneThere, DoneThere } from './service-record.js';
+import type { AskDoneThere, DoneThere, Found } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
 
 /** An operation, or what is only asked for. */
 type Asked = Pick<Entry, 'kind'> & Partial<Pick<Entry, 'id' | 'state' | 'since' | 'before'>>;
 
-/**
- * Holds the notes of this machine against what a service says, and notes what has landed by hands of which the journal knew nothing.
- * @throws `ERR_INPUT_INVALID` for what may land by other hands; `ERR_OUTCOME_UNKNOWN` for what has landed by the notes of this
- * machine, and of which the service does not know.
- * @param elements - all that there are of the file.
- * @param own - those that have landed by the operation itself and are not noted as landed yet.
- */
-async function compare(
-  session: Session,
-  { kind, id, state, since = 0, before: earlier = [] }: Asked,
-  { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
-  answer: DoneThere,
-): Promise<void> {
-  const journal = await (await session.service()).journal();
-  const landed = landedSince(elements, earlier, answer);
-  const inJournal = new Set(journal.landed(elements, since));
-  const noted = new Set([...inJournal, ...own]);
-  const lost = lostOf(elements, noted, { landed, open: answer.open });
-  const open = state === 'open' ? id : undefined;
-  if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, open });
-  const before = new Set(journal.landed(landed, since));
-  // Of several equal ones it may have been another that landed: what is news is told by how many there are.
-  const found = unknownOf(elements, noted, landed).filter(({ digest }) => !before.has(digest));
-  const more = countBy(landed);
-  const unnoted = countBy(elements.filter(({ digest }) => noted.has(digest) && !inJournal.has(digest)));
-  for (const [content, count] of journal.countLanded(found, since))
-    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
-  const news = firstOf(found, more);
-  if (answer.date !== null && news.length > 0) journal.noteLanded(kind, news, answer.date);
-  const known = new Set([...noted, ...before, ...news.map(({ digest }) => digest)]);
-  const ofOwn = new Set(firstOf(answer.open, countBy(answer.ownOpen)));
-  const ofOthers = answer.open.filter((element) => !ofOwn.has(element));
-  const contents = new Set(elements.map(({ content }) => content));
-  const mayLand = [
-    ...firstOf(
-      elements.filter(({ digest }) => !known.has(digest)),
-      countBy(ofOthers),
-    ),
-    ...ofOthers.filter(({ content, digest }) => !contents.has(content) && !known.has(digest)),
-  ];
-  if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
-  const asked = new Set(mayLand.map(({ content }) => content));
-  const isAsked = (one: Element): boolean => asked.has(one.content) && !ofOwn.has(one);
-  const ids = new Set(answer.openIn.filter((_, at) => answer.open.slice(at, at + 1).some(isAsked)));
-  const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
-  throw notSent(
-    `${mayLand.length} of ${countText(elements.length, nounOf(kind))} belong to another, unfinished request of the service: ${which}.`,
-    finishHint(session.settings, kind, [...ids], (await session.service()).isOnThisMachine),
-    SAYS_ALL,
-  );
-}
+const elementsOf = (found: readonly Found[]): readonly Element[] => found.map(({ element }) => element);
+const landedThere = ({ found }: DoneThere): readonly Element[] =>
+  elementsOf(found.filter(({ state }) => state === 'landed'));
+const openThere = ({ found }: DoneThere): readonly Found[] => found.filter(({ state }) => state === 'open');
 
-/** What brings the requests of others to their end. @param ids - of their batches */
-function finishHint(
-  settings: Session['settings'],
-  kind: OperationKind,
-  [id = 'BATCH_ID']: readonly string[],
-  isOnThisMachine: boolean,
-): string {
-  const line = (...words: readonly string[]): string => commandLine(settings, ...words);
-  if (kind === 'batch')
-    return `Execute that batch first: \`${line('batch', 'execute', id)} --keypair FILE\`. Or cancel it: \`${line('batch', 'cancel', id)} --keypair FILE\``;
-  return isOnThisMachine
-    ? `Finish that request first: \`${line('pending', 'resume')}\``
-    : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;
-}
-
-/** What of it has landed there, beside what had landed before it was begun. @param before - of each element; empty: from the first on */
-function landedSince(
-  elements: readonly Element[],
-  before: readonly number[],
-  { landed }: Pick<DoneThere, 'landed'>,
-): readonly Element[] {
-  if (before.length === 0) return landed;
-  const counts = new Map(elements.map(({ content }, at) => [content, before[at] ?? 0]));
-  const own = landed.filter(({ content }) => counts.has(content));
-  const earlier = new Set(firstOf(own, counts));
-  return own.filter((element) => !earlier.has(element));
-}
-
-/** Of an operation that goes on it says all that there is to say. */
-const SAYS_ALL = { keyUnused: false } as const;
-
-const LISTS: Readonly<Record<OperationKind, readonly string[]>> = {
-  burn: ['history'],
-  'burn-batch': ['history'],
-  batch: ['batch', 'list'],
-};
-
-/** Those of a file that are noted as landed, and of which the service has fewer. */
-function lostOf(
-  elements: readonly Element[],
-  noted: ReadonlySet<Sha256>,
-  { landed, open }: Pick<DoneThere, 'landed' | 'open'>,
-): readonly Element[] {
-  const own = elements.filter(({ digest }) => noted.has(digest));
-  const known = new Set(firstOf(own, countBy([...landed, ...open])));
-  return own.filter((one) => !known.has(one));
-}
-
-/** How many there are of each content. */
+/** By content. */
 function countBy(elements: readonly Element[]): Map<Sha256, number> {
   const counts = new Map<Sha256, number>();
   for (const { content } of elements) counts.set(content, (counts.get(content) ?? 0) + 1);
@@ -137,21 +42,98 @@ function firstOf(elements: readonly Element[], counts: ReadonlyMap<Sha256, numbe
   });
 }
 
-/** Those of a file, beside the known ones, that a service has; and what it has of others about the same. */
-function unknownOf(
+/** What landed there since an operation was begun. @param before - see {@link Entry.before} */
+function landedSince(
   elements: readonly Element[],
-  known: ReadonlySet<Sha256>,
-  there: readonly Element[],
+  before: readonly number[],
+  answer: DoneThere,
 ): readonly Element[] {
-  const left = countBy(there);
-  for (const [content, count] of countBy(elements.filter(({ digest }) => known.has(digest))))
-    left.set(content, (left.get(content) ?? 0) - count);
-  const inFile = firstOf(
-    elements.filter(({ digest }) => !known.has(digest)),
-    left,
-  );
+  const landed = landedThere(answer);
+  if (before.length === 0) return landed;
+  const counts = new Map(elements.map(({ content }, at) => [content, before[at] ?? 0]));
+  const own = landed.filter(({ content }) => counts.has(content));
+  const earlier = new Set(firstOf(own, counts));
+  return own.filter((element) => !earlier.has(element));
+}
+
+/** Those that are noted as landed, and of which the service has fewer. */
+function lostOf(noted: readonly Element[], there: readonly Element[]): readonly Element[] {
+  const known = new Set(firstOf(noted, countBy(there)));
+  return noted.filter((one) => !known.has(one));
+}
+
+/** Tells the command that an operation goes on with everything it could say. */
+const SAYS_ALL = { keyUnused: false } as const;
+
+/**
+ * Compares the journal of this machine with what a service says, and notes what has landed by requests that the journal does not know.
+ * @throws `ERR_INPUT_INVALID` for what may land by other requests; `ERR_OUTCOME_UNKNOWN` for what has landed by the journal only.
+ * @param elements - all that there are of the file.
+ * @param own - those that have landed by the operation itself and are not noted as landed yet.
+ */
+async function compare(
+  session: Session,
+  { kind, id, state, since = 0, before = [] }: Asked,
+  { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
+  answer: DoneThere,
+): Promise<void> {
+  const opened = await session.service();
+  const journal = await opened.journal();
+  const landed = landedSince(elements, before, answer);
+  const open = openThere(answer);
+  const inJournal = new Set(journal.landed(elements, since));
+  const noted = new Set([...inJournal, ...own]);
+  const isNoted = ({ digest }: Element): boolean => noted.has(digest);
+  const lost = lostOf(elements.filter(isNoted), [...landed, ...elementsOf(open)]);
+  if (lost.length > 0)
+    throw notThere(session, elements, { lost, noted: noted.size, open: state === 'open' ? id : undefined });
+  // Of several equal elements another one may have landed than the one that is noted. So news is told by how many landed.
+  const more = countBy(landed);
+  const unnoted = countBy(elements.filter((one) => isNoted(one) && !inJournal.has(one.digest)));
+  for (const [content, count] of journal.countLanded(landed, since))
+    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
   const contents = new Set(elements.map(({ content }) => content));
-  return [...inFile, ...there.filter(({ content, digest }) => !contents.has(content) && !known.has(digest))];
+  const known = new Set([...noted, ...journal.landed(landed, since)]);
+  const isKnown = ({ digest }: Element): boolean => known.has(digest);
+  const ofOthers = (all: readonly Element[]) =>
+    all.filter((one) => !contents.has(one.content) && !isKnown(one));
+  const news = firstOf([...elements.filter((one) => !isNoted(one)), ...ofOthers(landed)], more);
+  const date = answer.found
+    .flatMap((one) => (one.state === 'landed' ? one.date : []))
+    .sort()
+    .at(-1);
+  if (date !== undefined && news.length > 0) journal.noteLanded(kind, news, date);
+  for (const { digest } of news) known.add(digest);
+  const others = open.filter(({ isOwn }) => !isOwn);
+  const left = firstOf(
+    elements.filter((one) => !isKnown(one)),
+    countBy(elementsOf(others)),
+  );
+  const mayLand = [...left, ...ofOthers(elementsOf(others))];
+  if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
+  const asked = new Set(mayLand.map(({ content }) => content));
+  const ids = new Set(others.flatMap((one) => (asked.has(one.element.content) ? one.id : [])));
+  const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
+  throw notSent(
+    `${mayLand.length} of ${countText(elements.length, nounOf(kind))} belong to another, unfinished request of the service: ${which}.`,
+    finishHint(session, kind, [...ids], opened),
+    SAYS_ALL,
+  );
+}
+
+/** What brings the requests of others to their end. @param ids - of their batches */
+function finishHint(
+  { settings }: Session,
+  kind: OperationKind,
+  [id = 'BATCH_ID']: readonly string[],
+  { isOnThisMachine }: Pick<OpenedService, 'isOnThisMachine'>,
+): string {
+  const line = (...words: readonly string[]): string => commandLine(settings, ...words);
+  if (kind === 'batch')
+    return `Execute that batch first: \`${line('batch', 'execute', id)} --keypair FILE\`. Or cancel it: \`${line('batch', 'cancel', id)} --keypair FILE\``;
+  return isOnThisMachine
+    ? `Finish that request first: \`${line('pending', 'resume')}\``
+    : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;
 }
 
 /**
@@ -175,8 +157,8 @@ export async function askWhatIsDone(
     return false;
   }
   if (again) {
-    await tellOfUnnoted(session, journal, elements, answer);
-    const counts = countBy(answer.landed);
+    await tellOfUnnoted(session, journal, answer);
+    const counts = countBy(landedThere(answer));
     return elements.map(({ content }) => counts.get(content) ?? 0);
   }
   if (answer.known.size > 0 && known === undefined) return 'known';
@@ -185,19 +167,15 @@ export async function askWhatIsDone(
 }
 
 /**
- * What is done once more may be more than once more: a journal that was lost, or restored, does not have all runs.
- * @throws `ERR_DECLINED` for a no of who can be asked
+ * A journal that was lost or restored does not have all runs, so that "once more" may be once too often.
+ * @throws `ERR_DECLINED`
  */
-async function tellOfUnnoted(
-  session: Session,
-  journal: Journal,
-  elements: readonly Element[],
-  { landed, open }: Pick<DoneThere, 'landed' | 'open'>,
-): Promise<void> {
-  const noted = journal.countLanded(elements);
+async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThere): Promise<void> {
+  const landed = landedThere(answer);
+  const noted = journal.countLanded(landed);
   const more = [...countBy(landed)].map(([content, count]) => count - (noted.get(content) ?? 0));
   const unnoted = more.reduce((sum, count) => sum + Math.max(0, count), 0);
-  const mayLand = open.filter(({ digest }) => !journal.isOpen(digest)).length;
+  const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element.digest)).length;
   if (unnoted + mayLand === 0) return;
   const counts = [
     ...(unnoted > 0 ? [`${grouped(unnoted)} landed`] : []),
@@ -246,10 +224,11 @@ async function foresee(
   const { kind, since } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
+  const { batch, found } = answer;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
-  if (answer.batch?.dateCancelled !== undefined) {
+  if (batch?.dateCancelled !== undefined) {
     await compare(session, operation, { elements, own }, answer);
     const landed = new Set(journal.landed(elements, since));
     if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
@@ -259,9 +238,12 @@ async function foresee(
   const next = requests.flatMap(({ indexes }) =>
     indexes.flatMap((index) => elements.slice(index, index + 1)),
   );
-  const ownLanded = firstOf(next, countBy(answer.ownLanded)).map(({ digest }) => digest);
-  await compare(session, operation, { elements, own: [...own, ...ownLanded] }, answer);
-  const settled = new Set(firstOf(next, countBy(answer.own)));
+  const ownFound = found.filter(({ isOwn }) => isOwn);
+  const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
+  const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
+  await compare(session, operation, { elements, own: [...own, ...landedByIt] }, answer);
+  // A burn of its own requests has its outcome, or is just being done; a pipeline that has not landed is done by going on.
+  const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled, since));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
@@ -270,20 +252,21 @@ async function foresee(
   const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
   const isBegun = numbersOf(done).some((index) => begun.includes(index));
   // Of a file that was sent in part by others nothing is asked for once more where the other part has landed too.
-  const isEnded = kind === 'batch' ? answer.batch?.status === 'EXECUTED' : answer.ownOpen.length === 0;
+  const isEnded = kind === 'batch' ? batch?.status === 'EXECUTED' : !ownFound.some(isOpenThere);
   const isOver = isEnded && isBegun && done.length === unsettled.length;
   // Of a batch that has failed nothing more would be sent.
-  const isFailed = answer.batch?.status === 'FAILED';
-  if (isFailed) return { left: [], leftOut: [] };
+  if (batch?.status === 'FAILED') return { left: [], leftOut: [] };
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw notSent(
       `Another request already landed ${done.length} of the ${countText(next.length, nounOf(kind))} of this operation.`,
-      wayOut(session, operation, isBegun, answer.batch?.id),
+      wayOut(session, operation, isBegun, batch?.id),
       SAYS_ALL,
     );
   const left = numbersOf(unsettled.filter((one) => !isThere(one)));
   return { left, leftOut: numbersOf(done), isOver };
 }
+
+const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
 /**
  * The same, and nothing of it has landed with another amount or recipient.
@@ -310,13 +293,13 @@ function wayOut(
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
   if (kind === 'burn') return `--again burns again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
-  const rest = 'add --rest to send the others';
-  if (!isBegun) return `A${rest.slice(1)}.`;
+  if (!isBegun) return 'Add --rest to send the others.';
+  const rest = 'Then add --rest to send the others.';
   if (batchId !== undefined)
-    return `Cancel its batch: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. Then ${rest}.`;
-  if (hasAnswers) return `Drop the requests without an answer: ${forget}. Then ${rest}.`;
-  const given = isNew ? ',' : `, then ${forget},`;
-  return `See what landed: \`${commandLine(settings, ...LISTS[kind])}\`${given} then send the others in a new file.`;
+    return `Cancel its batch: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. ${rest}`;
+  if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;
+  const list = commandLine(settings, ...(kind === 'batch' ? ['batch', 'list'] : ['history']));
+  return `See what landed: \`${list}\`${isNew ? '' : `, then ${forget}`}, then send the others in a new file.`;
 }
 
 /**
@@ -333,20 +316,20 @@ export async function noteDone(
   await compare(session, entry, compared, answer);
 }
 
-const BY_NOTES =
-  'This service cannot be asked what already landed. Only the journal of this machine was checked.';
-
 const told = new WeakSet<Session['output']>();
 
-/** Says once in a run what a command goes by. */
+/** Once a run. */
 export function tellByNotes({ output }: Session): void {
-  if (!told.has(output)) output.tell(BY_NOTES);
+  if (!told.has(output))
+    output.tell(
+      'This service cannot be asked what already landed. Only the journal of this machine was checked.',
+    );
   told.add(output);
 }
 
 /**
  * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
- * notes are told as what they are.
+ * journal alone is told, and that is said.
  * @param elements - all that there are of the file.
  * @param landed - those that are to be told as done.
  * @param find - those of them that the service does not know; `null`: it cannot be asked.
@@ -367,7 +350,7 @@ export async function requireThere(
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
-/** The same of all of a file that has landed by the notes of this machine, by whichever operation. */
+/** The same of all of a file that has landed by the journal, by whichever operation. */
 export async function requireNoted(
   session: Session,
   { since, before }: Pick<Entry, 'since' | 'before'>,
@@ -377,7 +360,7 @@ export async function requireNoted(
   const journal = await (await session.service()).journal();
   const noted = new Set(journal.landed(elements, since));
   const landed = elements.filter(({ digest }) => noted.has(digest));
-  await requireThere(session, elements, landed, () => lostThere(ask, { elements, landed, before }));
+  await requireThere(session, elements, landed, () => lostThere(ask, elements, landed, before));
 }
 
 /** Has all of a file landed there since it was begun, by whichever requests? Where the service does not say so soon: no. */
@@ -387,28 +370,19 @@ export async function hasAllLanded(
   { before }: Pick<Entry, 'before'>,
 ): Promise<boolean> {
   const answer = await soon(ask([])).catch(() => null);
-  if (answer === null) return false;
-  const all = new Set(elements.map(({ digest }) => digest));
-  return lostOf(elements, all, { landed: landedSince(elements, before, answer), open: [] }).length === 0;
+  return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
 /** Those of what has landed here that are not among what a service has done since, or may do yet; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
-  {
-    elements,
-    landed,
-    before,
-  }: {
-    readonly elements: readonly Element[];
-    readonly landed: readonly Element[];
-    readonly before: readonly number[];
-  },
+  elements: readonly Element[],
+  landed: readonly Element[],
+  before: readonly number[],
 ): Promise<readonly Element[] | null> {
   const answer = await ask([]);
   if (answer === null) return null;
-  const there = { landed: landedSince(elements, before, answer), open: answer.open };
-  return lostOf(landed, new Set(landed.map(({ digest }) => digest)), there);
+  return lostOf(landed, [...landedSince(elements, before, answer), ...elementsOf(openThere(answer))]);
 }
 
 /**
@@ -433,7 +407,6 @@ export async function requireAnswersKey(
   throw outcomeUnknown(`The service answered with ${names}, which it did not create for this request.`);
 }
 
-/** The same of a burn. */
 export const requireAnswersBurn = (
   session: Session,
   asked: { readonly idempotencyKey: string; readonly txHash: string },
@@ -494,6 +467,6 @@ function notThere(
   return outcomeUnknown(
     `The journal of this machine says that ${lost.length} of ${grouped(elements.length)} landed, but the service does not have these: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
     `Look them up on chain. If some landed, remove them from the file. If none landed${way}`,
-    { keyUnused: false },
+    SAYS_ALL,
   );
 }

@@ -1,8 +1,8 @@
-/** What a service itself says of the elements of a file: what has landed, or may land yet, is found by the hash of its proof. */
+/** What a service says of the elements of a file: what has landed, or may land yet, is found by the hash of its proof. */
 
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
-import type { BurnRequest, BurnState, ListBurnsQuery } from '../../contract/schemas/burn.js';
+import type { BurnRequest, ListBurnsQuery } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -15,38 +15,38 @@ import { callWith, canBeDoneWithout } from '../send.js';
 import { tellByNotes } from './done-there.js';
 import { burnElements, pipelineElements } from './elements.js';
 
-/** What a service says of the elements of an operation. */
-export interface DoneThere {
-  /** Of the keys that it was asked with, those by which it knows a request, and goes on with that or answers it as before. */
-  readonly known: ReadonlySet<string>;
-  /** The batch of that request, and when that was cancelled. */
-  readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'>;
-  /** What has landed by such requests. */
-  readonly ownLanded: readonly Element[];
-  /** What may land yet by such requests. */
-  readonly ownOpen: readonly Element[];
-  /** What has its outcome, or is just being done, by such requests; the others of it would be done by going on. */
-  readonly own: readonly Element[];
-  /** What has landed, by whichever request. */
-  readonly landed: readonly Element[];
-  /** When the last of them did; `null`: none has. */
-  readonly date: string | null;
-  /** What may land yet. */
-  readonly open: readonly Element[];
-  /** Of each of these the batch, or the transaction of the burn. */
-  readonly openIn: readonly string[];
+/** An element about the same as one of the file, as the service has it. */
+export interface Found {
+  readonly element: Element;
+  /** `open`: it may land yet. */
+  readonly state: 'landed' | 'open' | 'failed';
+  /** By a request with one of the keys that were asked for. */
+  readonly isOwn: boolean;
+  /** The batch, or the transaction of the burn. */
+  readonly id: string;
+  readonly date: string;
 }
 
-/** Asks a service; `null`: it cannot be asked. @param keys - those of the operation's own requests. */
+export interface DoneThere {
+  /** Those keys by which the service knows a request. It carries on with that, or repeats its answer. */
+  readonly known: ReadonlySet<string>;
+  /** The batch of that request. */
+  readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'> | undefined;
+  /** What landed comes first, so that it has the lower numbers of equal elements. */
+  readonly found: readonly Found[];
+}
+
+/** Asks a service; `null`: it cannot be asked. @param keys - of the operation's own requests. */
 export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
 
 interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }
-type AskPage<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>;
 
-export async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> {
+export async function allOf<Item>(
+  ask: (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>,
+): Promise<readonly Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await ask({ limit: MAX_PAGE_ITEMS, ...(cursor === undefined ? {} : { cursor }) });
@@ -56,41 +56,30 @@ export async function allOf<Item>(ask: AskPage<Item>): Promise<readonly Item[]> 
   return items;
 }
 
-/** Burns of a file, as their service has them. */
+const BURN_STATES = { SUCCESS: 'landed', PENDING: 'open', FAILED: 'failed' } as const;
+
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
     const list = (query: ListBurnsQuery) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
     const named = byName(burns, ({ proof }) => proof);
-    const found = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
-    // After the others: what another process is just doing by the same key is then among them.
-    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const others = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownHashes = new Set(own.map(({ txHash }) => txHash));
-    const ownOf = (wanted: BurnState['status']): readonly Element[] =>
-      burnElements(
-        found.filter(({ status, txHash }) => status === wanted && ownHashes.has(txHash)).flatMap(like),
-      );
-    const like = (burn: BurnState): readonly BurnRequest[] => {
-      const asked = named.get(burn.type, burn.hash);
-      return asked === undefined ? [] : [{ ...asked, burnAmount: Number(burn.amount) }];
-    };
-    const landed = (burn: BurnState): boolean => burn.status === 'SUCCESS';
-    return {
-      ...{ known, own: burnElements(own.flatMap(like)) },
-      ...{ ownLanded: ownOf('SUCCESS'), ownOpen: ownOf('PENDING') },
-      ...there(
-        found.flatMap((burn) => {
-          if (burn.status === 'FAILED') return [];
-          const date = landed(burn) ? (burn.dateBurned ?? burn.dateCreated) : null;
-          return like(burn).map((one) => ({ like: one, date, id: burn.txHash }));
-        }),
-        burnElements,
-      ),
-    };
+    const all = new Map([...others, ...own].map((burn) => [burn.txHash, burn]));
+    const found = [...all.values()].flatMap(({ type, hash, amount, status, txHash, ...burn }) => {
+      const asked = named.get(type, hash);
+      if (asked === undefined) return [];
+      return {
+        ...{ item: { ...asked, burnAmount: Number(amount) }, state: BURN_STATES[status] },
+        ...{ isOwn: ownHashes.has(txHash), id: txHash, date: burn.dateBurned ?? burn.dateCreated },
+      };
+    });
+    return { known, found: numbered(found, burnElements) };
   });
 
-/** Pipelines of a file, as their service has them in whichever batches. */
+/** Pipelines of a file, in whichever batches. */
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
@@ -98,31 +87,31 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
     const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
     const states = await pipelinesWith(session, named.hashes);
-    const found = states.flatMap(({ batch, pipeline }) => {
-      const like = named.get(pipeline.type, pipeline.proofHash);
+    const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
+    const ownIds = new Set(own.map(({ id }) => id));
+    const found = states.flatMap(({ batch, pipeline: { type, proofHash: hash, actions, ...pipeline } }) => {
+      const asked = named.get(type, hash);
       const hasLanded = pipeline.state === 'EXECUTED';
       // What is left of a batch that failed can be executed by its members until it is cancelled.
-      if (like === undefined || (!hasLanded && isEnded(batch))) return [];
-      const date = hasLanded ? (pipeline.dateExecuted ?? batch.dateUpdated) : null;
-      return [{ batch, id: batch.id, like: { ...like, actions: pipeline.actions }, date }];
+      if (asked === undefined || (!hasLanded && isEnded(batch))) return [];
+      return {
+        ...{ item: { ...asked, actions }, state: hasLanded ? ('landed' as const) : ('open' as const) },
+        ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
+      };
     });
-    // After the others, as those of burns.
-    const [known, own] = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
-    const ownIds = new Set(own.map(({ id }) => id));
-    const ownOf = (isLanded: boolean) =>
-      pipelineElements(
-        found.flatMap(({ batch, like, date }) =>
-          ownIds.has(batch.id) && (date !== null) === isLanded ? [like] : [],
-        ),
-      );
-    const ownLanded = ownOf(true);
-    const [batch] = own;
-    return {
-      ...{ known, own: ownLanded, ownLanded, ownOpen: ownOf(false) },
-      ...there(found, pipelineElements),
-      ...(batch === undefined ? {} : { batch }),
-    };
+    return { known, batch: own[0], found: numbered(found, pipelineElements) };
   });
+
+const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
+
+function numbered<Item>(
+  found: readonly (Omit<Found, 'element'> & { readonly item: Item })[],
+  elementsOf: (items: readonly Item[]) => readonly Element[],
+): readonly Found[] {
+  const ordered = found.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
+  const elements = elementsOf(ordered.map(({ item }) => item));
+  return ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
+}
 
 /** Every pipeline with one of these proofs, in whichever batch. @param hashes - of the proofs. */
 export async function pipelinesWith(session: Session, hashes: readonly string[]) {
@@ -148,7 +137,6 @@ export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
 export const isEnded = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
 
-/** A batch by its id. */
 export async function getBatch(session: Session, batchId: string): Promise<Batch> {
   const { service, call } = await calling(session);
   return (await service.getBatch({ batchId }, call())).value;
@@ -161,26 +149,23 @@ export const findBatch = (session: Session, batchId: string): Promise<Batch | nu
     throw error;
   });
 
-/** What is found by each key, and which of them name something. */
-async function byKey<Found>(
-  keys: readonly string[],
-  find: (key: string) => Promise<readonly Found[]>,
-): Promise<readonly [known: ReadonlySet<string>, found: readonly Found[]]> {
+/** Asked for after the others, so that it has what another process does by the same key meanwhile. */
+async function byKey<Own>(keys: readonly string[], find: (key: string) => Promise<readonly Own[]>) {
   const known = new Set<string>();
-  const found = await eachOf(keys, async (key) => {
-    const one = await find(key);
-    if (one.length > 0) known.add(key);
-    return one;
+  const own = await eachOf(keys, async (key) => {
+    const found = await find(key);
+    if (found.length > 0) known.add(key);
+    return found;
   });
-  return [known, found];
+  return { known, own };
 }
 
 /** What is found for each, one after the other. */
-async function eachOf<One, Found>(
+async function eachOf<One, Item>(
   all: readonly One[],
-  find: (one: One) => Promise<readonly Found[]>,
-): Promise<readonly Found[]> {
-  const found: Found[] = [];
+  find: (one: One) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const found: Item[] = [];
   for (const one of all) found.push(...(await find(one)));
   return found;
 }
@@ -214,38 +199,16 @@ const pieces = (hashes: readonly string[]): readonly string[] =>
     hashes.slice(at * MAX_HASHES_ASKED, (at + 1) * MAX_HASHES_ASKED).join(','),
   );
 
-/** Those that have landed come first, so that of equal ones the first have. @param found - without a date: it may land yet. */
-function there<Item>(
-  found: readonly { readonly like: Item; readonly date: string | null; readonly id: string }[],
-  elementsOf: (items: readonly Item[]) => readonly Element[],
-): Pick<DoneThere, 'landed' | 'date' | 'open' | 'openIn'> {
-  const dates = found.flatMap(({ date }) => date ?? []);
-  const ordered = [
-    ...found.filter(({ date }) => date !== null),
-    ...found.filter(({ date }) => date === null),
-  ];
-  const elements = elementsOf(ordered.map(({ like }) => like));
-  return {
-    landed: elements.slice(0, dates.length),
-    date: dates.sort().at(-1) ?? null,
-    open: elements.slice(dates.length),
-    openIn: ordered.slice(dates.length).map(({ id }) => id),
-  };
-}
-
 const orNull =
   (session: Session, ask: AskDoneThere): AskDoneThere =>
-  async (keys) => {
-    try {
-      return await ask(keys);
-    } catch (error) {
+  (keys) =>
+    ask(keys).catch(async (error: unknown) => {
       if (!(await canBeDoneWithout(session, error))) throw error;
       return null;
-    }
-  };
+    });
 
 /**
- * Asks the service, where no pins say it; one that has no such question is told by its address.
+ * Asks the service which project it is of, where no pins say it; one that has no such question is told by its address.
  * @throws where it does not answer, and nothing was sent then.
  */
 export async function locate(session: Session): Promise<void> {

@@ -1,6 +1,6 @@
 /** Services that answer something else than they were asked, echo the key, or send more than can be held. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';

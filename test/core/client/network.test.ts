@@ -1,6 +1,6 @@
 /** Servers that stall, break off, flood or lie about themselves: the client ends in time and says what is true. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
 import type { Service } from '../../../src/contract/service.js';

@@ -1,8 +1,8 @@
 /** Proxies that do not do what a proxy is for: nothing is sent through them, the command ends, and no password is shown. */
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
 import { proxyFor } from '../../../src/client/dial.js';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
 import type { Service } from '../../../src/contract/service.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';

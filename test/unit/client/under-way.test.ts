@@ -1,6 +1,6 @@
 /** Init and execute that take longer than a request: the batch is looked at, and they are asked for once more when that is over. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/attempt.js';
+import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call, Waiting } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
