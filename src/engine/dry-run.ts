@@ -7,11 +7,11 @@ import type { TokenRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { pipelineList } from './batches/check-pipelines.js';
-import { feeLamports, requireRoomForRent, totalAirdrop, totalBurn } from './batches/funds.js';
+import { feeLamports, requireRoomForRent } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { allowanceOf, readBurnWallet } from './burns/chunk.js';
 import { isRefusal, prepareBurns, type Refusal } from './burns/elements.js';
-import { usedToday } from './daily-cap.js';
+import { amountsOf, usedToday } from './caps.js';
 import type { EngineDeps } from './deps.js';
 import { admit, requireFlywheel, requireToken } from './operation.js';
 
@@ -64,7 +64,7 @@ export async function foreseeBatch(
     readTokens(deps, token, flywheel.vaultTokenAccount),
     deps.store.read((tx) => usedToday(tx, token.id)),
   ]);
-  const [burn, airdrop] = [totalBurn(pipelines), totalAirdrop(pipelines)];
+  const { burn, airdrop } = amountsOf(pipelines);
   const change = changes(token);
   return {
     vault: change(vault, -burn - airdrop),

@@ -22,7 +22,7 @@ import type { Scope } from '../../values/key-terms.js';
 import type { Secret } from '../../values/secret.js';
 import { isoTime } from '../../values/time.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
-import { dailyCap, USAGE_KINDS, usedToday } from '../daily-cap.js';
+import { dailyCap, USAGE_KINDS, usedToday } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { apiKeyHash, createApiKey } from '../operation.js';
 

@@ -9,7 +9,7 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
 import { feeLamports, fundsLimits, newTokenAccountBytes, setupRentLamports } from '../batches/funds.js';
 import { planPipeline } from '../batches/plan-batch.js';
-import { usedToday } from '../daily-cap.js';
+import { usedToday } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { readCaps, registrationView } from './project.js';

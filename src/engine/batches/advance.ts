@@ -21,7 +21,7 @@ import type {
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
-import { landedMs } from '../daily-cap.js';
+import { countLanded, landedMs } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
@@ -30,7 +30,6 @@ import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWai
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';
 import { costOf } from './costs.js';
-import { countLanded } from './holds.js';
 import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
 /** The transactions of a phase that are next; signed and paid for by the operator. */

@@ -15,6 +15,7 @@ import type { BatchHead, BatchRecord, IssuedVoteKind } from '../../store/records
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
+import { releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { underLease } from '../lease.js';
 import { operation } from '../operation.js';
@@ -30,7 +31,6 @@ import {
 } from './batch-context.js';
 import { withCost } from './costs.js';
 import { batchView, findBatch } from './get-batch.js';
-import { releaseHolds } from './holds.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
 import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';

@@ -13,6 +13,7 @@ import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import type { Uuid } from '../../values/uuid.js';
+import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
@@ -42,7 +43,6 @@ import {
 } from './batch-context.js';
 import { withCost } from './costs.js';
 import { findBatch } from './get-batch.js';
-import { holdFromNow, refuseOverCaps, releaseHolds } from './holds.js';
 import {
   type BatchOnChain,
   type BatchState,

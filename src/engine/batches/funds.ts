@@ -32,10 +32,6 @@ export const newTokenAccountBytes = (
   mint: Mint | undefined,
 ): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
-const total = (part: 'burn' | 'airdrop') => (pipelines: readonly PlannedPipeline[]) =>
-  pipelines.reduce((sum, pipeline) => sum + pipeline[part], 0n);
-export const [totalBurn, totalAirdrop] = [total('burn'), total('airdrop')];
-
 /**
  * Rent of batch, proposal and transactions, which comes back when the executed batch is closed.
  * @param accountBytes - length of the account of each transaction.

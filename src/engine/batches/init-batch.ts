@@ -5,7 +5,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord, StoredAction } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
-import { dayOfNow, exceededCaps, requireCaps } from '../daily-cap.js';
+import { amountsOf, dayOfNow, exceededCaps, holdWhileWaiting, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, newLease, underLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
@@ -45,11 +45,8 @@ import {
   requireOperatorFunds,
   requireRoomForRent,
   setupRentLamports,
-  totalAirdrop,
-  totalBurn,
   vaultRentLamports,
 } from './funds.js';
-import { holdWhileWaiting } from './holds.js';
 import { nextBatchIndex } from './on-chain.js';
 import { type AddSizes, type PipelinePlan, planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
@@ -135,7 +132,7 @@ async function begin(
     const opening = await openRequest(deps, tx, identity);
     if (opening.kind !== 'fresh') throw justRun();
     const day = await dayOfNow(tx, context.token.id);
-    const asked = { burn: totalBurn(pipelines), airdrop: totalAirdrop(pipelines) };
+    const asked = amountsOf(pipelines);
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
     await requireOperatorFunds(deps, tx, context, held, planned);
@@ -148,7 +145,7 @@ async function begin(
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
       pipelines,
-      ...{ pipelineCount: pipelines.length, burn: asked.burn, airdrop: asked.airdrop },
+      ...{ pipelineCount: pipelines.length, ...asked },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
       day,
       initResult: null,

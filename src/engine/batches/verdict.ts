@@ -5,11 +5,10 @@ import type { ExecuteResult } from '../../contract/schemas/batch.js';
 import type { BatchHead, BatchRecord, BundleRecord, TransactionCost } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import { landedMs } from '../daily-cap.js';
+import { countLanded, landedMs } from '../caps.js';
 import { Advance, type BatchWork, executionsOf, type Failure, type HeldBatch, type Next } from './advance.js';
 import { closeTransactions } from './batch-context.js';
 import { costOfMembers, countVotes } from './costs.js';
-import { countLanded } from './holds.js';
 import { type BatchState, countExecuted, readWhole } from './on-chain.js';
 
 /** A batch with its verdict. */

@@ -10,7 +10,7 @@ import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { solText, tokenText } from '../amount-text.js';
-import { capExceededMessage, dailyCap, dayOfUse, landedMs } from '../daily-cap.js';
+import { capExceededMessage, dailyCap, dayOfUse, landedMs } from '../caps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
 import { type Failed, type Landed, settle, type Unit } from '../settle.js';
@@ -127,13 +127,8 @@ interface SignedChunk {
 /**
  * Signs burns before the transaction that writes their intents: a signer may take its time, and nobody else could write meanwhile.
  * What is signed here and not stored in the end is never sent.
- * @param onRefused - hears what balance and cap refuse; nothing is signed or written if it throws.
  */
-export async function signChunk(
-  context: BurnContext,
-  burns: readonly Burn[],
-  onRefused: (refusals: Refusals) => void,
-): Promise<SignedChunk> {
+export async function signChunk(context: BurnContext, burns: readonly Burn[]): Promise<SignedChunk> {
   const { deps, token } = context;
   const [balance, terms] = await Promise.all([
     readBurnWallet(deps.chain, token),
@@ -141,7 +136,6 @@ export async function signChunk(
   ]);
   const room = await deps.store.reserve(token.id, burns.length);
   const { accepted, refusals } = allowed(context, burns, { balance, room });
-  onRefused(refusals);
   const numbered = accepted.map((burn, at) => {
     const sequence = room.sequences[at];
     invariant(sequence !== undefined, 'Every accepted burn has a number.');
@@ -151,19 +145,16 @@ export async function signChunk(
   return { signed: await signBurns(token, wallet, numbered, terms), refusals, balance };
 }
 
-/** Burns whose intents are stored, and those that got none. */
-export interface Written {
-  readonly burns: readonly PendingBurn[];
-  readonly refusals: Refusals;
-}
-
-/** Writes the intents of a chunk, as far as others have left room under balance and cap meanwhile. */
+/**
+ * Writes the intents of a chunk, as far as others have left room under balance and cap meanwhile.
+ * @returns those that are stored, and why the others got none.
+ */
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
   request: RequestRecord,
-  { signed, refusals, balance }: SignedChunk,
-): Promise<Written> {
+  { signed, balance }: SignedChunk,
+): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: Refusals }> {
   const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
   const found = allowed(context, signed, { balance, room });
   const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));
@@ -173,7 +164,7 @@ export async function writeIntents(
     burns.map((burn) => ({ ...burn, ...common })),
   );
   tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), burns.map(unitOf)));
-  return { burns, refusals: new Map([...refusals, ...found.refusals]) };
+  return { burns, refusals: found.refusals };
 }
 
 /** A burn with its outcome. */

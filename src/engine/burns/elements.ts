@@ -120,7 +120,7 @@ export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
 });
 
 /** What of a burn's record tells its outcome. */
-export type Ended = Pick<
+type Ended = Pick<
   BurnRecord,
   'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
 >;
