@@ -26,18 +26,6 @@ export function headers(under: () => Api): void {
     expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
   });
 
-  it('5: "each operation named above uses the API key header scheme" — a bearer token opens none', async () => {
-    const { http, project } = seen();
-    for (const operation of OPERATIONS) {
-      const [method, path] = ROUTES[operation];
-      const answer = await http.send(method, path.replace('{batchId}', randomUUID()), {
-        headers: { authorization: `Bearer ${project.key}`, 'content-type': 'application/json' },
-        ...(BODIES[operation] === undefined ? {} : { body: JSON.stringify(BODIES[operation]) }),
-      });
-      expect([operation, answer.status, errorOf(answer)]).toEqual([operation, 401, 'ERR_UNAUTHORIZED']);
-    }
-  });
-
   it('contract 1.1: "`--api-key-header` or a profile sets another name, for client and server alike"', async () => {
     const { api, project } = seen();
     await api.beside({ apiKeyHeader: 'X-Brand-Api-Key' }, async ({ http }) => {

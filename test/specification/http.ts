@@ -40,7 +40,7 @@ export function pathsAndMethods(under: () => Api): void {
     expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
   });
 
-  it('contract 1.3: "ERR_INVALID_REQUEST — the body is not JSON"', async () => {
+  it('contract 1.3: "ERR_INVALID_REQUEST — body is not JSON"', async () => {
     const { http, project } = seen();
     const badUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     for (const operation of POSTS) {
@@ -107,18 +107,6 @@ export function pathsAndMethods(under: () => Api): void {
     expect((await http.post('burn', project, JSON.stringify(BODIES.burn), key)).replayed).toBe(false);
     const exact = await http.post('burn', project, large(4 * MIB));
     exact.refused(400, 'ERR_INVALID_REQUEST');
-  });
-
-  it('contract 1.3: "ERR_INVALID_REQUEST — … a header value is bad"', async () => {
-    const { http, project } = seen();
-    for (const key of ['a b', 'x'.repeat(256), '']) {
-      for (const operation of ['burn', 'initBatch', 'executeBatch'] as const) {
-        const answer = await http.post(operation, project, JSON.stringify(BODIES[operation]), {
-          'x-idempotency-key': key,
-        });
-        expect(answer.refused(400, 'ERR_INVALID_REQUEST')).toContain('x-idempotency-key');
-      }
-    }
   });
 }
 

@@ -45,34 +45,6 @@ export function initProblems(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('contract 1.2: "It reports every problem at once" — proofs and actions', async () => {
-    const api = under();
-    const answer = await api.initBatch(api.project, {
-      pipelines: [
-        aPipeline([{ action: 'LOCK' }], { type: 'NOPE', payload: '{"a":1,"a":2}' }),
-        aPipeline([burnAction(0.0000001)]),
-      ],
-    });
-    const { message } = answer.body as { message: string };
-    for (const part of [
-      'pipelines[0].type',
-      'pipelines[0].payload',
-      'pipelines[0].actions[0]',
-      'pipelines[1].actions[0]',
-    ])
-      expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
-  });
-
-  it('contract 1.2: "It reports every problem at once" — shape beside proofs and actions', async () => {
-    const api = under();
-    const answer = await api.initBatch(api.project, {
-      pipelines: [aPipeline([burnAction(1)], { type: 'NOPE' }), aPipeline([{ action: 'BURN', amount: '1' }])],
-    });
-    const { message } = answer.body as { message: string };
-    for (const part of ['pipelines[0].type', 'pipelines[1].actions[0].amount'])
-      expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
-  });
-
   it('contract 1.2: "It reports every problem at once" — caps of both kinds and funds in tokens and SOL', async () => {
     const api = under();
     const project = await api.register({

@@ -146,17 +146,6 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "A 429 also has `retry-after`" — within the window of ten seconds for burn-batch', async () => {
-    const api = under();
-    await api.beside({ rateLimits: {} }, async (limited) => {
-      const project = await limited.register();
-      (await limited.burnBatch(project, [aBurnRequest(1)])).done();
-      const { http } = await limited.burnBatch(project, [aBurnRequest(1)]);
-      const waitSeconds = Number(http.headers['retry-after']);
-      expect([http.status, waitSeconds >= 1 && waitSeconds <= 10]).toEqual([429, true]);
-    });
-  });
-
   it('contract 1.5: `RateLimit` counts down to nothing', async () => {
     const api = under();
     await api.beside({ rateLimits: {} }, async (limited) => {

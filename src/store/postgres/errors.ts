@@ -15,7 +15,7 @@ function codeOf(error: unknown): string {
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 
 /** The statement would write, and the transaction, or the whole database, may only be read. */
-export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
+const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** Classes of SQLSTATE that say that the server cannot serve now: no connection, no resources, stopped by somebody, broken. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'XX']);
