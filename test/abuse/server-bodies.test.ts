@@ -1,7 +1,7 @@
 /** Bodies that are cheap to send and dear to check: what is too much is refused. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { sendRaw } from '../support/http-raw.js';
 
@@ -153,26 +153,5 @@ describe('a body that is dear to check', () => {
       '0\r\n\r\n',
     );
     expect([answer?.status, answer?.body]).toEqual([400, expect.stringContaining('ERR_INVALID_REQUEST')]);
-  });
-
-  it('gets a long answer that is what JSON.stringify makes of it', async () => {
-    const value = {
-      success: Array.from({ length: 3_000 }, (_, index) => ({
-        index,
-        text: `é"\\\n中😀${index}`,
-        gone: undefined,
-      })),
-      errors: [],
-      none: null,
-      gone: undefined,
-      deep: { list: Array.from({ length: 300 }, (_, index) => [index, undefined, null]) },
-      wide: [[[Array.from({ length: 30_000 }, (_, index) => ({ index, none: undefined }))]]],
-      long: `${'😀\ud800"'.repeat(30_000)}\ud83d`,
-    };
-    fake.answer('burnBatch', () => ({ ...exampleReply('burnBatch'), value }));
-    const response = await post('[]');
-    const text = await response.text();
-    expect(text).toBe(JSON.stringify(value));
-    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
   });
 });

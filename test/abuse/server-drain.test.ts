@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { besides } from '../support/flywheel-here.js';
 import { startServer } from '../support/http.js';
 import { canConnect, parseAnswers } from '../support/http-raw.js';
 import { ask, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { isLong, itLong, sampleOf } from '../support/long.js';
+import { isLong, sampleOf } from '../support/long.js';
 
 const PATH = '/v1/tokenomics/burn';
 const BURN = { type: 'PRODUCT_BUY', proof: { load: true }, burnAmount: 1, persistOnchain: false };
@@ -221,37 +221,6 @@ describe('closeGracefully', () => {
       'close',
     ]);
     expect(fake.calls).toHaveLength(1);
-  });
-
-  itLong('ends connections on which nothing is asked, before its grace is over', async () => {
-    const { server, ended } = await idleConnection();
-    const startedMs = performance.now();
-    expect(await server.closeGracefully(30_000)).toBe(true);
-    expect(await ended).toBe('closed');
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
-  });
-
-  itLong('answers each of several requests on one connection before it ends it', async () => {
-    const { fake, server, socket, ended, answers } = await idleConnection();
-    const finish: (() => void)[] = [];
-    fake.answer(
-      'burn',
-      () => new Promise((resolve) => void finish.push(() => resolve(exampleReply('burn')))),
-    );
-    socket.write(BURN_REQUEST('second') + BURN_REQUEST('third') + BURN_REQUEST('fourth'));
-    while (finish.length < 3) await new Promise((resolve) => setImmediate(resolve));
-    const closed = server.closeGracefully(10_000);
-    while (await canConnect(server.port)) await new Promise((resolve) => setImmediate(resolve));
-    for (const end of finish.reverse()) end();
-    expect([await ended, await closed]).toEqual(['closed', true]);
-    expect(
-      answers().map(({ status, headers }) => [headers['x-request-id'], status, headers['connection']]),
-    ).toEqual([
-      ['first', 200, 'keep-alive'],
-      ['second', 200, 'keep-alive'],
-      ['third', 200, 'keep-alive'],
-      ['fourth', 200, 'close'],
-    ]);
   });
 
   it('lets the rest of a body come in behind the answer that ends the connection', async () => {

@@ -14,7 +14,7 @@ import type { Address } from '../../src/values/address.js';
 import { utcDay } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
 import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
-import { chainOver, replacing } from '../support/doubles.js';
+import { chainOver } from '../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -226,31 +226,5 @@ describe('a store that has all', () => {
     await engine.reconcile();
     await burnOn(engineOn(test.store), 3);
     expect(await findOn(test.store)).toBeUndefined();
-  });
-
-  itLong('looks at every project once more when another copy may stand in its place', async () => {
-    let name = 'first';
-    const { store } = test;
-    const named = replacing(store, {
-      get copy() {
-        return name;
-      },
-      read: (work) => store.read((tx) => work(replacing(tx, { copy: name }))),
-      transaction: (work, of) => store.transaction((tx) => work(replacing(tx, { copy: name })), of),
-    });
-    const engine = engineOn(named);
-    const projects = [test.project, await test.register(), await test.register()];
-    const burnAll = async (): Promise<void> => {
-      for (const project of projects) await engine.burn(aBurnRequest(1), project.call());
-    };
-    await burnAll();
-    await engine.reconcile();
-    asked.length = 0;
-    await burnAll();
-    expect(asked).toEqual([]);
-    name = 'second';
-    await burnAll();
-    const accounts = projects.map(({ registration }) => registration.multisig);
-    expect(asked).toEqual(expect.arrayContaining(accounts));
   });
 });

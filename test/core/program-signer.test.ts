@@ -151,11 +151,6 @@ describe('a program that does not sign', () => {
     expect(error.message).not.toContain(Buffer.from(keypair.subarray(0, 32)).toString('base64'));
   });
 
-  itLong('has another key', async () => {
-    const signer = signerOf(signingProgram(LOOP, generateKeypair()));
-    await expect(signer.sign(message)).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
-  });
-
   it.each(
     sampleOf<readonly [string, string, RegExp]>(
       [

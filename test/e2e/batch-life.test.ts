@@ -7,7 +7,7 @@ import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import type { Fate } from '../support/gate.js';
 import { startNodeBeside } from '../support/local-rpc.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import {
   anOperator,
   ending,
@@ -192,29 +192,6 @@ describe('a batch that waits', () => {
     expect((await run(operator, 'three.json')).exit).toBe(0);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
-
-  itLong(
-    'after a no is ended by the other line, and the same file is a new batch with --again alone',
-    async () => {
-      const { operator, end } = await declined();
-      const listed = await operator.run('batch', 'list', '--status', 'FINALIZED', '--json');
-      const [{ id }] = JSON.parse(listed.stdout);
-      expect((await operator.paste(`${end} --yes`)).exit).toBe(0);
-      const status = await operator.run('batch', 'status', id, '--watch', '--json');
-      expect([status.exit, JSON.parse(status.stdout)]).toMatchObject([
-        10,
-        { status: 'FAILED', executeResult: { failedTxMsg: 'cancelled' }, dateCancelled: expect.any(String) },
-      ]);
-      expect((await operator.happened()).usedToday.burn).toBe('0');
-      for (const more of [[], ['--rest']]) {
-        const refused = await run(operator, 'three.json', ...more);
-        expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
-      }
-      const ran = await run(operator, 'three.json', '--again');
-      expect([ran.exit, JSON.parse(ran.stdout).batch.id === id]).toEqual([0, false]);
-      expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
-    },
-  );
 });
 
 describe('batch run --wallet', () => {

@@ -6,18 +6,15 @@ import { openTestEngine, type TestEngine, type TestProject } from '../support/en
 import { aBurn, aPipeline } from '../support/examples.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
 import { besides, remotely } from '../support/flywheel-here.js';
-import { startGate } from '../support/gate.js';
+import { type Gate, startGate } from '../support/gate.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
-import {
-  type Cut,
-  type CuttingProxy,
-  inTurn,
-  json,
-  startCuttingProxy,
-  startStub,
-} from '../support/http-stub.js';
+import { inTurn, json, startStub } from '../support/http-stub.js';
 import { failureOf, signApproval, supplyOf } from '../support/service.js';
+
+/** Where a request is cut: before anything reaches the server, in the middle, or before its answer. */
+const CUTS = { before: 'drop', during: 'cut', after: 'lose', none: 'pass' } as const;
+type Cut = keyof typeof CUTS;
 
 /** Exit numbers. */
 const [UNAVAILABLE, UNKNOWN] = [6, 7];
@@ -27,7 +24,9 @@ describe('a connection that is cut', () => {
   let under: { readonly test: TestEngine };
   let project: TestProject;
   let server: RunningServer;
-  let proxy: CuttingProxy;
+  let gate: Gate;
+  /** Of the requests that come next, in turn. */
+  let cuts: Cut[];
 
   beforeAll(async () => {
     under = { test: await openTestEngine() };
@@ -40,23 +39,25 @@ describe('a connection that is cut', () => {
   });
   beforeEach(async () => {
     project = await under.test.register();
-    proxy = await startCuttingProxy(server.port);
+    gate = await startGate(server.url, [project.key.reveal()]);
+    cuts = [];
+    gate.fate = () => CUTS[cuts.shift() ?? 'none'];
   });
-  afterEach(() => proxy.close());
+  afterEach(() => gate.close());
 
-  const client = () => remoteClient(proxy.url, { clock: { nowMs: Date.now } }).service;
+  const client = () => remoteClient(gate.url, { clock: { nowMs: Date.now } }).service;
 
   it.each(['before', 'during', 'after'] as const)(
     '%s the request is processed is healed by the next try',
     async (cut) => {
       const before = await supplyOf(under, project);
       const service = client();
-      proxy.cuts = [cut, cut];
+      cuts = [cut, cut];
       const call = project.call({ idempotencyKey: randomUUID() });
       const reply = await service.burn(aBurn(), call);
       expect(reply.value.result).toBe('SUCCESS');
       expect(reply.meta.replayed).toBe(cut === 'after');
-      expect(proxy.connections).toBe(3);
+      expect(gate.requests).toHaveLength(3);
       expect(before - (await supplyOf(under, project))).toBe(UNIT);
       await service.close();
     },
@@ -69,7 +70,7 @@ describe('a connection that is cut', () => {
       const request = aBurn();
       const call = project.call({ idempotencyKey: randomUUID() });
       const service = client();
-      proxy.cuts = [cut, cut, cut];
+      cuts = [cut, cut, cut];
       const error = await failureOf(service.burn(request, call));
       expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
         'ERR_OUTCOME_UNKNOWN',
@@ -88,14 +89,14 @@ describe('a connection that is cut', () => {
     for (const cut of ['during', 'after'] as const) {
       const service = client();
       const request = { pipelines: [aPipeline(), aPipeline()] };
-      proxy.cuts = [cut];
+      cuts = [cut];
       const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
       expect((await under.test.engine.currentBatch(project.call())).value?.id).toBe(value.batch.id);
       const { batch, proposalApproveTx } = value;
       const signedTx = signApproval(proposalApproveTx, project.owner);
       await service.close();
       const again = client();
-      proxy.cuts = [cut];
+      cuts = [cut];
       const executed = await again.executeBatch(
         { batchId: batch.id, signedTx },
         project.call({ idempotencyKey: randomUUID() }),
@@ -110,7 +111,7 @@ describe('a connection that is cut', () => {
   it('keeps the books of many clients at once, whatever is cut', async () => {
     const before = await supplyOf(under, project);
     const kinds: readonly Cut[] = ['before', 'none', 'after', 'during', 'none'];
-    proxy.cuts = Array.from({ length: 40 }, (_, index) => kinds[index % kinds.length] as Cut);
+    cuts = Array.from({ length: 40 }, (_, index) => kinds[index % kinds.length] as Cut);
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, async () => {
         const service = client();

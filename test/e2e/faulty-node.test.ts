@@ -1,16 +1,14 @@
 /** The built program on a cluster whose nodes refuse some or all that they are asked: what can be done without holds nothing up. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ComputeBudgetProgram, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { describeLong, sampleOf } from '../support/long.js';
 import { problemOf } from '../support/operator.js';
-import { rpcResult } from '../support/rpc-call.js';
 import {
   closeStubs,
   type Fault,
@@ -18,14 +16,10 @@ import {
   passOn,
   type StubNode,
   silence,
-  stated,
   status,
   stubNode,
 } from '../support/rpc-stub.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
-
-const PRICES = 'getRecentPrioritizationFees';
-const TIME = 'getBlockTime';
 
 type Init = Parameters<typeof signApproval>[1];
 
@@ -71,47 +65,6 @@ const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<S
 const burn = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
   run(nodes, 'burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', '--yes', ...words);
 
-const count = ({ calls }: StubNode, name: string): number =>
-  calls.filter(({ method }) => method === name).length;
-
-/** What a transaction pays for a compute unit. */
-async function priceOf(signature: string): Promise<bigint> {
-  const { transaction } = await rpcResult<{ transaction: [string, string] }>(
-    node.url,
-    ...(['getTransaction', signature, { encoding: 'base64', commitment: 'confirmed' }] as const),
-  );
-  const { message } = VersionedTransaction.deserialize(Buffer.from(transaction[0], 'base64'));
-  const programs = message.staticAccountKeys;
-  for (const { programIdIndex, data } of message.compiledInstructions) {
-    const programId = programs[programIdIndex];
-    // ComputeBudgetInstruction::SetComputeUnitPrice
-    if (programId?.equals(ComputeBudgetProgram.programId) && data[0] === 3)
-      return Buffer.from(data).readBigUInt64LE(1);
-  }
-  return 0n;
-}
-
-describeLong('a node that tells neither what a place in a block costs nor when a block was made', () => {
-  it.each(
-    sampleOf(
-      [
-        ['429', status(429)],
-        ['429 for half a minute', status(429, { 'retry-after': '30' })],
-        ['503', status(503)],
-        ['an unknown method', stated(-32_601, 'Method not found')],
-        ['nothing, ever', silence],
-      ] as const,
-      1,
-    ),
-  )('is asked for each once, and a burn pays a price all the same: %s', async (_how, fault) => {
-    const stub = await nodeThat(fault, PRICES, TIME);
-    const { exit, stdout, stderr } = await burn([stub]);
-    expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
-    expect([count(stub, PRICES), count(stub, TIME)]).toEqual([1, 1]);
-    expect(await priceOf(JSON.parse(stdout).txHash)).toBeGreaterThan(0n);
-  });
-});
-
 describe('a node that answers nothing', () => {
   const actions = [{ action: 'BURN', amount: 1 }];
   let views = 0;
@@ -149,15 +102,6 @@ describe('a node that answers nothing', () => {
     expect(await all(emptyDirectory(), [bad, good])).toEqual([0, 0, 0, 0]);
     expect(bad.calls).toHaveLength(4);
   });
-
-  itLong(
-    'ends each command with the first question that it does not answer, where there is no other',
-    async () => {
-      const busy = await nodeThat(status(429, { 'retry-after': '30' }));
-      expect(await all(emptyDirectory(), [busy])).toEqual([6, 6, 6]);
-      expect(busy.calls).toHaveLength(3);
-    },
-  );
 });
 
 describe('nodes that all fall silent once something was sent', () => {
@@ -232,17 +176,6 @@ describeLong('doctor', () => {
     const { exit, stdout } = await flywheelHere({ home: emptyDirectory(), env: own }, 'doctor', '--json');
     return { exit, ...(JSON.parse(stdout) as Checked) };
   };
-
-  it('looks at the nodes that the environment names, and at the clock of their chain', async () => {
-    const dead = await nodeThat(status(403));
-    const { exit, checks } = await doctor({ FLYWHEEL_RPC_URL: `${node.url},${dead.url}` });
-    expect(checks.filter(({ name }) => name === 'rpc')).toMatchObject([
-      { ok: true, rpc: { source: 'environment' } },
-      { ok: false },
-    ]);
-    expect(checks.filter(({ name }) => name === 'chain clock')).toHaveLength(1);
-    expect(exit).toBe(4);
-  });
 
   it('says of a version of node that is too old that it is not ok', async () => {
     const preload = join(emptyDirectory(), 'old-node.cjs');

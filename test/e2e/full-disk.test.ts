@@ -1,11 +1,10 @@
 /** A disk that is full in the middle of a command: what may have been done in part is told as that, and goes on when there is room. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -29,65 +28,6 @@ const inShell = (
   });
   return { child, ended: ending(child) };
 };
-
-/** What it prints is lost, so that it cannot say which port it has. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-describeLong('output that cannot be written', () => {
-  it('is the exit of a command that goes on after printing it', async () => {
-    const { directory } = await anOperator('embedded', template);
-    const port = await freePort();
-    const served = `exec '${process.execPath}' '${PROGRAM}' serve --port ${port} --log-level error > /dev/full`;
-    const { child, ended } = inShell(directory, served);
-    const answers = (): Promise<boolean> =>
-      fetch(`http://127.0.0.1:${port}/healthz`).then(
-        () => true,
-        () => false,
-      );
-    while (!(await answers())) await new Promise((resolve) => setTimeout(resolve, 20));
-    child.kill('SIGTERM');
-    expect((await ended).exit).toBe(1);
-  });
-
-  it.each(
-    sampleOf(
-      [
-        '--help',
-        '--version',
-        'help exit-codes',
-        'report',
-        'history --output csv',
-        'local status --output human',
-        'schema burns',
-        'whoami',
-      ],
-      1,
-    ),
-  )('of %s is said, without a trace of a stack', async (words) => {
-    const { directory } = await anOperator('embedded', template);
-    const { ended } = inShell(directory, `exec '${process.execPath}' '${PROGRAM}' ${words} > /dev/full`);
-    const { exit, stderr } = await ended;
-    expect([exit, stderr.trim().split('\n'), stderr.includes('    at ')]).toEqual([
-      1,
-      [expect.stringContaining('ERR_OUTPUT_FAILED')],
-      false,
-    ]);
-    expect(stderr).toContain('the disk is full');
-  });
-
-  it('is said beside the failure that could not be printed either', async () => {
-    const { directory } = await anOperator('embedded', template);
-    const bad = `exec '${process.execPath}' '${PROGRAM}' doctor --rpc-url http://127.0.0.1:9 --json > /dev/full`;
-    const { exit, stderr } = await inShell(directory, bad).ended;
-    expect([exit === 0, stderr]).toEqual([false, expect.stringContaining('ERR_OUTPUT_FAILED')]);
-  });
-});
 
 /** Of the first writes into a journal, whichever they are: each is tried. */
 const FIRST_WRITES_KIB = [52, 54, 56, 58, 60, 62, 64];

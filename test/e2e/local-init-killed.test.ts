@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** How many of the points are tried; with LONG=1 all of them. */
@@ -62,13 +62,6 @@ describe('a set-up that is killed', () => {
       const once = ['1', '5', '0'][index % commands.length] as string;
       expect({ burned, usedToday }).toEqual({ burned: once, usedToday: { burn: once, airdrop: '0' } });
     }
-  });
-
-  itLong('can be wiped', async () => {
-    const { run, init } = place();
-    await init(killedAt(15));
-    expect((await run(['local', 'reset', '--yes'])).exit).toBe(0);
-    expect((await init()).exit).toBe(0);
   });
 
   it('is made by one of two that begin at once', async () => {

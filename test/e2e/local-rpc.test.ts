@@ -18,7 +18,6 @@ import {
   type ServeProcess,
   serve,
 } from '../support/http-serve.js';
-import { itLong } from '../support/long.js';
 import { rpcResult, type Status, statusOf } from '../support/rpc-call.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
@@ -143,11 +142,6 @@ describe('flywheel local rpc', () => {
     expect(value).toBe(there.length * LAMPORTS_PER_SOL);
   });
 
-  itLong('warns when others than this machine can reach it', async () => {
-    const rpc = await startRpc('--host', '0.0.0.0');
-    expect(rpc.log()).toContain('can take SOL from the treasury');
-  });
-
   it('holds the data directory against being wiped, and says why it cannot listen', async () => {
     const rpc = await startRpc();
     const reset = await besides(home, 'local', 'reset', '--yes');
@@ -155,16 +149,5 @@ describe('flywheel local rpc', () => {
     const port = String(new URL(rpc.url).port);
     const other = await besides(home, 'local', 'rpc', '--port', port);
     expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('one of them is in use')]);
-  });
-
-  itLong('shows two nodes of one ledger the same slots', async () => {
-    const [one, other] = [await startRpc(), await startRpc()];
-    const signature = await burn();
-    const { slot } = await landed(one, signature, 'confirmed');
-    expect(await landed(other, signature, 'confirmed')).toMatchObject({ slot });
-    const hash = await rpcResult<{ value: { blockhash: string } }>(one.url, 'getLatestBlockhash');
-    expect(
-      await rpcResult(other.url, 'isBlockhashValid', hash.value.blockhash, { commitment: 'processed' }),
-    ).toMatchObject({ value: true });
   });
 });

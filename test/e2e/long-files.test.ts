@@ -1,11 +1,10 @@
 /** Files of many elements: a signal is heard while one is read, and what V8 has compiled stays good for the next start. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { itLong } from '../support/long.js';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 
 let home: string;
@@ -48,25 +47,5 @@ describe('burn-batch of a long file', () => {
       message: 'Interrupted while reading. Nothing was sent.',
     });
     expect(JSON.parse((await flywheel({ home }, 'pending')).stdout)).toEqual([]);
-  });
-
-  itLong('leaves compiled code that the next start takes', async () => {
-    writeFileSync(join(home, 'burns.ndjson'), lines(1));
-    const env = { XDG_CACHE_HOME: join(home, 'cache') };
-    const kept = (): readonly number[] => {
-      const directory = join(home, 'cache', 'flywheel');
-      return readdirSync(directory).map((name) => statSync(join(directory, name)).ino);
-    };
-    const run = async (): Promise<readonly number[]> => {
-      expect((await flywheel({ home, env }, 'burn-batch', 'burns.ndjson')).exit).toBe(0);
-      return kept();
-    };
-    const first = await run();
-    expect(first).toHaveLength(1);
-    expect(await run()).toEqual(first);
-    // What has been done before is answered by the journal: most of the program is loaded after the file has been read.
-    rmSync(join(home, 'cache'), { recursive: true });
-    const again = await run();
-    expect(await run()).toEqual(again);
   });
 });

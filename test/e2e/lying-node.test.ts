@@ -1,11 +1,7 @@
-/** One node of two that have to agree, and that tells of a past that has not been: nothing is proven by it. */
-import { createHash } from 'node:crypto';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import bs58 from 'bs58';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { initiated, pipelinesOf } from '../support/deeds.js';
-import { itLong } from '../support/long.js';
+import { pipelinesOf } from '../support/deeds.js';
 import {
   anOperator,
   makeTemplate,
@@ -19,9 +15,6 @@ import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
-const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
-const SQUADS_PROGRAM = squads.PROGRAM_ID.toBase58();
-
 let template: Template;
 afterEach(closeStubs);
 
@@ -83,8 +76,6 @@ async function said<Said>({ url }: OwnNode, method: string, ...params: readonly 
   return ((await answer.json()) as { result: Said }).result;
 }
 
-const truth: Lie = (result) => result;
-
 let shared: Two;
 beforeAll(async () => {
   template = await makeTemplate();
@@ -116,58 +107,5 @@ describe('a node that has the agreement of no other', () => {
     const ended = await ask(hiding, ...verify, 'first.json');
     expect([ended.exit, problemOf(ended).error]).toEqual([REFUSED, 'ERR_NOT_VERIFIED']);
     expect((await ask(hiding, ...verify, 'three.json')).exit).toBe(0);
-  });
-
-  itLong('does not let a batch that waits have been executed', async () => {
-    const { operator, ask } = shared;
-    await initiated(operator, 'waits');
-    const { batch, transactions } = accountsOf(2n);
-    const data = bs58.encode(
-      Uint8Array.from(squads.generated.batchExecuteTransactionInstructionDiscriminator),
-    );
-    const inventing: Lie = (result, { method }) => {
-      if (method !== 'getTransaction') return result;
-      const at = keysOf(result).length;
-      const loadedAddresses = { writable: [batch, ...transactions], readonly: [SQUADS_PROGRAM] };
-      const instructions = transactions.map((_, index) => ({
-        ...{ programIdIndex: at + 4, accounts: [at, at, at, at, at + 1 + index], data },
-      }));
-      const meta = { ...result.meta, loadedAddresses, innerInstructions: [{ index: 0, instructions }] };
-      return { ...result, meta };
-    };
-    const verify = ['batch', 'verify', '--batch-index', '2', '--expect', 'waits.json'];
-    expect((await ask(truth, ...verify)).exit).toBe(REFUSED);
-    const ended = await ask(inventing, ...verify);
-    expect([ended.exit, problemOf(ended).message]).toEqual([
-      REFUSED,
-      expect.stringContaining('disagree about'),
-    ]);
-  });
-
-  itLong('does not put the hash of a proof where it is not', async () => {
-    const { operator, ask } = shared;
-    const proof = { orderId: 'A-1' };
-    const hash = createHash('sha256').update(JSON.stringify(proof)).digest('hex');
-    operator.write('proof.json', proof);
-    const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"other":1}', '--amount', '1', '--yes', '--json'];
-    const { txHash } = JSON.parse((await operator.run(...burn)).stdout);
-    const text = JSON.stringify({ type: 'WATCH_AD', hash });
-    const logged = [
-      `Program ${MEMO_PROGRAM} invoke [1]`,
-      `Program log: Memo (len ${text.length}): ${JSON.stringify(text)}`,
-      `Program ${MEMO_PROGRAM} success`,
-    ];
-    const adding: Lie = (result, { method }) =>
-      method === 'getTransaction'
-        ? { ...result, meta: { ...result.meta, logMessages: [...result.meta.logMessages, ...logged] } }
-        : result;
-    const verify = ['proof', 'verify', '--tx', txHash, '--proof', 'proof.json'];
-    const honest = await ask(truth, ...verify);
-    expect(problemOf(honest).error).toBe('ERR_INVALID_PROOF');
-    const ended = await ask(adding, ...verify);
-    expect([ended.exit, problemOf(ended).message]).toEqual([
-      REFUSED,
-      expect.stringContaining('disagree about'),
-    ]);
   });
 });

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
-import { ask } from '../support/http-serve.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -176,35 +175,6 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(2);
   });
 
-  itLong.each(SOME)('to the first part of a burn-batch is none to the second, $how', async (lie) => {
-    const before = await burned();
-    const element = { type: 'WATCH_AD', proof: { alike: lie.how }, burnAmount: 0.001, persistOnchain: false };
-    const file = operator.write(
-      'two-parts.json',
-      Array.from({ length: 1_001 }, () => element),
-    );
-    const earlier = gate.passed.length;
-    gate.fate = (request) => {
-      const [first] = gate.passed.slice(earlier).filter((passed) => isPost(passed, '/burn-batch'));
-      return isPost(request, '/burn-batch') && first !== undefined ? { ...lie, replay: first } : 'pass';
-    };
-    const ended = await operator.run('burn-batch', file, '--json');
-    gate.fate = () => 'pass';
-    await expectUnknown(ended);
-    expect((await burned()) - before).toBeCloseTo(1.001, 9);
-  });
-
-  itLong.each(SOME)('to an init of the same file is not that of another batch, $how', async (lie) => {
-    const before = await operator.happened();
-    const file = operator.write('again.json', pipelinesOf(`again ${lie.how}`));
-    const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes'];
-    expect((await operator.run(...run)).exit).toBe(0);
-    await expectUnknown(await lied('/init', latest('/init'), lie, [...run, '--again']));
-    const after = await operator.happened();
-    expect(Number(after.burned) - Number(before.burned)).toBeCloseTo(6, 9);
-    expect(after.batches.slice(before.batches.length)).toEqual(['EXECUTED', 'EXECUTED']);
-  });
-
   it.each(SOME)('to the execution of another batch is not believed, $how', async (lie) => {
     const before = await operator.happened();
     const run = (name: string) => {
@@ -215,51 +185,6 @@ describe('an earlier answer', () => {
     await expectUnknown(await lied('/execute', latest('/execute'), lie, run('other')));
     const after = await operator.happened();
     expect(Number(after.burned) - Number(before.burned)).toBeCloseTo(6, 9);
-  });
-
-  itLong('to the question how the batch is, is none after its execution', async () => {
-    const before = await operator.happened();
-    const file = operator.write('stale.json', pipelinesOf('stale'));
-    let executed = false;
-    gate.fate = ({ method, path }) => {
-      executed ||= path.endsWith('/execute');
-      const replay = gate.passed.findLast((passed) => passed.method === 'GET' && passed.path === path);
-      if (method !== 'GET' || !executed || !/batch\/[0-9a-f-]{36}$/.test(path)) return 'pass';
-      return replay === undefined ? 'pass' : { replay, withHeaders: false, reaches: false };
-    };
-    const run = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
-    const init = await operator.run('batch', 'init', file, '--json');
-    const { id } = JSON.parse(init.stdout).batch;
-    expect((await ask(`${gate.url}/v1/flywheel/batch/${id}`, operator.key)).status).toBe(200);
-    const ended = await operator.run(...run);
-    gate.fate = () => 'pass';
-    await expectUnknown(ended);
-    const after = await operator.happened();
-    expect(Number(after.burned) - Number(before.burned)).toBe(3);
-  });
-
-  itLong('to the question how a batch is, is none to its cancel', async () => {
-    const id = await initiated(operator, 'open');
-    const batch = await (await ask(`${gate.url}/v1/flywheel/batch/${id}`, operator.key)).json();
-    gate.fate = (request) =>
-      isPost(request, '/cancel') ? { answer: { ownerVoteNeeded: false, batch } } : 'pass';
-    const ended = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
-    gate.fate = () => 'pass';
-    await expectUnknown(ended);
-    expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
-  });
-
-  itLong.each(SOME)('to the cancel of another batch is not believed, $how', async (lie) => {
-    const before = await operator.happened();
-    const cancel = async (name: string) => [
-      ...['batch', 'cancel', await initiated(operator, `${name}${lie.how.replaceAll(/\W+/g, '')}`)],
-      ...['--keypair', operator.owner, '--yes'],
-    ];
-    expect((await operator.run(...(await cancel('one')))).exit).toBe(0);
-    const replay = latest('/cancel');
-    await expectUnknown(await lied('/cancel', replay, lie, await cancel('other')));
-    const after = await operator.happened();
-    expect(after.batches.slice(before.batches.length)).toEqual(['CANCELLED', 'CANCELLED']);
   });
 });
 

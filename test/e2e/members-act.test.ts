@@ -6,8 +6,7 @@ import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
-import { ask } from '../support/http-serve.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import {
   anOperator,
   ending,
@@ -164,23 +163,10 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))('a batch that failed, %
     expect((await execute(scene)).value.result.totalSuccessful).toBe(6);
     expect(await operator.pending()).toEqual([]);
   });
-
-  itLong('and of which a member executes more goes on with --rest alone', async () => {
-    const scene = await failed(mode);
-    expect(await scene.members.execute(scene.index, 2)).toBe(2);
-    await scene.fund('10');
-    const rest = await run(scene, 'seven.json', '--rest');
-    expect([rest.exit, rest.value?.result.total]).toEqual([0, 1]);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-    await expectTruth(scene, 6, CANCELLED);
-  });
 });
 
 const WHOLE = { status: 'EXECUTED' };
 const rest = (scene: Scene) => run(scene, 'seven.json', '--rest');
-const signed = (scene: Scene) =>
-  execute(scene, '--keypair', scene.operator.owner, '--yes', '--expect', 'seven.json');
-
 describe('a batch that its members execute to its end', () => {
   const AFTER_FAILURE = [
     ['remote', 'run --rest', rest],
@@ -200,26 +186,6 @@ describe('a batch that its members execute to its end', () => {
       expect((await rest(scene)).exit).toBe(0);
       expect(await scene.counts()).toEqual(EACH_ONCE);
       expect(await scene.operator.pending()).toEqual([]);
-    },
-  );
-
-  const APPROVED = [
-    ['embedded', 'run', (scene: Scene) => run(scene, 'seven.json')],
-    ['embedded', 'execute', execute],
-    ['embedded', 'cancel', cancel],
-    ['remote', 'execute --keypair', signed],
-  ] as const;
-  itLong.each(APPROVED)(
-    'after it was approved, %s, is EXECUTED after batch %s',
-    async (mode, _command, end) => {
-      const scene = await initiated(mode);
-      await scene.members.vote(scene.index, 'approve');
-      expect(await scene.members.execute(scene.index, 7)).toBe(7);
-      const ended = await end(scene);
-      expect([ended.exit, problemOf(ended)]).toEqual([0, expect.anything()]);
-      await expectTruth(scene, 7, WHOLE);
-      expect((await run(scene, 'seven.json')).exit).toBe(0);
-      expect(await scene.counts()).toEqual(EACH_ONCE);
     },
   );
 });
@@ -257,40 +223,6 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
 
 /** What members may do between two commands, and what the pipelines have come to when all of the file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {
-  itLong('where they cancel and close what has failed, after they have executed more of it', async () => {
-    const scene = await failed('embedded');
-    const { members, index } = scene;
-    expect(await members.execute(index, 2)).toBe(2);
-    await members.vote(index, 'cancel');
-    await members.close(index);
-    await scene.fund('10');
-    expect((await rest(scene)).value.result.total).toBe(1);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-    await expectTruth(scene, 6, CANCELLED);
-  });
-
-  itLong('where they execute its beginning before `batch run`, which does what is left', async () => {
-    const scene = await initiated('remote');
-    await scene.members.vote(scene.index, 'approve');
-    expect(await scene.members.execute(scene.index, 3)).toBe(3);
-    const ran = await run(scene, 'seven.json');
-    expect([ran.exit, ran.value?.result.totalSuccessful]).toEqual([0, 7]);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-    await expectTruth(scene, 7, WHOLE);
-  });
-
-  itLong('where they have executed all of it and closed a part or all', async () => {
-    const scene = await initiated('embedded');
-    const { members, index } = scene;
-    await members.vote(index, 'approve');
-    expect(await members.execute(index, 7)).toBe(7);
-    await members.close(index, 2);
-    expect((await run(scene, 'seven.json')).exit).toBe(0);
-    expect((await rest(scene)).exit).toBe(0);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-    await expectTruth(scene, 7, WHOLE);
-  });
-
   it('where they have executed all of it through a lookup table and closed it', async () => {
     const scene = await initiated('embedded');
     const { operator, members, index } = scene;
@@ -318,44 +250,6 @@ describe('a file of which members do parts with their own tools is done once', (
       await expectTruth(scene, 7, WHOLE);
     },
   );
-
-  itLong('where they reject what waits: it has failed, and all of it is the rest', async () => {
-    const scene = await initiated('embedded');
-    await scene.members.vote(scene.index, 'reject');
-    expect((await run(scene, 'seven.json')).exit).toBe(10);
-    await expectTruth(scene, 0, { status: 'FAILED' }, { canRun: false });
-    expect((await rest(scene)).value.result.totalSuccessful).toBe(7);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-  });
-
-  itLong('where a file of what had not landed is older than what they have executed since', async () => {
-    const scene = await failed('embedded');
-    const left = join(scene.operator.directory, 'left.json');
-    await execute(scene, '--failed-out', left);
-    expect(await scene.members.execute(scene.index, 2)).toBe(2);
-    await scene.fund('20');
-    expect((await run(scene, left)).exit).toBe(2);
-    expect((await run(scene, left, '--rest')).value).toBeNull();
-    expect(await scene.counts()).toEqual([1, 1, 1, 1, 1, 1, 0]);
-    expect((await cancel(scene)).exit).toBe(0);
-    expect((await run(scene, left)).exit).toBe(2);
-    expect((await run(scene, left, '--rest')).exit).toBe(0);
-    // All of the first file has landed by now, and is not done once more.
-    expect((await rest(scene)).exit).toBe(0);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-  });
-
-  itLong('where another terminal has found its end, and this one asks for the rest', async () => {
-    const scene = await failed('remote');
-    await scene.fund('10');
-    expect(await scene.members.execute(scene.index, 3)).toBe(3);
-    const { gate, key } = scene.operator;
-    const url = `${gate?.url}/v1/flywheel/batch/execute`;
-    const answer = await ask(url, key, { body: { batchId: scene.id } });
-    expect(await answer.json()).toMatchObject({ result: { totalSuccessful: 7 } });
-    expect((await rest(scene)).exit).toBe(0);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-  });
 
   it.each(sampleOf(['with its journal', 'forgotten here'], 1))(
     'where they execute a part of what was set up in part, and it is cancelled, %s',

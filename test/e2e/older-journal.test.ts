@@ -313,14 +313,14 @@ it.each(sampleOf(['init', 'run', 'rest'], 2))(
   'a dry run of a batch that a service of an earlier state does not know says what the command says: %s',
   async (how) => {
     operator = await anOperator('embedded', template);
-    keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
     const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
     const file = operator.write('a.json', { pipelines: all });
     const init = ['batch', 'init', file, '--json'];
     if (how === 'rest') await failedInPart(operator, file);
     else if (how === 'init') expect((await operator.run(...init)).exit).toBe(0);
     else expect((await runFile(file)).exit).toBe(0);
-    restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
     for (const words of [
       ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
       ...(how === 'rest' ? [] : [init]),
@@ -778,11 +778,11 @@ it('what is done once more and lost by a restored service is not told as done, a
   expect((await burnFile(half)).exit).toBe(0);
   expect((await runFile(waits)).exit).toBe(0);
   const before = await burned();
-  keep(operator.dataDir, SERVICE, earlier);
+  await keep(operator.dataDir, SERVICE, earlier);
   expect((await burnFile(whole, '--again')).exit).toBe(0);
   expect((await burnFile(half, '--again')).exit).toBe(3);
   expect((await operator.run('batch', 'init', waits, '--again', '--json')).exit).toBe(0);
-  restore(operator.dataDir, SERVICE, earlier);
+  await restore(operator.dataDir, SERVICE, earlier);
   for (const more of [[], ['--dry-run'], ['--rest']])
     for (const told of [
       await burnFile(whole, ...more),
@@ -810,9 +810,9 @@ it('of what was done once more a journal from before that tells the first, and -
   operator = await anOperator('remote', template);
   const file = operator.write('a.json', burns(0, 2));
   const first = await burnFile(file);
-  keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   expect((await burnFile(file, '--again')).exit).toBe(0);
-  restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   for (const more of [[], ['--rest']]) {
     const told = await burnFile(file, ...more);
     expect([told.exit, told.stdout]).toEqual([0, first.stdout]);

@@ -391,21 +391,6 @@ describe('a service', () => {
     expect(Number(await burned(operator)) - before).toBe(3);
   });
 
-  itLong.each(sampleOf(['/v1?x=1', '?', '#', '/?', '/#x'], 1))(
-    'is named without query and fragment (%s)',
-    async (end) => {
-      const address = `${url.origin}${end}`;
-      const flag = await withKey({}, 'whoami', '--api-url', address);
-      const environment = await withKey({ FLYWHEEL_API_URL: address }, 'whoami');
-      const add = await operator.run('profile', 'add', 'other', '--api-url', address);
-      const text = readFileSync(profiles(), 'utf8');
-      writeFileSync(profiles(), text.replace(url.origin, address));
-      const profile = await withKey({}, 'whoami');
-      writeFileSync(profiles(), text);
-      expect([flag, environment, add, profile].map(({ exit }) => exit)).toEqual([2, 2, 2, 2]);
-    },
-  );
-
   itLong('at which a batch waits keeps its address in the profile', async () => {
     const id = await initiated(operator, 'waiting');
     const text = readFileSync(profiles(), 'utf8');

@@ -1,33 +1,20 @@
 /** Two projects of one database, by the commands that people type: each is burned from with its own key, and neither is in the other's way. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeDirectories, type TestToken } from '../support/chain.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { describeLong, isLong, itLong } from '../support/long.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
-import {
-  addTokens,
-  SQUADS_FEE,
-  SQUADS_TREASURY,
-  type TestProject,
-  testProject,
-  type Wallet,
-} from '../support/registration.js';
+import { addTokens, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { sendByRpc } from '../support/send-by-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
-const HOOK = resolve('test/support/kill-points.cjs');
-/** So many of the things by which a registration leaves a trace, spread over all of them. */
-const POINTS = isLong ? 7 : 1;
-
 let project: TestProject;
 let tokens: { readonly shop: TestToken; readonly game: TestToken; readonly third: TestToken };
-let killed: readonly TestToken[];
 let node: TestNode;
 let postgres: OwnDatabase;
 let home: string;
@@ -42,11 +29,10 @@ let shop: Registered;
 let game: Registered;
 
 beforeAll(async () => {
-  project = await testProject({ others: POINTS + 1 });
-  const names = Array.from({ length: POINTS + 3 }, (_, index) => `mint ${index}`);
-  const [game, third, ...others] = (await addTokens(project.directory, names)) as [TestToken, TestToken];
+  project = await testProject({ others: 1 });
+  const names = ['mint of game', 'mint of third'];
+  const [game, third] = (await addTokens(project.directory, names)) as [TestToken, TestToken];
   tokens = { shop: project.token, game, third };
-  killed = others;
   node = await startTestNode({ directory: project.directory, ...SLOTS });
   postgres = await openDatabase();
   home = emptyDirectory();
@@ -155,71 +141,4 @@ describe('two projects of a database', () => {
       },
     );
   }, 60_000);
-
-  itLong(
-    'are no reason to be alarmed for who looks around, and each is looked at by its name',
-    async () => {
-      const all = await run('doctor');
-      expect(all.ok).toBe(true);
-      expect(all.checks).toContainEqual({
-        ...{ name: 'projects', ok: true },
-        detail: '2 (game, shop); add --project NAME to check one',
-      });
-      const one = await run('doctor', '--project', 'shop');
-      expect(one.checks).toEqual(
-        expect.arrayContaining([
-          { name: 'api key', ok: true, detail: 'from the data directory' },
-          expect.objectContaining({ name: 'service', ok: true }),
-        ]),
-      );
-      expect(JSON.stringify([all, one])).not.toContain('local init');
-    },
-    60_000,
-  );
-});
-
-describeLong('the key of a project', () => {
-  it('is revoked without those of others', async () => {
-    const made = await run('keys', 'create', '--project', 'game');
-    await run('keys', 'revoke', made.id, '--project', 'game');
-    expect(await run('history', '--project', 'game')).toEqual(expect.any(Array));
-    expect(readFileSync(join(home, 'data', 'api-keys', 'shop'), 'utf8').trim()).toBe(shop.apiKey.key);
-    expect(existsSync(join(home, 'data', 'api-key'))).toBe(false);
-  }, 60_000);
-});
-
-describeLong('a registration into a database that is killed', () => {
-  const hook = (point: number) => ({ NODE_OPTIONS: `--require ${HOOK}`, KILL_POINT: String(point) });
-  let count: number;
-
-  it('has points at which it can be', async () => {
-    const [token, operator] = [killed[POINTS] as TestToken, project.others[POINTS] as Wallet];
-    const countFile = join(home, 'count');
-    const env = { ...hook(0), KILL_COUNT_FILE: countFile };
-    const { exit } = await flywheelHere(machine(env), ...registerBy(operator.file, 'whole', token), '--json');
-    expect(exit).toBe(0);
-    count = Number(readFileSync(countFile, 'utf8'));
-    expect(count).toBeGreaterThan(30);
-  }, 60_000);
-
-  it.each(Array.from({ length: POINTS }, (_, index) => index))(
-    'goes on by the same command, and pays once (%i)',
-    async (index) => {
-      const [token, operator] = [killed[index] as TestToken, project.others[index] as Wallet];
-      const words = registerBy(operator.file, `killed-${index}`, token);
-      const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
-      const point = Math.floor((count * (index + 1)) / (POINTS + 1));
-      expect((await flywheelHere(machine(hook(point)), ...words, '--json')).exit).not.toBe(0);
-      const { registration }: Registered = await run(...words);
-      expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
-      // Two token accounts, two signatures; nothing twice.
-      expect(held - (await lamports(operator.signer.address))).toBe(
-        SQUADS_FEE + (await lamports(registration.multisig)) + 2n * 2_039_280n + 10_000n,
-      );
-      expect(existsSync(join(home, 'data', `registration-${token.mint}.json`))).toBe(false);
-      expect(existsSync(join(home, 'data', 'keys', `${registration.burnWallet}.json`))).toBe(true);
-      await run('history', '--project', `killed-${index}`);
-    },
-    60_000,
-  );
 });

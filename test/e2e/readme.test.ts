@@ -1,7 +1,6 @@
 /** What the README tells a newcomer to type works as it is printed, on a terminal, in an empty home. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
@@ -37,14 +36,6 @@ function readBlocks(): readonly Block[] {
 const blocks = readBlocks();
 const home = emptyDirectory();
 const path = join(home, 'path');
-
-const freePort = (): Promise<string> =>
-  new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => done(String(port)));
-    });
-  });
 
 /** Types a block on a terminal and says yes to every question. */
 const type = (text: string) =>
@@ -96,11 +87,11 @@ describe('the README', () => {
 
   it('does the same over HTTP', async () => {
     const [serve, ...rest] = inSection('Over HTTP').filter(({ language }) => language === 'sh');
-    const port = await freePort();
-    const words = serve?.text.replace(PORT, port).replace(/#.*/, '').trim().split(' ') ?? [];
+    const words = serve?.text.replace(PORT, '0').replace(/#.*/, '').trim().split(' ') ?? [];
     expect(words[0]).toBe('flywheel');
     server = startFlywheel({ home }, words.slice(1));
-    await new Promise<void>((listens) => server?.stdout?.once('data', () => listens()));
+    const line = await new Promise((listens) => server?.stdout?.once('data', listens));
+    const { port } = new URL(JSON.parse(String(line)).url);
     for (const { text } of rest) {
       const { status, text: printed } = await type(text.replaceAll(PORT, port));
       expect({ status, printed }).toEqual({ status: 0, printed });

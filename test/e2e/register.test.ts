@@ -1,6 +1,6 @@
 /** `flywheel register` as a program, on a test cluster: what it costs, what it leaves, what it refuses, and what cuts it off. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   Keypair,
@@ -24,7 +24,7 @@ import {
   type Wallet,
 } from '../support/registration.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
-import { BIN, emptyDirectory, startFlywheel } from '../support/spawn.js';
+import { BIN, emptyDirectory } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -38,18 +38,6 @@ const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
 /** More than a registration has at which it can be killed. */
 const MAX_POINTS = 160;
 const KILLS = isLong ? MAX_POINTS : 2;
-
-/** Signs each line with the keypair file that it is given. */
-const SIGNING_PROGRAM = `
-import { createPrivateKey, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-const seed = Buffer.from(JSON.parse(readFileSync(process.argv[2], 'utf8'))).subarray(0, 32);
-const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
-const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-for await (const line of createInterface({ input: process.stdin }))
-  console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
-`;
 
 interface Registered {
   readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };
@@ -242,31 +230,6 @@ describe('flywheel register', () => {
     expect(await lamports(project.operator.address)).toBe(held);
   });
 
-  itLong(
-    'leads to what was registered: the next command, and a question before anything is burned',
-    async () => {
-      const place = ['--data-dir', shop.dataDir];
-      const burns = [{ type: 'PRODUCT_BUY', proof: { n: 1 }, burnAmount: 1, persistOnchain: false }];
-      writeFileSync(join(home, 'burns.json'), JSON.stringify(burns));
-      const commands = [
-        ['burn-batch', 'burns.json'],
-        ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":2}', '--amount', '1'],
-      ];
-      for (const command of sampleOf(commands, 1)) {
-        const line = ['node', BIN, ...command, ...place].map((word) => `'${word}'`).join(' ');
-        const declined = await onTerminal(home, line, {}, 'n');
-        expect([command, declined.status]).toEqual([command, 130]);
-        expect(declined.text).toContain(shop.done.registration.mintAddress);
-        const refused = failure(await flywheelHere({ home }, ...command, ...place, '--json'));
-        expect([command, refused.exit, refused.error]).toEqual([command, 2, 'ERR_USAGE']);
-        expect(JSON.parse((await flywheelHere({ home }, 'pending', ...place, '--json')).stdout)).toEqual([]);
-        // The burn wallet holds nothing.
-        const agreed = await flywheelHere({ home }, ...command, ...place, '--yes', '--json');
-        expect([command, agreed.exit]).toEqual([command, command[0] === 'burn' ? 5 : 3]);
-      }
-    },
-  );
-
   itLong.each(sampleOf(['finished', 'new'], 1))(
     'pins nothing that was not shown of a %s one, sends nothing for it, and pins it once it is shown',
     async (state) => {
@@ -287,34 +250,6 @@ describe('flywheel register', () => {
       });
     },
   );
-
-  itLong('shows no address that the registration will not have, agreed to or not', async () => {
-    const dryRun = async (...more: string[]) =>
-      JSON.parse((await run(...words('--dry-run', ...more))).stdout);
-    const { planned: plan } = shop;
-    expect(plan).toMatchObject({ burnWallet: null, multisig: null, vault: null });
-    expect(plan.steps.map(({ address }: { address: string | null }) => address)).toEqual([null, null, null]);
-    // What is made up anew each time stands nowhere in it.
-    const costs = { ...plan.costs, operatorLamports: expect.any(String) };
-    expect(await dryRun()).toEqual({ ...plan, costs });
-    const addresses = (text: string) => new Set(text.match(/\b[1-9A-HJ-NP-Za-km-z]{32,44}\b/g));
-    const shown = [
-      await registerAfter(async () => undefined, 'no'),
-      await registerAfter(async () => undefined, 'no'),
-    ];
-    expect(shown.map(({ status }) => status)).toEqual([130, 130]);
-    expect(addresses(shown[1]?.text ?? '')).toEqual(addresses(shown[0]?.text ?? ''));
-    expect(existsSync(dataDir)).toBe(false);
-
-    const { multisig, vaultAddress } = shop.done.registration;
-    const given = await dryRun('--burn-wallet', project.files.burnWallet, '--multisig', multisig);
-    expect(given).toMatchObject({ burnWallet: project.burnWallet.address, multisig, vault: vaultAddress });
-    expect(given.steps).toMatchObject([
-      { address: multisig },
-      { address: tokenAccount(vaultAddress) },
-      { address: tokenAccount(project.burnWallet.address) },
-    ]);
-  });
 
   it('takes a multisig and a burn wallet that are there', async () => {
     const [taken, { registration }] = [await lamports(SQUADS_TREASURY), shop.done];
@@ -380,35 +315,6 @@ describe('flywheel register', () => {
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
   });
 
-  itLong(
-    'keeps no key that a program of the user signs with, and asks that program from then on',
-    async () => {
-      const script = join(home, 'sign.mjs');
-      writeFileSync(script, SIGNING_PROGRAM);
-      const program = `node ${script} ${project.files.operator}`;
-      const { exit, stdout } = await run(
-        ...[
-          'register',
-          '--cluster',
-          node.url,
-          '--mint',
-          project.token.mint,
-          '--owner',
-          project.owner.address,
-          '--yes',
-        ],
-        ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
-      );
-      expect(exit).toBe(0);
-      const { registration } = JSON.parse(stdout) as Registered;
-      expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
-      expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
-        signers: { operator: program },
-        cluster: { maxPriorityFee: 77 },
-      });
-    },
-  );
-
   itLong('says what the operator lacks, and sends nothing', async () => {
     const poor = ['--operator-keypair', project.files.burnWallet];
     expect(failure(await register(...poor))).toMatchObject({
@@ -444,40 +350,6 @@ describe('flywheel register', () => {
     );
     expect((await run('batch', 'current')).exit).toBe(0);
   });
-
-  itLong(
-    'leaves a directory that began to no other command, and no other registration once it has sent',
-    async () => {
-      node.faults.set([{ fault: 'drop', rate: 1 }]);
-      const begun = startFlywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, words('--yes'));
-      const state = (): string => readFileSync(join(dataDir, 'registration.json'), 'utf8');
-      const ended = new Promise((resolve) => void begun.once('close', resolve));
-      const hasSent = (): boolean =>
-        existsSync(join(dataDir, 'registration.json')) && state().includes('"wire"');
-      while (begun.exitCode === null && !hasSent())
-        await new Promise((resolve) => void setTimeout(resolve, 20));
-      begun.kill('SIGKILL');
-      await ended;
-      expect(failure(await run('local', 'status'))).toMatchObject({
-        error: 'ERR_LOCAL_NOT_FOUND',
-        hint: expect.stringContaining('flywheel register'),
-      });
-      expect(failure(await run('local', 'init'))).toMatchObject({
-        error: 'ERR_LOCAL_ALREADY_EXISTS',
-        hint: expect.not.stringContaining('local reset'),
-      });
-      expect(failure(await register('--daily-burn-cap', '7'))).toMatchObject({
-        error: 'ERR_LOCAL_ALREADY_EXISTS',
-        message: expect.stringContaining('differs in dailyBurn'),
-        hint: 'Run the original `flywheel register` command to finish it.',
-      });
-      node.faults.set([]);
-      const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
-      const done = JSON.parse((await register()).stdout) as Registered;
-      const { multisig, burnWallet } = done.registration;
-      expect(planned).toMatchObject({ state: 'unfinished', multisig, burnWallet });
-    },
-  );
 });
 
 describe('a registration that is killed', () => {

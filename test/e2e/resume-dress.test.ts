@@ -1,18 +1,13 @@
-/** What was left with its outcome unknown and is asked for by other options: nothing is sent but what resumes it. */
-import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { burnsOf, pipelinesOf } from '../support/deeds.js';
 import type { Fate } from '../support/gate.js';
-import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import {
   anOperator,
   gateOf,
   makeTemplate,
   type Operator,
   pointsIn,
-  problemOf,
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
@@ -102,71 +97,5 @@ describe('a burn of unknown outcome', () => {
     // Those that were killed after they were printed.
     expect((await embedded.run('pending', 'resume')).exit).toBe(0);
     expect((await burned(embedded)) - before).toBe(pairs.length);
-  });
-
-  itLong(
-    'is refused as an element of a file, and burns are while such a file is of unknown outcome',
-    async () => {
-      const before = await burned(remote);
-      const fileOf = (name: string): string =>
-        remote.write('one.json', [
-          { type: 'WATCH_AD', proof: { name }, burnAmount: 1, persistOnchain: false },
-        ]);
-      const dresses = sampleOf(['plain', 'once', 'key'], 1);
-      for (const dress of dresses) {
-        posts('lose');
-        expect((await remote.run(...words(dress, `${dress}-file`))).exit).toBe(7);
-        posts('pass');
-        const refused = await remote.run('burn-batch', fileOf(`${dress}-file`), '--json');
-        expect([refused.exit, refused.stdout]).toEqual([2, '']);
-        expect((await remote.run('pending', 'resume')).exit).toBe(0);
-        const file = fileOf(`file-${dress}`);
-        posts('lose');
-        expect((await remote.run('burn-batch', file)).exit).toBe(7);
-        posts('pass');
-        await expect(remote.run(...words(dress, `file-${dress}`))).resolves.toMatchObject({ exit: 2 });
-        expect((await remote.run('burn-batch', file)).exit).toBe(0);
-      }
-      expect((await burned(remote)) - before).toBe(2 * dresses.length);
-    },
-  );
-});
-
-describeLong('a file of unknown outcome', () => {
-  const none: readonly string[] = [];
-
-  const files = [
-    ['burn-batch', 'a key'],
-    ['burn-batch', 'no key'],
-    ['batch init', 'a key'],
-    ['batch init', 'no key'],
-  ] as const;
-
-  it.each(sampleOf(files, 2))('%s: is refused with %s, in whichever words', async (command, how) => {
-    const before = await remote.happened();
-    const [name, isBurn] = [`${command} ${how}`, command === 'burn-batch'];
-    const content = isBurn ? burnsOf(name) : pipelinesOf(name);
-    const key = ['--idempotency-key', randomUUID()];
-    const [first, second] = how === 'a key' ? [none, key] : [key, none];
-    const run = (file: string, more: readonly string[]) =>
-      remote.run(...command.split(' '), file, ...more, '--json');
-    posts('lose');
-    const lost = await run(remote.write('f.json', content), first);
-    posts('pass');
-    const reversed = JSON.stringify(content.map((one) => Object.fromEntries(Object.entries(one).reverse())));
-    const numbers = reversed.replaceAll('mount":1', 'mount":1.00');
-    const texts = [reversed, numbers, numbers.replaceAll('"persistOnchain":false', '"persistOnchain":true')];
-    for (const text of sampleOf(texts, 1 + Number(isBurn))) {
-      writeFileSync(join(remote.directory, 'g.json'), text);
-      const refused = await run('g.json', second);
-      expect([lost.exit, refused.exit, refused.stdout]).toEqual([7, 2, '']);
-      expect(problemOf(refused).hint).toContain(resumeLineOf(lost));
-    }
-    expect((await remote.paste(resumeLineOf(lost))).exit).toBe(0);
-    const after = await remote.happened();
-    expect([
-      Number(after.burned) - Number(before.burned),
-      after.batches.length - before.batches.length,
-    ]).toEqual(isBurn ? [3, 0] : [0, 1]);
   });
 });

@@ -1,11 +1,8 @@
-/** The user's own RPC nodes, as the built program uses them: several of them, of all tempers. */
-import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { describeLong, itLong, sampleOf } from '../support/long.js';
+import { describeLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
-  ending,
   makeTemplate,
   nodeOf,
   type Operator,
@@ -13,7 +10,7 @@ import {
   problemOf,
 } from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
-import { type Spawned, startFlywheel } from '../support/spawn.js';
+import type { Spawned } from '../support/spawn.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
 
@@ -107,27 +104,6 @@ describe('an approval', () => {
     );
     expect(refused.stderr).not.toMatch(/SECRET|HIDDEN/);
     expect(closed.calls).toHaveLength(1);
-  });
-
-  itLong('that waits for a node ends at once when it is interrupted', async () => {
-    const down = await honest();
-    const asked = new Promise<void>((resolve) => {
-      down.always = (response, call) => {
-        status(503, { 'retry-after': '30' })(response, call);
-        resolve();
-      };
-    });
-    const words = ['batch', 'inspect', 'approval.json', '--rpc-url', down.url, '--json', '-v'];
-    const child = startFlywheel({ home: operator.directory }, words);
-    const ended = ending(child);
-    await asked;
-    let said = '';
-    while (!said.includes('waiting'))
-      said += String((await once(child.stderr as NodeJS.ReadableStream, 'data'))[0]);
-    const startedMs = performance.now();
-    child.kill('SIGINT');
-    expect((await ended).exit).toBe(130);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });
 

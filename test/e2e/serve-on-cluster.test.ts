@@ -1,16 +1,12 @@
 /** `flywheel serve` on a cluster, as a program: what outlives its request, and what outlives its server. */
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
-import { remotely } from '../support/flywheel-here.js';
 import { ask, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
-import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 type InitBatchResult = Parameters<typeof signApproval>[1];
@@ -74,15 +70,6 @@ async function untilFinalized(server: ServeProcess): Promise<Batch> {
   }
 }
 
-/** Sends a request that nobody waits for: its server is killed over it. */
-async function killedOver(afterMs: number, step: string, body: unknown, key: string): Promise<void> {
-  const server = await start();
-  const asked = post(server, step, body, key).catch(() => undefined);
-  await setTimeout(afterMs);
-  await server.end('SIGKILL');
-  await asked;
-}
-
 async function answered<Value>(
   server: ServeProcess,
   step: string,
@@ -134,51 +121,4 @@ describe('flywheel serve on a cluster', () => {
     await execute(server, answer);
     expect(Number(await burned()) - before).toBe(6);
   }, 60_000);
-
-  itLong(
-    'lets a command wait longer than its requests may take',
-    async () => {
-      const server = await start();
-      const file = join(home.home, 'pipelines.json');
-      writeFileSync(
-        file,
-        JSON.stringify({ pipelines: pipelines.map((one) => ({ ...one, payload: '{"cli":1}' })) }),
-      );
-      const words = ['batch', 'init', file, '--timeout', '0.4', '--wait', '50', '--json', '--verbose'];
-      const { exit, stdout, stderr } = await remotely(home, server.url, ...words);
-      expect({ exit, stderr: exit === 0 ? '' : stderr }).toEqual({ exit: 0, stderr: '' });
-      const answer = JSON.parse(stdout) as InitBatchResult;
-      expect(answer.batch.status).toBe('FINALIZED');
-      expect(stderr).toContain('no answer from');
-      expect(stderr.match(/POST \S+init/g)?.length ?? 0).toBeLessThan(6);
-      await execute(server, answer);
-    },
-    60_000,
-  );
-
-  itLong(
-    'is killed again and again: the next one sets up what was begun, and everything happens once',
-    async () => {
-      const before = Number(await burned());
-      const key = randomUUID();
-      const body = { pipelines: pipelines.map((one) => ({ ...one, payload: '{"killed":1}' })) };
-      for (const afterMs of sampleOf([1_300, 700, 1_900], 1)) await killedOver(afterMs, 'init', body, key);
-      const server = await start();
-      // Nobody asks any more: it is finished all the same.
-      if ((await current(server)) === null) await post(server, 'init', body, key);
-      await untilFinalized(server);
-      const answer = await answered<InitBatchResult>(server, 'init', body, key);
-      await server.end('SIGTERM');
-
-      const signed = { batchId: answer.batch.id, signedTx: signApproval(test.project.owner, answer) };
-      const executeKey = randomUUID();
-      for (const afterMs of sampleOf([1_500, 900, 2_100], 1))
-        await killedOver(afterMs, 'execute', signed, executeKey);
-      const last = await start();
-      const { result } = await answered<{ result: object }>(last, 'execute', signed, executeKey);
-      expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
-      expect(Number(await burned()) - before).toBe(6);
-    },
-    120_000,
-  );
 });

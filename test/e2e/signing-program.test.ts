@@ -5,15 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { itLong } from '../support/long.js';
-import {
-  anOperator,
-  ending,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
 let template: Template;
@@ -102,18 +94,6 @@ describe('a burn wallet that a program keeps', () => {
     program.become(LOOP);
     expect(await operator.run(...words)).toMatchObject({ exit: 0 });
     expect(await operator.happened()).toMatchObject({ burned: '300' });
-  });
-
-  itLong('that hangs ends with an interrupt, and leaves nothing running', async () => {
-    const { operator, keypair } = await without(burnWalletOf(template));
-    const program = signingProgram('', keypair);
-    const child = operator.start(...BURN, '--burn-signer', program.command);
-    const ended = ending(child);
-    while (program.pids().length === 0) await setTimeout(5);
-    child.kill('SIGINT');
-    expect((await ended).exit).toBe(130);
-    await goneAll(program);
-    expect(await operator.happened()).toMatchObject({ burned: '0' });
   });
 });
 

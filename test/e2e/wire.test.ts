@@ -5,17 +5,16 @@
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { startNodeBeside } from '../support/local-rpc.js';
+import { closeTestNodes, startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
+import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import { emptyDirectory } from '../support/spawn.js';
 import { type Roles, transactionText } from './wire-text.js';
 
@@ -31,8 +30,8 @@ const HIGHEST_FEE = 50_000_000_000;
 /** Where the limit for the bytes of accounts begins by which burns differ, and in which span. */
 const LOADED_BYTES = 2n ** 25n;
 
-const ends: (() => unknown)[] = [];
-afterAll(() => Promise.all(ends.map((end) => end())));
+afterAll(closeStubs);
+afterAll(closeTestNodes);
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 const keypair = (name: string): Keypair => Keypair.fromSeed(sha256(name));
@@ -48,24 +47,15 @@ interface Recorded {
 }
 
 /** A node that answers as another does, but for the price of compute units, and keeps what is sent and what trials have used. */
-async function recordingNode(url: string, { sent, tried, price }: Recorded) {
-  const headers = { 'content-type': 'application/json' };
-  const server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const body = Buffer.concat(parts);
-    const { id, method, params } = JSON.parse(body.toString());
-    if (method === 'sendTransaction') sent.add(params[0]);
-    const answered = await fetch(url, { method: 'POST', headers, body });
-    const answer = (await answered.json()) as { result?: { value?: { unitsConsumed: number } } };
-    if (method === 'simulateTransaction') tried.add(answer.result?.value?.unitsConsumed ?? 0);
-    const fees = { jsonrpc: '2.0', id, result: [{ slot: 1, prioritizationFee: price.microLamports }] };
-    response.writeHead(200, headers);
-    response.end(JSON.stringify(method === 'getRecentPrioritizationFees' ? fees : answer));
+async function recordingNode(url: string, { sent, tried, price }: Recorded): Promise<string> {
+  const stub = await stubNode();
+  stub.always = passOn(url, (answer: { result?: { value?: { unitsConsumed: number } } }, call) => {
+    if (call.method === 'sendTransaction') sent.add(String(call.params[0]));
+    if (call.method === 'simulateTransaction') tried.add(answer.result?.value?.unitsConsumed ?? 0);
+    if (call.method !== 'getRecentPrioritizationFees') return answer;
+    return { ...answer, result: [{ slot: 1, prioritizationFee: price.microLamports }] };
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ends.push(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return stub.url;
 }
 
 interface Registered {
@@ -262,7 +252,6 @@ async function near(kind: keyof typeof TOKEN_PROGRAMS) {
     ...['local', 'init', '--token-program', kind, '--vault-tokens', '1000', '--burn-wallet-tokens', '100'],
   ]);
   const node = await startNodeBeside(side.dataDir);
-  ends.push(() => node.close(100));
   const [first] = await landing(node.url, new Set())([made.multisig]);
   const [treasury = ''] = keysOf(first);
   const { address: owner, keypair: ownerFile } = made.owner;

@@ -11,6 +11,7 @@ import type { EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
@@ -155,7 +156,7 @@ export interface InProcessService {
   /** Lets so many blocks pass that every blockhash given out so far has expired. */
   expireBlockhashes(): Promise<void>;
   nowMs(): number;
-  /** Sets the clock of the service forward. */
+  /** Sets the clock of the service, and that of its rates, forward. */
   passTime(ms: number): void;
   /** Finishes what is unfinished and forgets what is old, by a clock that is ahead. */
   reconcile(aheadMs?: number): Promise<void>;
@@ -196,13 +197,13 @@ export async function openServiceOver(
   return serviceOf({ ...opened, clock: new RunningClock(), database: undefined, owner }, 1);
 }
 
-async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<InProcessService> {
+async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number): Promise<InProcessService> {
   const { test, clock, database, owner } = parts;
-  const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain };
+  const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain, passed: { ms: 0 } };
   const main: Serving[] = [];
   for (let at = 0; at < servers; at += 1) {
     const store = at === 0 || database === undefined ? {} : { store: await database.openAgain() };
-    main.push(await serve(engineOver(world, store), {}));
+    main.push(await serve(world, engineOver(world, store), {}));
   }
   return {
     urls: main.map(({ url }) => url),
@@ -211,7 +212,10 @@ async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<
     ...administration(world),
     ...chainOf(world),
     nowMs: () => clock.nowMs(),
-    passTime: (ms) => clock.pass(ms),
+    passTime: (ms) => {
+      clock.pass(ms);
+      world.passed.ms += ms;
+    },
     reconcile: async (aheadMs = 0) => {
       const ahead = { nowMs: () => clock.nowMs() + aheadMs };
       const { store } = test.deps;
@@ -233,6 +237,8 @@ async function serviceOf(parts: Omit<World, 'chain'>, servers: number): Promise<
 interface World {
   readonly test: TestEngine;
   readonly clock: RunningClock;
+  /** By which rates are counted: only what a test lets pass. */
+  readonly passed: { ms: number };
   readonly database: StoreUnderTest | undefined;
   /** Where the chain is not the ledger of the test alone. */
   readonly cluster: TestCluster | undefined;
@@ -250,7 +256,7 @@ interface Serving {
 const engineOver = ({ test, chain }: World, parts: Partial<EngineParts>): Engine =>
   createEngine({ ...test.deps, chain, leases: new Leases('server'), ...parts });
 
-async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
+async function serve({ passed }: World, engine: Engine, other: OtherServer): Promise<Serving> {
   const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
   const options = {
     basePath,
@@ -258,7 +264,7 @@ async function serve(engine: Engine, other: OtherServer): Promise<Serving> {
     ...(rateLimits === undefined ? {} : { rates: rateLimits }),
     ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),
   };
-  return serveEngine(engine, options);
+  return serveEngine(engine, options, { rateCounts: createMemoryCounts(() => passed.ms * 1_000) });
 }
 
 const projectOf = ({ registration, key }: TestEngine['project'], owner: Keypair): Project => ({
@@ -357,7 +363,7 @@ async function beside(world: World, other: OtherServer, use: (url: string) => Pr
     chain: sendingChain(failingChain(world.chain, other.chain), other, death),
     store: watchedStore(own ?? test.deps.store, death, other.afterCommit),
   };
-  const server = await serve(engineOver(world, parts), other);
+  const server = await serve(world, engineOver(world, parts), other);
   try {
     await use(server.url);
   } finally {

@@ -7,7 +7,7 @@ import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import type { Service } from '../../src/contract/service.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
-import type { HttpServerOptions } from '../../src/http/options.js';
+import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { type Address, address } from '../../src/values/address.js';
 import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { startServer } from './http.js';
@@ -22,8 +22,9 @@ interface Behind {
 export async function serveEngine(
   engine: Engine,
   options: HttpServerOptions,
+  deps: Partial<HttpServerDeps> = {},
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = await startServer({ engine }, options);
+  const server = await startServer({ engine, ...deps }, options);
   return {
     url: server.url,
     async close() {

@@ -2,10 +2,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../src/store/ddl.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
-import { describeLong, itLong } from '../../support/long.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
 
@@ -146,16 +144,6 @@ describe('the server', () => {
     expect(last).toBe(here);
   });
 
-  itLong('has another name once another copy may stand in its place', async () => {
-    const store = await open(url);
-    const nameOf = (of: Store) => of.read(async ({ copy }) => copy);
-    const name = await nameOf(store);
-    expect([await nameOf(store), await nameOf(await open(url)), store.copy]).toEqual([name, name, name]);
-    await server.restart(async () => undefined);
-    expect(await nameOf(store)).not.toBe(name);
-    expect(store.copy).not.toBe(name);
-  });
-
   it('makes a commit lasting before it answers, whatever the database is set to', async () => {
     await ask('alter role postgres set synchronous_commit = off');
     const store = await open(url);
@@ -170,33 +158,5 @@ describe('the server', () => {
     await insert(store, 'lasting');
     expect(await ask(`select setting from s${schema}.seen`)).toEqual([{ setting: 'on' }]);
     await ask('alter role postgres reset synchronous_commit');
-  });
-});
-
-describeLong('starting', () => {
-  it('at once makes one schema, whoever of eight is first', async () => {
-    const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
-    await register(stores[0] as Store);
-    const versions = await ask(`select version from s${schema}.schema_versions order by version`);
-    expect(versions.map(({ version }) => Number(version))).toEqual(MIGRATIONS.map((_, before) => before + 1));
-    for (const store of stores)
-      expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toBeDefined();
-  });
-
-  it('names the place and no password where nothing answers', async () => {
-    const address = 'postgres://flywheel:hunter2@127.0.0.1:1/books';
-    const failed = await openPostgresStore({ url: address }).catch((error: unknown) => error);
-    expect(failed).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
-    expect(String(failed)).toContain('postgres://127.0.0.1:1/books');
-    expect(String(failed)).not.toContain('hunter2');
-  });
-
-  it('refuses the store of a newer build', async () => {
-    await open(url);
-    await ask(`insert into s${schema}.schema_versions values (99, 'later', '')`);
-    await expect(openPostgresStore({ url })).rejects.toMatchObject({
-      code: 'ERR_STORE_VERSION_MISMATCH',
-      message: expect.stringMatching(/version 99/),
-    });
   });
 });

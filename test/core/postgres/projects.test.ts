@@ -4,16 +4,8 @@ import type { EngineParts } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
 import type { Store } from '../../../src/store/store.js';
-import { randomIds } from '../../../src/values/ids.js';
 import { chainOver } from '../../support/doubles.js';
-import {
-  aBurnRequest,
-  aPipeline,
-  burnAction,
-  openTestEngine,
-  type TestEngine,
-  type TestProject,
-} from '../../support/engine.js';
+import { aBurnRequest, openTestEngine, type TestEngine, type TestProject } from '../../support/engine.js';
 import { itLong } from '../../support/long.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
 import { aRequest, type StoreUnderTest } from '../../support/store.js';
@@ -114,38 +106,6 @@ it('burns once for one key, whichever engines it is brought to at the same time'
     expect(answers.size).toBe(1);
   }
   expect((await test.engine.status()).burned).toBe('5');
-});
-
-itLong('sets up batches of two projects at the same time', async () => {
-  const other = await test.register();
-  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
-  const pipelines = [aPipeline([burnAction(1)])];
-  const inits = await Promise.all(
-    [test.project, other].map((project, at) =>
-      machines[at]?.initBatch({ pipelines }, project.call({ idempotencyKey: 'batch-1' })),
-    ),
-  );
-  expect(new Set(inits.map((one) => one?.value.batch.id)).size).toBe(2);
-});
-
-itLong('gives every number out once while projects write at the same time', async () => {
-  const projects = [test.project, await test.register(), await test.register()];
-  const machines = await Promise.all(['a', 'b'].map((id) => machine(id)));
-  await Promise.all(
-    machines.flatMap((engine) =>
-      projects.flatMap((project) =>
-        [1, 2, 3].map((at) =>
-          engine.burnBatch(
-            [aBurnRequest(1, { proof: { at } }), aBurnRequest(1)],
-            project.call({ idempotencyKey: randomIds.uuid() }),
-          ),
-        ),
-      ),
-    ),
-  );
-  const burns = await database.raw('select sequence from burns order by sequence');
-  expect(burns.length).toBe(new Set(burns.map(({ sequence }) => sequence)).size);
-  expect(burns.length).toBeGreaterThanOrEqual(10 + 24);
 });
 
 it('shares what a dead machine has left among the others, each of it settled once', async () => {

@@ -133,17 +133,6 @@ it('asks the chain once more after its database was restarted, and goes on', asy
   expect(asked).toBeGreaterThan(before);
 });
 
-itLong('burns nothing twice on an older copy that takes the place of its database', async () => {
-  await alone('create database older template postgres');
-  const key = randomUUID();
-  await whenThere(() => burn(key));
-  await alone('alter database postgres rename to newer', 'alter database older rename to postgres');
-  const failure = await failureOf(afterExpiry(() => burn(key)));
-  expect(failure).toMatchObject({ code: 'ERR_STORE_BEHIND' });
-  expect(failure.message).toContain('has 1 burns');
-  await acceptAll();
-});
-
 it('burns nothing twice that was in flight when an older copy took the place of its database', async () => {
   await alone('create database older template postgres');
   const supply = await supplyNow();
