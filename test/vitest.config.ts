@@ -43,6 +43,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     allowOnly: false,
+    // Compiled sources: each project asks for them again, and so does the next run.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
