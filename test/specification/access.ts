@@ -29,7 +29,7 @@ const keyWith = async ({ service }: Api, ...scopes: Scope[]): Promise<string> =>
 const airdropTo = ({ owner }: Project) => ({ action: 'AIRDROP', toAddress: owner, amount: 1 }) as const;
 
 export function access(under: () => Api): void {
-  it('4, 5: "All requests carry the API key header" contract 1.3: "ERR_UNAUTHORIZED — key missing, unknown or revoked (never says which)"', async () => {
+  it('4, 5: "All requests carry the API key header" contract 1.3: "ERR_UNAUTHORIZED — the key is missing, unknown, revoked or expired (never says which)"', async () => {
     const api = under();
     const before = await supplyOf(api, api.project);
     const revoked = await api.service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null });

@@ -21,7 +21,7 @@ const BURN_CHECKED = 15;
 const MAX_PROOF_BYTES = 64 * 1_024;
 
 export function amounts(under: () => Api): void {
-  it('2.1: burnAmount — "number (double)" contract 1.6: "JSON numbers are turned into base units through their shortest decimal text, never through floating-point arithmetic."', async () => {
+  it('2.1: burnAmount — "number (double)" contract 1.6: "JSON numbers become base units through their shortest decimal text, never through floating-point arithmetic."', async () => {
     const api = under();
     for (const [decimals, burnAmount, baseUnits] of [
       [6, 0.29, 290_000n],

@@ -72,7 +72,7 @@ export function exactBodies(under: () => Api): void {
     return { api, http: api.http };
   };
 
-  it('contract 1.3: "… a number that a double cannot carry is ERR_INVALID_PROOF" — a single burn', async () => {
+  it('contract 1.3: "ERR_INVALID_PROOF: … a number that a double cannot carry" — a single burn', async () => {
     const { api, http } = open();
     const before = await supplyOf(api, api.project);
     for (const number of NOT_CARRIED) {
@@ -84,7 +84,7 @@ export function exactBodies(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('contract 1.3: "… is ERR_INVALID_PROOF" — per element of a batch, the others burn', async () => {
+  it('contract 1.3: "ERR_INVALID_PROOF" — per element of a batch, the others burn', async () => {
     const { api, http } = open();
     const before = await supplyOf(api, api.project);
     for (const number of NOT_CARRIED) {

@@ -111,7 +111,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
   });
 
-  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" "Idempotent by batch: on an `EXECUTED` or `FAILED` batch it returns the stored result and does nothing."', async () => {
+  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" "Execute is idempotent by batch … | returns the stored result and does nothing"', async () => {
     const api = under();
     const project = await api.register({ vaultTokens: '10' });
     const inits = [
@@ -206,7 +206,7 @@ export function execute(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old and it has not landed: says how to approve again" — the batch stays ready', async () => {
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old, and the approval has not landed; says how to approve again" — the batch stays ready', async () => {
     const api = under();
     const { project, init } = await started(api, 1);
     await api.service.expireBlockhashes();

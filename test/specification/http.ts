@@ -40,7 +40,7 @@ export function pathsAndMethods(under: () => Api): void {
     expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
   });
 
-  it('contract 1.3: "ERR_INVALID_REQUEST — body is not JSON"', async () => {
+  it('contract 1.3: "ERR_INVALID_REQUEST — the body is not JSON"', async () => {
     const { http, project } = seen();
     const badUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     for (const operation of POSTS) {

@@ -34,7 +34,7 @@ export async function viewsDuring(
 }
 
 export function lifecycle(under: () => Api): void {
-  it('3: "AVAILABLE_TO_QUEUE — Created, not yet finalized for execution." contract 1.2: "If set-up fails midway the batch stays so with `initResult.failedTxMsg`"', async () => {
+  it('3: "AVAILABLE_TO_QUEUE — Created, not yet finalized for execution." contract 1.2: "If set-up fails midway, the batch stays so with `initResult.failedTxMsg`"', async () => {
     const api = under();
     const project = await api.register();
     const batch = await stopped(api, project, 'stopped');
@@ -159,7 +159,7 @@ export function lifecycle(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(7_000_000n);
   });
 
-  it('contract 1.2: "calling init again with the same idempotency key carries on where it stopped"', async () => {
+  it('contract 1.2: "Another init with the same idempotency key continues where set-up stopped."', async () => {
     const api = under();
     const project = await api.register();
     const batch = await stopped(api, project, 'stopped');

@@ -266,7 +266,7 @@ export function onceOverTime(under: () => Api): void {
   it.each([
     ['was not sent yet', false],
     ['had landed', true],
-  ])('contract 1.4: "At most once even across a crash" — of a burn that %s', async (_name, landed) => {
+  ])('contract 1.4: "At most once, also after a crash" — of a burn that %s', async (_name, landed) => {
     const api = under();
     const project = await api.register();
     const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)]];
