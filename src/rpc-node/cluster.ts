@@ -144,9 +144,9 @@ export class Cluster {
     return landed !== null && landed.slot <= slot ? landed : null;
   }
 
-  /** Transactions that may name an address, newest first, from before a place on. */
+  /** Transactions that name an address, newest first, from before a place on. */
   *past(address: Address, before: number | null): Iterable<Landed> {
-    for (const kept of this.#parts.ledger.holding(addressBytes(address), before)) yield this.#landedOf(kept);
+    for (const kept of this.#parts.ledger.naming(address, before)) yield this.#landedOf(kept);
   }
 
   /** The accounts that a transaction names; entries of lookup tables as they stand in the source. */

@@ -8,6 +8,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { inParallel } from '../values/event-loop.js';
 import { type ProcessTerms, SigningProcess } from './signing-process.js';
 
 /** Runs of the program at a time. */
@@ -63,25 +64,8 @@ class Program {
   }
 
   /** Signs all, or stops asking at the first that fails. */
-  async signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
-    const signatures = new Array<Uint8Array>(messages.length);
-    const queue = messages.entries();
-    let hasFailed = false;
-    const work = async (): Promise<void> => {
-      for (const [index, message] of queue) {
-        if (hasFailed) return;
-        try {
-          signatures[index] = await this.sign(message);
-        } catch (error) {
-          hasFailed = true;
-          throw error;
-        }
-      }
-    };
-    const workers = Array.from({ length: Math.min(MAX_PROCESSES, messages.length) }, work);
-    const failed = (await Promise.allSettled(workers)).find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    return signatures;
+  signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
+    return inParallel(messages, MAX_PROCESSES, (message) => this.sign(message));
   }
 
   /** Those that are at work are ended at once, the others by the end of their input. */

@@ -54,15 +54,6 @@ export class SigningProcess {
     this.#listen();
   }
 
-  get isOver(): boolean {
-    return this.#end !== undefined;
-  }
-
-  /** Has it answered at least once, so that its end is no failure? */
-  get hasAnswered(): boolean {
-    return this.#answers > 0;
-  }
-
   /** Asks one thing; the next one only after its answer. */
   ask(line: string): Promise<ProcessAnswer> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);

@@ -1,8 +1,7 @@
 /** What every implementation of the port `Chain` promises. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
-import type { Chain } from '../../src/chain/chain.js';
-import { openLocalChain } from '../../src/chain/local/local-chain.js';
+import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
 import type { KeypairSigner, SignedTransaction } from '../../src/chain/transaction/sign.js';
 import {
@@ -18,16 +17,6 @@ import {
   treasury,
 } from '../support/chain.js';
 
-interface Implementation {
-  readonly name: string;
-  /** A new chain on which {@link treasury} can pay for anything. */
-  open(clock: HandClock): Promise<Chain & { close(): Promise<void> }>;
-}
-
-const implementations: readonly Implementation[] = [
-  { name: 'local', open: (clock) => openLocalChain(chainOptions(temporaryDirectory(), clock)) },
-];
-
 const SOL = 1_000_000_000n;
 const FEE = LAMPORTS_PER_SIGNATURE;
 const SLOT_MS = 400;
@@ -35,15 +24,15 @@ const START_MS = Date.UTC(2026, 0, 31, 12);
 
 afterAll(removeDirectories);
 
-describe.each(implementations)('Chain: $name', ({ open }) => {
+describe('Chain: local', () => {
   const alice = namedSigner('alice');
   const bob = namedSigner('bob');
   let clock: HandClock;
-  let chain: Awaited<ReturnType<Implementation['open']>>;
+  let chain: LocalChain;
 
   beforeEach(async () => {
     clock = new HandClock(START_MS);
-    chain = await open(clock);
+    chain = await openLocalChain(chainOptions(temporaryDirectory(), clock));
   });
   afterEach(() => chain.close());
 

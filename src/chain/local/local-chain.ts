@@ -1,6 +1,6 @@
 /** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
 import { invariant } from '../../errors/flywheel-error.js';
-import { type Address, addressBytes } from '../../values/address.js';
+import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { giveTurns } from '../../values/event-loop.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
@@ -105,22 +105,10 @@ class LedgerChain implements LocalChain {
     const [last = null] =
       before === undefined ? [] : [this.#ledger.read((tables) => tables.transactions.kept(before))];
     const past: PastTransaction[] = [];
-    for (const { wire, tableAddresses, ...kept } of this.#ledger.holding(
-      addressBytes(account),
-      last?.place,
-    )) {
-      if (kept.blockTimeMs < sinceMs || past.length >= limit) break;
-      const { message } = decodeTransaction(wire);
-      // The bytes of an address may stand in data as well.
-      if (!message.staticKeys.includes(account) && !tableAddresses.includes(account)) continue;
-      const { signature, blockTimeMs, error } = kept;
-      past.push({
-        signature,
-        slot: Number(kept.slot),
-        failed: error !== null,
-        memo: memosOf(message),
-        blockTimeMs,
-      });
+    for (const { wire, slot, signature, blockTimeMs, error } of this.#ledger.naming(account, last?.place)) {
+      if (blockTimeMs < sinceMs || past.length >= limit) break;
+      const memo = memosOf(decodeTransaction(wire).message);
+      past.push({ signature, slot: Number(slot), failed: error !== null, memo, blockTimeMs });
     }
     return past;
   }

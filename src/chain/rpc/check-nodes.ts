@@ -1,11 +1,9 @@
 /** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { decodeClock } from '../account.js';
-import type { NodeReport, NodeState } from '../node-address.js';
-import { clusterName } from '../node-address.js';
+import { clusterName, type NodeReport, type NodeState } from '../node-address.js';
 import { CLOCK_SYSVAR, SQUADS_PROGRAM } from '../programs.js';
-import type { RpcNode } from './ask.js';
-import { loadWeb3, type Question } from './ask.js';
+import { loadWeb3, type RpcNode } from './ask.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
 import {
   accountsQuestion,
@@ -24,14 +22,6 @@ const MAX_VERSION_LENGTH = 40;
 
 const MS_PER_SECOND = 1_000;
 
-/** Asks one node, once a question. */
-const asker =
-  (pool: NodePool) =>
-  async <Value>(question: Question<Value>): Promise<Value> => {
-    const [voice] = await pool.ask(question);
-    return (voice as { readonly value: Value }).value;
-  };
-
 const withoutSquads = (host: string): FlywheelError =>
   new FlywheelError(
     'ERR_CONFIG_INVALID',
@@ -43,24 +33,23 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
   const { clock } = options;
   const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs);
   const pool = new NodePool({ ...options, nodes: [node], maxWaitMs: 0, timeoutMs });
-  const ask = asker(pool);
   const { address } = node;
   let state: NodeState | null = null;
   try {
     const startedMs = clock.nowMs();
-    const genesisHash = await ask(GENESIS_QUESTION);
+    const genesisHash = await pool.one(GENESIS_QUESTION);
     const latencyMs = clock.nowMs() - startedMs;
-    const version = address.hide(await ask(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
-    const slot = await ask(SLOT_QUESTION);
+    const version = address.hide(await pool.one(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
+    const slot = await pool.one(SLOT_QUESTION);
     const known = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version };
     state = { ...known, latencyMs, clockAheadMs: null };
     // Not every node knows this question.
     const [health] = await pool.askAll(HEALTH_QUESTION);
     if (health !== undefined && 'kind' in health && health.kind === 'behind') throw health.error;
-    const { value } = await ask(accountsQuestion([SQUADS_PROGRAM]));
+    const { value } = await pool.one(accountsQuestion([SQUADS_PROGRAM]));
     if (value[0]?.executable !== true) throw withoutSquads(address.host);
     // A node that does not tell its time is no worse for that.
-    const time = await ask(accountsQuestion([CLOCK_SYSVAR])).catch(toNull);
+    const time = await pool.one(accountsQuestion([CLOCK_SYSVAR])).catch(toNull);
     const told = decodeClock(time?.value[0]);
     if (told !== undefined)
       state = { ...state, clockAheadMs: clock.nowMs() - Number(told.unixTimestamp) * MS_PER_SECOND };

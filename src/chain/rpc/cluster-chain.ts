@@ -14,7 +14,6 @@ import {
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   hasExpired,
   type PriorityFees,
-  type Signature,
   type Sought,
   type SubmitReceipt,
   type Trace,
@@ -187,24 +186,19 @@ class ClusterChain extends RpcReader implements Chain {
   }
 
   async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
-    const heard = await this.#statuses(sought);
-    const traces: Trace[] = [];
-    for (const [index, one] of sought.entries())
-      traces.push(await this.#traceOne(one, heard[index] ?? [], expiredHeight));
-    return traces;
-  }
-
-  /** What is said of each signature by nodes that have seen the finalized state. */
-  async #statuses(
-    asked: readonly { readonly signature: Signature }[],
-  ): Promise<readonly (readonly Heard[])[]> {
-    const voices = await this.pool.ask(statusesQuestion(asked.map(({ signature }) => signature)), {
+    // Of nodes that have seen the finalized state.
+    const voices = await this.pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
       voices: this.quorum,
       minContextSlot: this.#finalized.slot,
     });
-    return asked.map((_, index) =>
-      voices.map(({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot })),
-    );
+    const traces: Trace[] = [];
+    for (const [index, one] of sought.entries()) {
+      const heard = voices.map(
+        ({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot }),
+      );
+      traces.push(await this.#traceOne(one, heard, expiredHeight));
+    }
+    return traces;
   }
 
   /** All have to say the same; where they do not, it is not settled yet. */
@@ -227,13 +221,11 @@ class ClusterChain extends RpcReader implements Chain {
 
   /** Has the node kept every block in which a transaction with this last height could have landed? */
   async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
-    const [first] = await this.pool.ask(FIRST_BLOCK_QUESTION, { only: node });
+    const slot = await this.pool.one(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
-    const slot = first?.value ?? Number.POSITIVE_INFINITY;
     // There are no more blocks than slots, so that a low slot is a low height.
     if (BigInt(slot) <= signedAbove) return true;
-    const [head] = await this.pool.ask(blockHeightQuestion(slot), { only: node });
-    const height = head?.value ?? null;
+    const height = await this.pool.one(blockHeightQuestion(slot), { only: node });
     return height !== null && height <= signedAbove;
   }
 
@@ -254,7 +246,7 @@ class ClusterChain extends RpcReader implements Chain {
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const timeMs = await this.one(blockTimeQuestion(slot)).catch(toNull);
+    const timeMs = await this.pool.one(blockTimeQuestion(slot)).catch(toNull);
     if (timeMs === null) return 0;
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);

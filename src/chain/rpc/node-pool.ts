@@ -7,8 +7,7 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import type { RpcNode } from './ask.js';
-import { askOnce, loadWeb3, type Question } from './ask.js';
+import { askOnce, loadWeb3, type Question, type RpcNode } from './ask.js';
 import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
@@ -131,6 +130,12 @@ export class NodePool {
       this.#options.log?.(`rpc: waiting ${waitMs} ms before ${question.method} is asked again`);
       await this.sleep(waitMs);
     }
+  }
+
+  /** What one node says; what it makes up is found out by other means. @throws as {@link ask} */
+  async one<Value>(question: Question<Value>, terms: Omit<AskTerms, 'voices'> = {}): Promise<Value> {
+    const [voice] = (await this.ask(question, terms)) as readonly [Voice<Value>];
+    return voice.value;
   }
 
   /** Puts a question to every node once. @returns what each made of it, in order. */
@@ -281,7 +286,7 @@ export class NodePool {
 }
 
 const ofAnotherCluster = (message: string, hint: string): Trouble => ({
-  kind: 'not Solana',
+  kind: 'other',
   error: new FlywheelError('ERR_CHAIN_MISMATCH', message, { hint }),
   retryable: false,
 });

@@ -4,6 +4,7 @@
  */
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { base58Encode } from '../../values/base58.js';
+import { inParallel } from '../../values/event-loop.js';
 import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
 import { decodeTransaction, unsigned } from '../transaction/wire.js';
@@ -23,21 +24,6 @@ interface Sent {
 }
 
 type Refusal = Omit<Rejection, 'index'>;
-
-/** Runs work for every item, so many at a time. @returns the results, in order. */
-async function inParallel<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item, index: number) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results = new Array<Result>(items.length);
-  const queue = items.entries();
-  const run = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item, index);
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, run));
-  return results;
-}
 
 const signatureOf = (wire: Uint8Array): Signature =>
   base58Encode(decodeTransaction(wire).signatures[0] ?? new Uint8Array());
@@ -131,15 +117,14 @@ export class Outgoing {
 
   async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
-    const [voice] = await this.#pool.ask(trialQuestion(unsigned(messageBytes)), { minContextSlot });
-    return voice?.value.refusal ?? null;
+    return (await this.#pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
   }
 
   /** @returns why no node took it, or `null`. */
   async #first(wire: Uint8Array): Promise<FlywheelError | null> {
     this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
     try {
-      await this.#pool.ask(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
+      await this.#pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
       // What answers in a way that cannot be read may have taken it; a look-up will say.

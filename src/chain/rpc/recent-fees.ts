@@ -53,7 +53,9 @@ export class RecentFees implements PriorityFees {
     const accounts = [...new Set(written)].sort();
     const known = this.#prices.get(accounts.join());
     if (known !== undefined && this.#clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
-    const microLamports = (await this.#ask(accounts)) ?? (known?.microLamports || this.#lastMicroLamports);
+    // Not every node tells; without a price a transaction may be late, and without being sent it never lands.
+    const told = (await this.#pool.one(recentFeesQuestion(accounts)).catch(toNull)) ?? [];
+    const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || this.#lastMicroLamports);
     this.#lastMicroLamports = microLamports || this.#lastMicroLamports;
     if (this.#prices.size >= MAX_PRICES) this.#prices.clear();
     this.#prices.set(accounts.join(), { microLamports, askedMs: this.#clock.nowMs() });
@@ -62,13 +64,7 @@ export class RecentFees implements PriorityFees {
 
   async computeUnitsOf(message: Uint8Array): Promise<number | null> {
     const trial = trialQuestion(unsigned(message));
-    const [voice] = (await this.#pool.ask({ ...trial, isOptional: true }).catch(toNull)) ?? [];
-    return voice?.value.refusal === null ? voice.value.computeUnits : null;
-  }
-
-  /** Not every node tells; without a price a transaction may be late, and without being sent it never lands. */
-  async #ask(accounts: readonly Address[]): Promise<bigint | undefined> {
-    const voices = await this.#pool.ask(recentFeesQuestion(accounts)).catch(toNull);
-    return percentile(voices?.[0]?.value ?? [], PERCENTILE);
+    const tried = await this.#pool.one({ ...trial, isOptional: true }).catch(toNull);
+    return tried?.refusal === null ? tried.computeUnits : null;
   }
 }

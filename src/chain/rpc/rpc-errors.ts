@@ -1,35 +1,24 @@
 /** What went wrong between a question and its answer, in words that tell the cases apart. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { NodeAnswer, NodeSilence, RpcNode } from './ask.js';
 
-/** What went wrong, by what can be done about it. */
-type TroubleKind =
-  | 'limited'
-  | 'not allowed'
-  | 'behind'
-  | 'not Solana'
-  | 'unreachable'
-  | 'failing'
-  | 'refused';
+/** A question that got no result. */
+export interface Trouble {
+  /** Those that are more than a reason to ask another node. */
+  readonly kind: 'limited' | 'behind' | 'refused' | 'other';
+  readonly error: FlywheelError;
+  readonly retryable: boolean;
+  /** How long the node asks to be left alone. */
+  readonly waitMs?: number | undefined;
+}
 
 /** An error as a node states it. */
 interface RpcErrorBody {
   readonly code: number;
   readonly message: string;
-  readonly data: JsonValue;
-}
-
-/** A question that got no result. */
-export interface Trouble {
-  readonly kind: TroubleKind;
-  readonly error: FlywheelError;
-  readonly retryable: boolean;
-  /** How long the node asks to be left alone. */
-  readonly waitMs?: number;
-  /** What the node itself stated, if it did. */
-  readonly stated?: RpcErrorBody;
+  readonly data: JsonValue | undefined;
 }
 
 const MAX_SHOWN_LENGTH = 200;
@@ -53,31 +42,29 @@ export interface Asked {
   readonly method: string;
 }
 
-const unavailable = (message: string, options: FlywheelErrorOptions): FlywheelError =>
-  new FlywheelError('ERR_UNAVAILABLE', message, options);
-
 const named = ({ node }: Asked): string => `The RPC node ${node.address.host}`;
+
+const LATER = 'Run the command again later, or use another node: --rpc-url.';
 
 /** @param sentence - without a full stop. */
 const trouble = (
-  kind: TroubleKind,
   sentence: string,
-  { waitMs, ...options }: FlywheelErrorOptions & { readonly waitMs?: number | undefined } = {},
+  options: FlywheelErrorOptions,
+  { kind = 'other', retryable = false, ...more }: Partial<Trouble> = {},
 ): Trouble => ({
-  kind,
-  error: unavailable(`${sentence}.`, options),
-  retryable: kind === 'limited' || kind === 'behind' || kind === 'failing',
-  ...(waitMs === undefined ? {} : { waitMs }),
+  ...{ kind, retryable, error: new FlywheelError('ERR_UNAVAILABLE', `${sentence}.`, options) },
+  ...more,
 });
 
 const limited = (asked: Asked, code: number, waitMs: number | undefined): Trouble =>
-  trouble('limited', `${named(asked)} limits the request rate (${code})`, {
-    waitMs,
-    hint: 'Run the command again later, set a longer --max-wait, or add nodes with --rpc-url.',
-  });
+  trouble(
+    `${named(asked)} limits the request rate (${code})`,
+    { hint: 'Run the command again later, set a longer --max-wait, or add nodes with --rpc-url.' },
+    { kind: 'limited', retryable: true, waitMs },
+  );
 
 const notAllowed = (asked: Asked, code: number): Trouble =>
-  trouble('not allowed', `${named(asked)} does not allow ${asked.method} (${code})`, {
+  trouble(`${named(asked)} does not allow ${asked.method} (${code})`, {
     exit: EXIT.auth,
     hint: 'Check the API key in the address of the RPC node and its permissions.',
   });
@@ -85,49 +72,38 @@ const notAllowed = (asked: Asked, code: number): Trouble =>
 /** The node has not seen what has been seen elsewhere. */
 export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
-    'behind',
     `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
     { hint: 'Set a longer --max-wait, or use another node: --rpc-url.' },
+    { kind: 'behind', retryable: true },
   );
 
-const failing = (asked: Asked, how: string, waitMs?: number): Trouble =>
-  trouble('failing', `${named(asked)} ${how}`, {
-    waitMs,
-    hint: 'Run the command again later, or use another node: --rpc-url.',
-  });
-
-const CHECK_ADDRESS = 'Check the address of the RPC node and its path: `flywheel doctor`';
+const failing = (asked: Asked, how: string, waitMs: number | undefined): Trouble =>
+  trouble(`${named(asked)} ${how}`, { hint: LATER }, { retryable: true, waitMs });
 
 /** @param how - as in "it answered …". */
 const notSolana = (asked: Asked, how: string): Trouble =>
-  trouble(
-    'not Solana',
-    `${asked.node.address.host} is not a Solana RPC node: it answered ${asked.method} ${how}`,
-    { hint: CHECK_ADDRESS },
-  );
+  trouble(`${asked.node.address.host} is not a Solana RPC node: it answered ${asked.method} ${how}`, {
+    hint: 'Check the address of the RPC node and its path: `flywheel doctor`',
+  });
 
 /** @param what - as in "answered … with". */
 export const unbelievable = (asked: Asked, what: string): Trouble => ({
-  ...notSolana(asked, ''),
+  kind: 'other',
   error: new FlywheelError(
     'ERR_RESPONSE_INVALID',
     `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
     { hint: 'Use another node: --rpc-url.' },
   ),
+  retryable: false,
 });
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
-const NEXT_NODE = 'Run the command again later, or use another node: --rpc-url.';
-
 /** A reason as a sentence; the name of a host that it begins with stays as it is. */
-export function unreachable(
-  asked: Asked,
-  { reason, hint = NEXT_NODE, retryable, cause }: NodeSilence,
-): Trouble {
+export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: NodeSilence): Trouble {
   const isHost = reason.startsWith(asked.node.address.host);
   const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}`;
-  return { ...trouble('unreachable', sentence, { cause, hint }), retryable };
+  return trouble(sentence, { cause, hint }, { retryable });
 }
 
 /** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
@@ -149,9 +125,9 @@ function describeText(text: string, contentType = ''): string {
 export function statedError(json: JsonValue | undefined): RpcErrorBody | undefined {
   const error = isJsonObject(json) ? json['error'] : undefined;
   if (!isJsonObject(error)) return undefined;
-  const { code, message, data } = error as JsonObject;
+  const { code, message, data } = error;
   if (typeof code !== 'number') return undefined;
-  return { code, message: typeof message === 'string' ? message : '', data: data ?? null };
+  return { code, message: typeof message === 'string' ? message : '', data };
 }
 
 const slotsBehind = ({ data }: RpcErrorBody): number | undefined => {
@@ -167,7 +143,7 @@ function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefine
   if (code === CODE.methodNotFound) return notSolana(asked, `that it does not know this method (${code})`);
   const said = message === '' ? '' : `: ${shown(asked, message).replace(/\.$/, '')}`;
   if (code === CODE.internal) return failing(asked, `failed at ${asked.method} (${code})${said}`, waitMs);
-  return trouble('refused', `${named(asked)} refuses ${asked.method} (${code})${said}`);
+  return trouble(`${named(asked)} refuses ${asked.method} (${code})${said}`, {}, { kind: 'refused' });
 }
 
 /** What an answer without a result means; the status speaks first, since what is before a node answers in its own shape. */
@@ -182,7 +158,7 @@ export function withoutResult(
   const stated = statedError(json);
   if (status === RATE_LIMIT_STATUS) return limited(asked, status, waitMs);
   if (NOT_ALLOWED_STATUSES.has(status)) return notAllowed(asked, status);
-  if (stated !== undefined) return { ...troubleOf(asked, stated, waitMs), stated };
+  if (stated !== undefined) return troubleOf(asked, stated, waitMs);
   if (TRANSIENT_STATUSES.has(status)) return failing(asked, `answered with the status ${status}`, waitMs);
   if (status >= 300 && status < 400)
     return notSolana(asked, `with a redirect (${status}), which is not followed`);

@@ -132,7 +132,7 @@ export class RpcReader implements ChainReader {
   }
 
   latestBlockhash(): Promise<RecentBlockhash> {
-    return this.one(BLOCKHASH_QUESTION);
+    return this.pool.one(BLOCKHASH_QUESTION);
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
@@ -207,12 +207,6 @@ export class RpcReader implements ChainReader {
       const only = this.quorum > 1 ? { only: node } : {};
       page = (await this.pool.ask(next, only)).flatMap((voice) => voice.value);
     }
-  }
-
-  /** What one node says; what it makes up is found out by other means. */
-  protected async one<Value>(question: Question<Value>): Promise<Value> {
-    const [voice] = await this.pool.ask(question);
-    return (voice as Voice<Value>).value;
   }
 
   /**

@@ -30,8 +30,6 @@ import { amountJson } from './account-methods.js';
 const MAX_STATUSES = 256;
 /** Signatures of an address at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 const MAX_SIGNATURES = 1_000;
-/** Slots for which a node remembers signatures without looking through its history. */
-const RECENT_SLOTS = 300;
 const MS_PER_SECOND = 1_000;
 /** Base58 characters of 64 bytes at most. */
 const MAX_SIGNATURE_LENGTH = 88;
@@ -42,10 +40,9 @@ export function requireSignature(text: string): string {
   throw invalidParams('Invalid param: Invalid');
 }
 
-function statusJson(view: View, signature: string, history: boolean): unknown {
+function statusJson(view: View, signature: string): unknown {
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
-  if (!history && landed.slot <= view.slot - RECENT_SLOTS) return null;
   const confirmationStatus = view.levelOf(landed.slot);
   const err = errorJson(landed.error);
   return {
@@ -59,12 +56,10 @@ function statusJson(view: View, signature: string, history: boolean): unknown {
 
 function getSignatureStatuses(call: RpcCall): unknown {
   const signatures = call.texts(0, MAX_STATUSES).map(requireSignature);
-  const { searchTransactionHistory } = call.options(1);
   const view = call.viewAt('processed');
-  const history = searchTransactionHistory === true;
   return inContext(
     view,
-    signatures.map((signature) => statusJson(view, signature, history)),
+    signatures.map((signature) => statusJson(view, signature)),
   );
 }
 
@@ -83,17 +78,6 @@ function getTransaction(call: RpcCall): unknown {
   const landed = view.find(signature);
   if (landed === null || landed.slot < view.cluster.firstSlot) return null;
   return transactionJson(landed, options, view);
-}
-
-/** Transactions that name an address, newest first. */
-function* naming(view: View, address: Address, before: number | null): Generator<Landed> {
-  const { cluster } = view;
-  for (const landed of cluster.past(address, before)) {
-    if (landed.slot < cluster.firstSlot) return;
-    const isNamed = (): boolean =>
-      cluster.named(landed.wire, view).some((named) => named.address === address);
-    if (landed.slot <= view.slot && isNamed()) yield landed;
-  }
 }
 
 function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Landed): object {
@@ -117,10 +101,9 @@ function getSignaturesForAddress(call: RpcCall): unknown {
   const newest = typeof before === 'string' ? view.find(requireSignature(before)) : undefined;
   if (newest === null) return [];
   const found: object[] = [];
-  for (const landed of naming(view, address, newest?.place ?? null)) {
-    if (landed.signature === until) break;
-    found.push(pastJson(view, landed));
-    if (found.length === limit) break;
+  for (const landed of view.cluster.past(address, newest?.place ?? null)) {
+    if (landed.slot < view.cluster.firstSlot || landed.signature === until || found.length === limit) break;
+    if (landed.slot <= view.slot) found.push(pastJson(view, landed));
   }
   return found;
 }

@@ -162,7 +162,10 @@ export class TestCluster extends Cluster {
   }
 
   override *past(address: Address, before: number | null): Iterable<Landed> {
-    if (before === null) yield* [...(this.#fork?.landed ?? [])].reverse();
+    const source = { get: (named: Address) => this.accountAt(named, this.#slot) };
+    const isNamed = ({ wire }: Landed): boolean =>
+      this.named(wire, source).some((named) => named.address === address);
+    if (before === null) yield* [...(this.#fork?.landed ?? [])].reverse().filter(isNamed);
     yield* super.past(address, before);
   }
 

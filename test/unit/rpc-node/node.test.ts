@@ -144,17 +144,6 @@ describe('history', () => {
     expect(await rpcResult(url, 'getSignaturesForAddress', other, { commitment: 'confirmed' })).toEqual([]);
   });
 
-  it('beyond 300 slots is looked through only when that is asked for', async () => {
-    const clock = new HandClock();
-    const { url } = await startPlainNode({ clock });
-    const tx = await payment(url);
-    await sent(url, tx);
-    clock.timeMs += 310 * SLOT_MS;
-    const recent = await rpcResult<{ value: unknown[] }>(url, 'getSignatureStatuses', [tx.signature]);
-    expect(recent.value).toEqual([null]);
-    expect(await statusOf(url, tx.signature)).toMatchObject({ confirmationStatus: 'finalized' });
-  });
-
   it('gives a transaction in the encoding and version that are asked for', async () => {
     const clock = new HandClock();
     const { url } = await startPlainNode({ clock });

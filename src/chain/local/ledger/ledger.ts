@@ -1,15 +1,15 @@
 /** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { hash, randomBytes } from 'node:crypto';
 import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
-import type { Address } from '../../../values/address.js';
+import { type Address, addressBytes } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../account.js';
 import type { Signature } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import { ACCOUNT_SIZE, encodeAccount, PROGRAM_CONFIG } from '../../squads/accounts.js';
 import { programConfigAddress } from '../../squads/addresses.js';
+import { decodeTransaction } from '../../transaction/wire.js';
 import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import {
@@ -78,11 +78,14 @@ export class Ledger {
     });
   }
 
-  /** Transactions that hold these bytes somewhere, newest first, from before a place on. */
-  *holding(bytes: ReadonlyBytes, before: number | null = null): Iterable<KeptTransaction> {
+  /** Transactions that name an address, newest first, from before a place on. */
+  *naming(address: Address, before: number | null = null): Iterable<KeptTransaction> {
+    // The bytes of an address may stand in data as well.
+    const isNamed = ({ wire, tableAddresses }: KeptTransaction): boolean =>
+      tableAddresses.includes(address) || decodeTransaction(wire).message.staticKeys.includes(address);
     for (let place = before ?? Number.MAX_SAFE_INTEGER; ; ) {
-      const page = this.read(({ transactions }) => transactions.holding(bytes, place, PAGE));
-      yield* page;
+      const page = this.read(({ transactions }) => transactions.holding(addressBytes(address), place, PAGE));
+      yield* page.filter(isNamed);
       const last = page.at(-1);
       if (page.length < PAGE || last === undefined) return;
       place = last.place;

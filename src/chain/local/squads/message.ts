@@ -5,23 +5,15 @@ import { key, option, struct, tryDecode, u8, u32, u64 } from '../../codec.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addresses.js';
 import { argumentMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
-import type { AccountMeta } from '../../transaction/message.js';
-import { instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
-import type { Invocation } from '../runtime/execution.js';
-import { InstructionFailure } from '../runtime/execution.js';
+import { type AccountMeta, instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
+import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './rules.js';
 
 /** Kind of account that holds addresses; 0 is one not made yet (solana-address-lookup-table-interface, `ProgramState`). */
 const INITIALISED = 1;
 
-const meta = struct<{
-  kind: number;
-  deactivationSlot: bigint;
-  lastExtendedSlot: bigint;
-  lastExtendedStart: number;
-  authority: Address | null;
-}>({
+const meta = struct({
   kind: u32,
   deactivationSlot: u64,
   lastExtendedSlot: u64,

@@ -13,13 +13,7 @@ import {
 } from '../../squads/instructions.js';
 import type { AccountMeta } from '../../transaction/message.js';
 import { unsupportedInstruction } from '../../transaction/program-errors.js';
-import type { Invocation } from '../runtime/execution.js';
-import { InstructionFailure } from '../runtime/execution.js';
-import {
-  batchAccountsClose,
-  vaultBatchTransactionAccountClose,
-  vaultTransactionAccountsClose,
-} from './closing.js';
+import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import {
   proposalActivate,
   proposalApprove,
@@ -28,14 +22,16 @@ import {
   proposalCreate,
   proposalReject,
 } from './proposal.js';
-import type { Loaded, SquadsCall } from './rules.js';
-import { decodeState, fail, SquadsFailure, writeBack } from './rules.js';
+import { decodeState, fail, type Loaded, type SquadsCall, SquadsFailure, writeBack } from './rules.js';
 import {
+  batchAccountsClose,
   batchAddTransaction,
   batchCreate,
   batchExecuteTransaction,
   multisigCreate,
   multisigCreateV2,
+  vaultBatchTransactionAccountClose,
+  vaultTransactionAccountsClose,
   vaultTransactionCreate,
   vaultTransactionExecute,
 } from './transaction.js';

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { EXIT } from '../../../../src/errors/exit-codes.js';
-import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import {
@@ -13,6 +12,7 @@ import {
   stubNode,
   wireAccount,
 } from '../../../support/rpc-stub.js';
+import { failureOf } from '../../../support/service.js';
 
 afterEach(closeStubs);
 
@@ -29,16 +29,6 @@ const read = (nodes: readonly StubNode[], maxWaitMs = 0, quorum = 2) =>
     nodes.map(({ url }) => url),
     { quorum, maxWaitMs },
   );
-
-async function errorOf(work: Promise<unknown>) {
-  try {
-    await work;
-  } catch (error) {
-    if (isFlywheelError(error)) return error;
-    throw error;
-  }
-  throw new TypeError('it was answered');
-}
 
 describe('two nodes that have to agree', () => {
   it('are both asked, the second for a state that is no older than the first one', async () => {
@@ -58,7 +48,7 @@ describe('two nodes that have to agree', () => {
     ['existence', null, 'whether it exists'],
   ])('and differ in the %s are both not believed', async (_name, other, what) => {
     const nodes = [await stubNode(holding(account)), await stubNode(holding(other))] as const;
-    const error = await errorOf(read(nodes).reader.getAccounts([address]));
+    const error = await failureOf(read(nodes).reader.getAccounts([address]));
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.exitCode).toBe(EXIT.unsafe);
     const [left, right] = nodes.map(({ url }) => new URL(url).host);
@@ -99,13 +89,15 @@ describe('two nodes that have to agree', () => {
     const again = { ...first, url: `${first.url}-two` };
     expect(await read([first, again, second]).reader.getAccounts([address])).toHaveLength(1);
     expect([asked(first).length, asked(second).length]).toEqual([1, 1]);
-    expect((await errorOf(read([first, again]).reader.getAccounts([address]))).code).toBe('ERR_UNAVAILABLE');
+    expect((await failureOf(read([first, again]).reader.getAccounts([address]))).code).toBe(
+      'ERR_UNAVAILABLE',
+    );
   });
 
   it('are not made up for by one', async () => {
     const [first, second] = [await stubNode(holding(account)), await stubNode()];
     second.always = status(503);
-    const error = await errorOf(read([first, second], 5_000).reader.getAccounts([address]));
+    const error = await failureOf(read([first, second], 5_000).reader.getAccounts([address]));
     expect(error.code).toBe('ERR_UNAVAILABLE');
     expect(error.message).toBe(`The RPC node ${new URL(second.url).host} answered with the status 503.`);
   });
@@ -119,8 +111,8 @@ describe('two nodes that have to agree', () => {
     });
     const nodes = [await stubNode(landed(5)), await stubNode(landed(null))] as const;
     const { reader } = read(nodes);
-    expect((await errorOf(reader.lookUp(['abc']))).message).toContain('what became of the transaction abc');
-    expect((await errorOf(reader.isBlockhashValid(address))).code).toBe('ERR_CHAIN_MISMATCH');
+    expect((await failureOf(reader.lookUp(['abc']))).message).toContain('what became of the transaction abc');
+    expect((await failureOf(reader.isBlockhashValid(address))).code).toBe('ERR_CHAIN_MISMATCH');
     nodes[1].methods = landed(5);
     expect(await reader.lookUp(['abc'])).toMatchObject([{ slot: 5n, error: null }]);
   });

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { RpcNode } from '../../../../src/chain/rpc/ask.js';
 import { createRpcChain, type RpcChain } from '../../../../src/chain/rpc/cluster-chain.js';
-import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import {
@@ -18,6 +17,7 @@ import {
   status,
   stubNode,
 } from '../../../support/rpc-stub.js';
+import { failureOf } from '../../../support/service.js';
 
 afterEach(closeStubs);
 
@@ -28,21 +28,11 @@ const height = heightAt(200);
 const heightOf = async (reader: RpcChain['reader']): Promise<bigint> =>
   (await reader.latestBlockhash()).lastValidBlockHeight;
 
-async function errorOf(work: Promise<unknown>) {
-  try {
-    await work;
-  } catch (error) {
-    if (isFlywheelError(error)) return error;
-    throw error;
-  }
-  throw new TypeError('it was answered');
-}
-
 /** What a person sees of one node that always fails in one way. */
 async function wordsOf(fault: Fault, timeoutMs = 5_000) {
   const node = await stubNode(height);
   node.always = fault;
-  const error = await errorOf(heightOf(rpcChain([node.url], { timeoutMs }).reader));
+  const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs }).reader));
   const host = new URL(node.url).host;
   expect(`${error.message} ${error.hint} ${error.stack} ${error.cause}`).not.toContain('secret-key');
   return {
@@ -169,16 +159,16 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     await node.close();
     const { host, port } = new URL(node.url);
-    expect(await errorOf(heightOf(rpcChain([node.url]).reader))).toMatchObject({
+    expect(await failureOf(heightOf(rpcChain([node.url]).reader))).toMatchObject({
       message: `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
       hint: 'Run the command again later, or use another node: --rpc-url.',
     });
-    const nameless = await errorOf(heightOf(rpcChain(['http://nobody.invalid/key']).reader));
+    const nameless = await failureOf(heightOf(rpcChain(['http://nobody.invalid/key']).reader));
     expect(nameless.message).toMatch(
       /^The RPC node nobody\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,
     );
     const plain = await stubNode();
-    const wrong = await errorOf(heightOf(rpcChain([plain.url.replace('http:', 'https:')]).reader));
+    const wrong = await failureOf(heightOf(rpcChain([plain.url.replace('http:', 'https:')]).reader));
     expect(wrong.message).toMatch(/does not speak TLS/);
     expect(port).not.toBe('');
   });
@@ -187,7 +177,7 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     node.always = endless;
     const before = process.memoryUsage().rss;
-    const error = await errorOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader));
+    const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader));
     expect(error.code).toBe('ERR_RESPONSE_INVALID');
     expect(error.message).toContain('with more than 33554432 bytes');
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1_024 * 1_024);
@@ -221,7 +211,7 @@ describe('a node that fails for a while', () => {
   it('is not asked without end when it asks for no time at all', async () => {
     const node = await stubNode();
     node.always = status(429, { 'retry-after': '0' });
-    await errorOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader));
+    await failureOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader));
     expect(node.calls.length).toBeLessThan(15);
   });
 
@@ -230,13 +220,13 @@ describe('a node that fails for a while', () => {
     node.always = status(429);
     const chain = rpcChain([node.url], { maxWaitMs: 20_000, random: Math.random });
     const startedMs = chain.nowMs();
-    expect((await errorOf(heightOf(chain.reader))).message).toContain('(429)');
+    expect((await failureOf(heightOf(chain.reader))).message).toContain('(429)');
     expect(chain.nowMs() - startedMs).toBeLessThan(20_000);
     expect(chain.nowMs() - startedMs).toBeGreaterThan(11_000);
     const late = await stubNode();
     late.always = status(429, { 'retry-after': '25' });
     const impatient = rpcChain([late.url], { maxWaitMs: 20_000 });
-    await errorOf(heightOf(impatient.reader));
+    await failureOf(heightOf(impatient.reader));
     expect(impatient.waits).toEqual([]);
   });
 
@@ -248,7 +238,7 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.always = fault;
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    await errorOf(heightOf(chain.reader));
+    await failureOf(heightOf(chain.reader));
     expect(node.calls).toHaveLength(1);
     expect(chain.waits).toEqual([]);
   });
@@ -266,11 +256,11 @@ describe('a node that fails for a while', () => {
           waiting.abort();
         }),
     });
-    expect((await errorOf(heightOf(inWait.reader))).code).toBe('ERR_INTERRUPTED');
+    expect((await failureOf(heightOf(inWait.reader))).code).toBe('ERR_INTERRUPTED');
     const asking = new AbortController();
     node.always = () => asking.abort();
     const inRequest = rpcChain([node.url], { maxWaitMs: 60_000, signal: asking.signal });
-    expect((await errorOf(heightOf(inRequest.reader))).code).toBe('ERR_INTERRUPTED');
+    expect((await failureOf(heightOf(inRequest.reader))).code).toBe('ERR_INTERRUPTED');
   });
 });
 
@@ -304,7 +294,7 @@ describe('several nodes', () => {
     const [first, second] = [await stubNode(), await stubNode()];
     first.always = status(401);
     second.always = says('<html>');
-    const error = await errorOf(heightOf(rpcChain([first.url, second.url]).reader));
+    const error = await failureOf(heightOf(rpcChain([first.url, second.url]).reader));
     expect(error.message).toContain('does not allow getGenesisHash (401). ');
     expect(error.message).toContain('with an HTML page.');
     expect(error.exitCode).toBe(4);
@@ -322,7 +312,7 @@ describe('several nodes', () => {
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 20_000 });
     first.faults.push(undefined, undefined);
     first.always = status(503);
-    const error = await errorOf(chain.reader.getAccounts(addresses));
+    const error = await failureOf(chain.reader.getAccounts(addresses));
     expect(error.message).toContain(`${new URL(second.url).host} is behind the cluster by 10 slots.`);
     second.methods = { getMultipleAccounts: none(101) };
     first.faults.push(undefined);
@@ -333,7 +323,7 @@ describe('several nodes', () => {
     const first = await stubNode(height);
     const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
     const chain = rpcChain([first.url, second.url], { quorum: 2 });
-    const error = await errorOf(chain.reader.genesisHash());
+    const error = await failureOf(chain.reader.genesisHash());
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.message).toMatch(/127\S+ to mainnet-beta, 127\S+ to devnet\.$/);
   });
