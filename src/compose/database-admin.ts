@@ -1,6 +1,5 @@
 /** `flywheel db …`: brings a database up to date and tells how it is doing; looks for what must not be, in a data directory too. */
 import { clusterName } from '../chain/node-address.js';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
 import type {
   DatabaseCopy,
   DatabaseFinding,
@@ -9,9 +8,9 @@ import type {
 } from '../contract/local-admin.js';
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { copyStore, type ProjectPlace } from '../store/copy.js';
+import { copyStore } from '../store/copy.js';
 import { lookIntoSqliteStore, openSqliteStore } from '../store/sqlite/open.js';
-import type { Store, StoreTransaction } from '../store/store.js';
+import type { StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import { projectNameOf } from '../values/project-name.js';
 import { isoTime } from '../values/time.js';
@@ -46,16 +45,6 @@ async function checkDatabase<Found>(
   return whileOpen(async (opened) => opened.keep(await openDatabase(address, terms)).read(check));
 }
 
-/** The flywheel of a directory with a name, as a database keeps it. */
-async function placeOf(store: Store, name: string | null): Promise<ProjectPlace> {
-  const { token, flywheel } = await store.read((tx) => requireRegistration(tx, null));
-  const unsaid = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
-  return {
-    name: name ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel',
-    place: flywheel.place ?? unsaid,
-  };
-}
-
 const noteCopy = (tx: StoreTransaction): Promise<void> =>
   tx.audit.append({
     ...{ tokenId: null, actor: processActor(), action: 'copy', subject: null, detail: {} },
@@ -80,10 +69,11 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): P
     opened.keep(await ownDataDirectory(lock));
     const from = opened.keep(await openSqliteStore({ path, create: false }));
     const to = opened.keep(await openDatabase(address));
-    const place = await placeOf(from, settings.project.value);
-    const { tables, wasThere } = await copyStore(from, to, { place, check: noteCopy });
+    const { token, flywheel } = await from.read((tx) => requireRegistration(tx, null));
+    const project = settings.project.value ?? flywheel.name ?? projectNameOf(token.symbol) ?? 'flywheel';
+    const { tables, wasThere } = await copyStore(from, to, { name: project, check: noteCopy });
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    return { database: address.shown, project: place.name, rows, tables, wasThere };
+    return { database: address.shown, project, rows, tables, wasThere };
   });
 }
 

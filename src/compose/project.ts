@@ -61,7 +61,7 @@ export async function findProject(
     credential: given ?? readSecret(apiKeyFile(settings.dataDir.value, flywheel.name)),
     ...{ tokenId: token.id, symbol: token.symbol },
     flywheel: flywheelOf(token, flywheel),
-    pins: registeredPins(flywheelOf(token, flywheel), flywheel.place?.facts),
+    pins: registeredPins(flywheelOf(token, flywheel), flywheel.facts ?? {}),
   };
 }
 
@@ -77,7 +77,7 @@ export async function pinsOfPlace(
 }
 
 /** @param confirmed - at its registration on a cluster. @default what follows from how it is made on a local ledger */
-function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>> = {}): Pins {
+function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>>): Pins {
   const { multisig, owner, operator, vault, vaultIndex, mint, decimals, tokenProgram } = flywheel;
   // The associated-token program makes accounts of Token-2022 with an owner that cannot be changed.
   const extensions =

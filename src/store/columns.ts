@@ -12,8 +12,6 @@ export interface Column<Value = unknown> {
   readonly values?: readonly string[];
   /** What a number has to be, in SQL. */
   readonly range?: string;
-  /** Names within a JSON value whose values are bigint. */
-  readonly bigints?: readonly string[];
   /** The type of its values; there is no such value. */
   readonly of?: Value;
 }
@@ -57,8 +55,7 @@ export const integer = (range?: string): Column<number> => ({ kind: 'integer', .
 /** A u64: text of 20 digits, which compares as numbers do. */
 export const u64 = (): Column<bigint> => ({ kind: 'u64' });
 export const boolean = (): Column<boolean> => ({ kind: 'boolean' });
-/** @param bigints - names within the value whose values are bigint. */
-export const json = <Value>(...bigints: string[]): Column<Value> => ({ kind: 'json', bigints });
+export const json = <Value>(): Column<Value> => ({ kind: 'json' });
 export const bytes = (): Column<Uint8Array> => ({ kind: 'bytes' });
 /** A rising number that the database gives. */
 export const ordinal = (): Column<Generated<number>> => ({ kind: 'ordinal' });
@@ -80,18 +77,14 @@ export function toCell(value: unknown): Cell {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (value === null || value === undefined) return null;
   if (typeof value !== 'object' || value instanceof Uint8Array) return value as Cell;
-  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
+  return JSON.stringify(value);
 }
 
 /** The value of a column from what stands in its cell. */
-export function fromCell({ kind, bigints = [] }: Column, cell: unknown): unknown {
+export function fromCell({ kind }: Column, cell: unknown): unknown {
   if (cell === null) return null;
   if (kind === 'u64') return BigInt(cell as string);
   if (kind === 'boolean') return cell === 1;
   if (kind === 'bytes') return new Uint8Array(cell as ArrayBuffer);
-  if (kind !== 'json') return cell;
-  if (bigints.length === 0) return JSON.parse(cell as string);
-  return JSON.parse(cell as string, (name, value: unknown) =>
-    typeof value === 'string' && bigints.includes(name) ? BigInt(value) : value,
-  );
+  return kind === 'json' ? JSON.parse(cell as string) : cell;
 }

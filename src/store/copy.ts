@@ -5,19 +5,12 @@ import type { Sha256 } from '../values/digest.js';
 import { toCell } from './columns.js';
 import { sqlName } from './ddl.js';
 import type { AnyRow } from './repositories/rows.js';
-import { describe, type FlywheelPlace, TABLE_NAMES, type TableName } from './schema.js';
+import { describe, TABLE_NAMES, type TableName } from './schema.js';
 import type { Store, StoreTransaction } from './store.js';
 
-/** What a data directory says of its one flywheel beside the store; a database keeps it with the flywheel. */
-export interface ProjectPlace {
-  /** Of the project. */
-  readonly name: string;
-  readonly place: FlywheelPlace;
-}
-
 interface CopyTerms {
-  /** Takes the place of what the source says. @default the source's own */
-  readonly place?: ProjectPlace;
+  /** Of the project, which has none in a data directory. @default the source's own */
+  readonly name?: string;
   /** Looks at what stands in the target, in the transaction that wrote it. @throws what refuses it; then nothing is written. */
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
@@ -50,8 +43,8 @@ const elseThere = (): FlywheelError =>
 const notAgain = (table: string): FlywheelError => refuse(`differs in ${table} after it was written`);
 
 /** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
-function asWritten(name: TableName, row: AnyRow, place: ProjectPlace | undefined): AnyRow {
-  if (name === 'flywheels') return { ...row, ...place };
+function asWritten(name: TableName, row: AnyRow, project: Pick<CopyTerms, 'name'>): AnyRow {
+  if (name === 'flywheels') return { ...row, ...project };
   if (name === 'batches' || name === 'requests') return { ...row, holder: null, leaseUntilMs: 0 };
   return row;
 }
@@ -67,8 +60,8 @@ function lineOf(name: TableName, row: AnyRow): string {
 
 type Pages = AsyncGenerator<readonly AnyRow[], void>;
 
-async function* rowsOf(tx: StoreTransaction, name: TableName, place?: ProjectPlace): Pages {
-  for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, place));
+async function* rowsOf(tx: StoreTransaction, name: TableName, project: Pick<CopyTerms, 'name'> = {}): Pages {
+  for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, project));
 }
 
 /**
@@ -112,11 +105,11 @@ async function missingActs(source: StoreTransaction, target: StoreTransaction): 
 }
 
 /** @returns the tables of the source, and the first that stands otherwise in the target. */
-async function compare(source: StoreTransaction, target: StoreTransaction, place?: ProjectPlace) {
+async function compare(source: StoreTransaction, target: StoreTransaction, project: Pick<CopyTerms, 'name'>) {
   const tables: TableDigest[] = [];
   const wrong: string[] = [];
   for (const name of COPIED) {
-    const [own, there] = await digestsOf(name, rowsOf(source, name, place), rowsOf(target, name));
+    const [own, there] = await digestsOf(name, rowsOf(source, name, project), rowsOf(target, name));
     tables.push(own);
     const isThere =
       name === 'auditLog' ? (await missingActs(source, target)) === 0 : there.sha256 === own.sha256;
@@ -141,10 +134,14 @@ async function orRefused<Result>(what: string, work: () => Promise<Result>): Pro
   }
 }
 
-async function fill(source: StoreTransaction, target: StoreTransaction, place?: ProjectPlace): Promise<void> {
+async function fill(
+  source: StoreTransaction,
+  target: StoreTransaction,
+  project: Pick<CopyTerms, 'name'>,
+): Promise<void> {
   await target.rows.clear('notedDays');
   for (const name of COPIED)
-    for await (const page of rowsOf(source, name, place))
+    for await (const page of rowsOf(source, name, project))
       await orRefused(sqlName(name), () =>
         target.rows.insert(name, name === 'auditLog' ? page.map(({ ordinal: _, ...row }) => row) : page),
       );
@@ -154,11 +151,11 @@ async function fill(source: StoreTransaction, target: StoreTransaction, place?: 
 async function copyInto(
   source: StoreTransaction,
   target: StoreTransaction,
-  { place, check = async () => undefined }: CopyTerms,
+  { check = async () => undefined, ...project }: CopyTerms,
 ): Promise<Copied> {
   const wasThere = !(await isFresh(target));
-  if (!wasThere) await fill(source, target, place);
-  const { tables, wrong } = await compare(source, target, place);
+  if (!wasThere) await fill(source, target, project);
+  const { tables, wrong } = await compare(source, target, project);
   if (wrong !== undefined) throw wasThere ? elseThere() : notAgain(wrong);
   if (!wasThere) await check(target);
   return { tables, wasThere };

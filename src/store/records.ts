@@ -1,8 +1,6 @@
 /** The records that the store keeps, as the engine sees them: rows of the tables, without what only the store needs. */
 import type { Row } from './schema.js';
 
-export type { FlywheelPlace } from './schema.js';
-
 export type TokenRecord = Row<'tokens'>;
 export type FlywheelRecord = Row<'flywheels'>;
 export type ApiKeyRecord = Row<'apiKeys'>;

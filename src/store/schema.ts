@@ -28,17 +28,6 @@ import {
   u64,
 } from './columns.js';
 
-/** What a database says of a flywheel on a cluster beside its addresses. */
-export interface FlywheelPlace {
-  readonly squadsProgram: Address;
-  /** Who may act for the flywheel and what its token allows, as it was confirmed at its registration. */
-  readonly facts: Readonly<Record<string, string>>;
-  /** Lamports that are left to the operator at least; `null`: as usual. */
-  readonly minOperatorSol: bigint | null;
-  /** Lamports of rent that waiting batches may take together; `null`: as usual. */
-  readonly maxBatchRent: bigint | null;
-}
-
 /** What is written down of who administered what. */
 const AUDIT_ACTIONS = [
   'register',
@@ -100,8 +89,12 @@ export const TABLES = {
       dateCapsLowered: optional(text()),
       /** Unique among the projects of a database; `null` where a store holds one project. */
       name: optional(text()),
-      /** `null` where a data directory says it. */
-      place: optional(json<FlywheelPlace>('minOperatorSol', 'maxBatchRent')),
+      /** Who may act for it and what its token allows, as it was confirmed at its registration on a cluster. */
+      facts: optional(json<Readonly<Record<string, string>>>()),
+      /** Lamports that are left to the operator at least; `null`: as usual. */
+      minOperatorSol: optional(u64()),
+      /** Lamports of rent that waiting batches may take together; `null`: as usual. */
+      maxBatchRent: optional(u64()),
     },
     unique: [['tokenId'], ['multisig', 'vaultIndex'], ['id', 'tokenId']],
     references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
@@ -488,9 +481,6 @@ export const TABLES = {
       burned: u64(),
       airdropped: u64(),
       transactions: integer('>= burns'),
-      /** The oldest and the newest. */
-      firstSignature: text(),
-      lastSignature: text(),
       dateFound: text(),
       dateAccepted: optional(text()),
     },

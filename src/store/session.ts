@@ -2,7 +2,7 @@
 import { CamelCasePlugin, type Kysely, sql } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
-import { type Column, fromCell, toCell } from './columns.js';
+import { type Column, fromCell } from './columns.js';
 import type { Database } from './ddl.js';
 import { LANDED_BURN, OPEN_BURN, type Row, TABLES, type TableName, type Tables } from './schema.js';
 
@@ -119,7 +119,10 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
 
     /** Changes the one row that is as expected. @throws `ERR_INTERNAL` where none is */
     change: async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<void> =>
-      invariant(await changes(expected, change), `No row of ${name} is as expected: ${toCell(expected)}.`),
+      invariant(
+        await changes(expected, change),
+        `No row of ${name} is as expected by ${Object.keys(expected).join(', ')}.`,
+      ),
   };
 };
 

@@ -132,7 +132,9 @@ export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord =>
   dailyAirdropCap: null,
   dateCapsLowered: null,
   name: null,
-  place: null,
+  facts: null,
+  minOperatorSol: null,
+  maxBatchRent: null,
   ...more,
 });
 

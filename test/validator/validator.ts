@@ -160,7 +160,7 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
     ...{ vaultTokenAccount: accountOf(vault), operator: operator.address, proofTypes: input.proofTypes },
     ...{ dailyBurnCap: cap(input.dailyBurn), dailyAirdropCap: cap(input.dailyAirdrop) },
     dateCapsLowered: null,
-    ...{ name: null, place: null },
+    ...{ name: null, facts: null, minOperatorSol: null, maxBatchRent: null },
   };
   const apiKey = await store.transaction(async (tx) => {
     await tx.tokens.insert(token);

@@ -4,7 +4,6 @@
  */
 import { dirname } from 'node:path';
 import { isMoniker } from '../../chain/node-address.js';
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { withSecondDecoder } from '../../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
 import { createKeypairSigner } from '../../chain/transaction/sign.js';
@@ -204,16 +203,16 @@ async function storeRegistration(
   keyIsKept: boolean,
 ): Promise<Pick<RegistrationResult, 'registration' | 'apiKey'>> {
   const deps = { ids: randomIds, actor: processActor() };
-  const before = known?.flywheel.place;
-  const place = {
-    ...{ squadsProgram: SQUADS_PROGRAM, facts: factsOf(places, state) },
+  const before = known?.flywheel;
+  const terms = {
+    facts: factsOf(places, state),
     minOperatorSol: wanted.minOperatorSol ?? before?.minOperatorSol ?? null,
     maxBatchRent: wanted.maxBatchRent ?? before?.maxBatchRent ?? null,
   };
   if (known !== undefined) {
     const { token, flywheel } = known;
     requireSame(known, places, NOT_STORED);
-    await tx.flywheels.change({ id: flywheel.id }, { place });
+    await tx.flywheels.change({ id: flywheel.id }, terms);
     const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
     return { registration: registrationView(token, flywheel), apiKey };
   }
@@ -225,7 +224,7 @@ async function storeRegistration(
     ...{ name: plan.name, symbol: plan.symbol, mintAddress: mint, decimals, supply },
     tokenProgram: plan.tokenProgram,
     ...{ generation: wanted.tokenGeneration, proofTypes: wanted.proofTypes },
-    ...{ ...checkCaps(wanted, decimals), place, projectName: name, nowMs: tx.nowMs },
+    ...{ ...checkCaps(wanted, decimals), ...terms, projectName: name, nowMs: tx.nowMs },
   });
   return insertProject(deps, tx, project, wanted.scopes);
 }

@@ -355,7 +355,8 @@ export async function setCaps(
     const isAnyLower = USAGE_KINDS.some((kind) => isLower(dailyCap(after, kind), dailyCap(flywheel, kind)));
     const dateCapsLowered = isAnyLower ? isoTime(tx.nowMs) : flywheel.dateCapsLowered;
     await tx.flywheels.change({ id: flywheel.id }, { ...caps, dateCapsLowered });
-    const text = (amount: bigint | null) => amount && formatTokenAmount(amount, token.decimals);
+    const text = (amount: bigint | null) =>
+      amount === null ? null : formatTokenAmount(amount, token.decimals);
     await recordAct(deps, tx, {
       ...{ tokenId: token.id, action: 'caps.set', subject: flywheel.id },
       detail: {

@@ -1,7 +1,7 @@
 /** What only a local chain has: registration in one step, and funds out of its treasury (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
 import type { Chain, RecentBlockhash } from '../../chain/chain.js';
-import { SQUADS_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
 import { createAccount, transfer } from '../../chain/small-programs.js';
 import { NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
@@ -86,7 +86,6 @@ export async function registerProject(
   const burnWallet = deps.keyring.create();
   const operator = deps.keyring.create();
   const { minOperatorSol = null, maxBatchRent = null } = input;
-  const isUsual = minOperatorSol === null && maxBatchRent === null;
   const project = projectRecords(deps, {
     ...{ name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals: input.decimals },
     ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration, supply: amounts.supply },
@@ -94,7 +93,7 @@ export async function registerProject(
     ...{ vaultIndex: VAULT_INDEX, owner: address(input.owner), proofTypes: input.proofTypes },
     ...{ burnWallet: burnWallet.address, operator: operator.address },
     ...{ dailyBurnCap: amounts.dailyBurnCap, dailyAirdropCap: amounts.dailyAirdropCap },
-    place: isUsual ? null : { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol, maxBatchRent },
+    ...{ facts: null, minOperatorSol, maxBatchRent },
     ...{ projectName: null, nowMs: deps.store.latestMs() },
   });
   const { token, flywheel } = project;

@@ -133,10 +133,10 @@ const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0)
 /** How much SOL the batches of a flywheel may take: as it was registered, else as the engine has it. */
 export const fundsLimits = (
   limits: EngineLimits,
-  { place }: FlywheelRecord,
+  { minOperatorSol, maxBatchRent }: FlywheelRecord,
 ): Pick<EngineLimits, 'minOperatorLamports' | 'maxOpenRentLamports'> => ({
-  minOperatorLamports: place?.minOperatorSol ?? limits.minOperatorLamports,
-  maxOpenRentLamports: place?.maxBatchRent ?? limits.maxOpenRentLamports,
+  minOperatorLamports: minOperatorSol ?? limits.minOperatorLamports,
+  maxOpenRentLamports: maxBatchRent ?? limits.maxOpenRentLamports,
 });
 
 /** What the operator holds, what of it has to be left, and when it was looked at. */

@@ -5,7 +5,7 @@
  */
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { GapRecord } from '../../store/records.js';
+import type { GapRecord, LostTransaction } from '../../store/records.js';
 import type { Lineage } from '../../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
@@ -284,8 +284,9 @@ export async function acceptGapIn(
       { hint: 'Review the list again: `flywheel db accept-gap`' },
     );
   const dateAccepted = isoTime(tx.nowMs);
-  await countUse(tx, gap);
-  await tx.gaps.accept(gap.id, dateAccepted);
+  const lost = await tx.gaps.transactions(gap.id);
+  await countUse(tx, tokenId, lost);
+  await tx.gaps.change({ id: gap.id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
   await tx.audit.append({
     ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
     detail: {
@@ -293,16 +294,20 @@ export async function acceptGapIn(
       transactions: gap.transactions,
       burned: gap.burned.toString(),
       airdropped: gap.airdropped.toString(),
-      firstSignature: gap.firstSignature,
-      lastSignature: gap.lastSignature,
+      firstSignature: lost[0]?.signature,
+      lastSignature: lost.at(-1)?.signature,
     },
   });
 }
 
 /** On the day on which each has landed; today, where no node says. */
-async function countUse(tx: StoreTransaction, { id, tokenId }: GapRecord): Promise<void> {
+async function countUse(
+  tx: StoreTransaction,
+  tokenId: string,
+  lost: readonly LostTransaction[],
+): Promise<void> {
   const sums = new Map<UtcDay, { burn: bigint; airdrop: bigint }>();
-  for (const { burned, airdropped, dateLanded } of await tx.gaps.transactions(id)) {
+  for (const { burned, airdropped, dateLanded } of lost) {
     const day = utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded));
     const sum = sums.get(day) ?? { burn: 0n, airdrop: 0n };
     sums.set(day, { burn: sum.burn + burned, airdrop: sum.airdrop + airdropped });

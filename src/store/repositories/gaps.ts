@@ -1,6 +1,5 @@
 /** What the store knows of the chain's own record: which signatures are its own, what has landed that it has no record of, and its line of history. */
 import { sql } from 'kysely';
-import { invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
@@ -40,19 +39,16 @@ export const lineageRepository = ({ db }: StoreSession) => ({
     void (await db.updateTable('progress').set({ lineage, heldUntil }).execute()),
 });
 
+const NOTHING = { burns: 0, burned: 0n, airdropped: 0n, transactions: 0 };
+
 /** What a gap comes to with more transactions in it. */
 function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) {
-  const [first, last] = [lost[0], lost.at(-1)];
-  invariant(first !== undefined && last !== undefined, 'A gap has a transaction.');
-  const total = (of: (one: LostTransaction) => bigint): bigint =>
-    lost.reduce((sum, one) => sum + of(one), 0n);
+  const { burns, burned, airdropped, transactions } = before ?? NOTHING;
   return {
-    burns: (before?.burns ?? 0) + lost.filter(({ burned }) => burned > 0n).length,
-    burned: (before?.burned ?? 0n) + total(({ burned }) => burned),
-    airdropped: (before?.airdropped ?? 0n) + total(({ airdropped }) => airdropped),
-    transactions: (before?.transactions ?? 0) + lost.length,
-    firstSignature: before?.firstSignature ?? first.signature,
-    lastSignature: last.signature,
+    burns: burns + lost.filter((one) => one.burned > 0n).length,
+    burned: lost.reduce((sum, one) => sum + one.burned, burned),
+    airdropped: lost.reduce((sum, one) => sum + one.airdropped, airdropped),
+    transactions: transactions + lost.length,
   };
 }
 
@@ -67,6 +63,8 @@ export const gapRepository = (session: StoreSession) => {
   const open = (tokenId: string): Promise<GapRecord | undefined> =>
     openGaps.where('tokenId', '=', tokenId).executeTakeFirst();
   return {
+    change: gaps.change,
+
     /** The one that is open; there is one at most. */
     open,
 
@@ -98,10 +96,6 @@ export const gapRepository = (session: StoreSession) => {
         .where('gapId', '=', gapId)
         .orderBy('position')
         .execute(),
-
-    /** Nothing waits for it any more. */
-    accept: (id: string, dateAccepted: string): Promise<void> =>
-      gaps.change({ id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted }),
 
     /** Up to which transaction of an account all was looked at. */
     mark: async (account: string): Promise<string | undefined> =>

@@ -97,9 +97,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.gaps.setMark('token-1', 'BurnAccount1', 'newest');
   });
   await raw(`insert into audit_log values (7, 'token-1', 'me', 'register', null, '{}', '${LATER}')`);
-  await raw(
-    `update flywheels set name = 'fly', place = '{"squadsProgram":"Program1","facts":{},"minOperatorSol":"5","maxBatchRent":null}'`,
-  );
+  await raw("update flywheels set name = 'fly', facts = '{}', min_operator_sol = '00000000000000000005'");
 }
 
 /** A cell as either driver gives it. */
