@@ -9,7 +9,7 @@ import type {
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore } from '../store/copy.js';
-import { lookIntoSqliteStore, openSqliteStore } from '../store/sqlite/open.js';
+import { openSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import { projectNameOf } from '../values/project-name.js';
@@ -19,30 +19,21 @@ import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';
 import { dataFiles, isOnCluster, requireDataConfig } from './local-config.js';
 import { whileOpen } from './opened.js';
-import { databaseOf, openDatabase, requirePlace } from './place.js';
+import { databaseOf, lookIntoStore, openDatabase, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
 
 /** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
 async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
-  const place = requirePlace(settings);
-  const check = ({ rules }: StoreTransaction): ReturnType<typeof rules.check> => rules.check();
-  const broken =
-    place.kind === 'database'
-      ? await checkDatabase(place.address, check)
-      : await lookIntoSqliteStore(dataFiles(settings.dataDir.value).store, check);
+  requirePlace(settings);
+  const broken = await lookIntoStore(settings, (tx) => tx.rules.check(), true);
+  if (broken === null)
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'The database has no project.', {
+      hint: 'Create a project with `flywheel register`, or unset the database address.',
+    });
   return broken.map(({ name, what, wrong }) => ({
     ...{ name, ok: wrong === 0 },
     detail: `${wrong === 0 ? 'no' : wrong} ${what}`,
   }));
-}
-
-/** A schema that is not this build's is refused before anything is read of it. */
-async function checkDatabase<Found>(
-  address: DatabaseAddress,
-  check: (tx: StoreTransaction) => Promise<Found>,
-): Promise<Found> {
-  const terms = { schema: 'require', readers: 1, isPatient: true } as const;
-  return whileOpen(async (opened) => opened.keep(await openDatabase(address, terms)).read(check));
 }
 
 const noteCopy = (tx: StoreTransaction): Promise<void> =>

@@ -3,10 +3,11 @@ import { clusterName } from '../chain/node-address.js';
 import type { DataChain } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
-import type { Store } from '../store/store.js';
+import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import {
   type ClusterConfig,
+  dataFiles,
   isOnCluster,
   type LocalConfig,
   readDataConfig,
@@ -57,10 +58,9 @@ export const onCluster = (genesisHash: string): DataChain => ({
 
 /** The chain of the flywheels of the settings, without asking it; `null` before there is one. */
 export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain | null> {
-  const database = databaseOf(settings);
-  if (database !== null) {
-    const genesis = await lookIntoDatabase(database, async (store) => (await store.progress()).genesis);
-    return genesis === null ? null : onCluster(genesis);
+  if (databaseOf(settings) !== null) {
+    const progress = await lookIntoStore(settings, (tx) => tx.lineages.progress());
+    return progress?.genesis == null ? null : onCluster(progress.genesis);
   }
   const config = readDataConfig(settings.dataDir.value);
   if (config === undefined) return null;
@@ -90,16 +90,27 @@ export async function openDatabase(
   return openPostgresStore({ url: address.reveal(), ...terms });
 }
 
-/** What a look into a database finds; `null` where nothing was made there yet. */
-export async function lookIntoDatabase<Found>(
-  address: DatabaseAddress,
-  look: (store: Store) => Promise<Found | null>,
+/**
+ * What a look into the store of the settings finds, whatever it holds; `null` where nothing was made there yet. Nothing is written.
+ * @param isPatient - may it take as long as it takes?
+ */
+export async function lookIntoStore<Found>(
+  settings: PlaceSettings,
+  look: (tx: StoreTransaction) => Promise<Found>,
+  isPatient = false,
 ): Promise<Found | null> {
+  const [database, { value: dataDir }] = [databaseOf(settings), settings.dataDir];
+  if (database === null) {
+    if (readDataConfig(dataDir) === undefined) return null;
+    const { lookIntoSqliteStore } = await import('../store/sqlite/open.js');
+    return lookIntoSqliteStore(dataFiles(dataDir).store, look);
+  }
   return whileOpen(async (opened) => {
-    const store = await openDatabase(address, { schema: 'require', readers: 1 }).catch((error: unknown) => {
+    const terms = { schema: 'require', readers: 1, isPatient } as const;
+    const store = await openDatabase(database, terms).catch((error: unknown) => {
       if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
       throw error;
     });
-    return store === null ? null : look(opened.keep(store));
+    return store === null ? null : opened.keep(store).read(look);
   });
 }

@@ -9,11 +9,10 @@ import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
-import { lookIntoSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
-import { dataFiles, readDataConfig, readSecret } from './local-config.js';
-import { databaseOf, lookIntoDatabase, type PlaceSettings } from './place.js';
+import { readSecret } from './local-config.js';
+import { databaseOf, lookIntoStore, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 
 /** The project that a command is about, and the key to it that was given or is kept on this machine. */
@@ -66,15 +65,9 @@ export async function findProject(
 }
 
 /** What the flywheel of the settings is held against, read from its store alone; `null` before there is one. */
-export async function pinsOfPlace(
+export const pinsOfPlace = async (
   settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
-): Promise<Pins | null> {
-  const database = databaseOf(settings);
-  const find = async (tx: StoreTransaction) => (await findProject(tx, settings)).pins;
-  if (database !== null) return lookIntoDatabase(database, (store) => store.read(find));
-  const { value: dataDir } = settings.dataDir;
-  return readDataConfig(dataDir) === undefined ? null : lookIntoSqliteStore(dataFiles(dataDir).store, find);
-}
+): Promise<Pins | null> => (await lookIntoStore(settings, (tx) => findProject(tx, settings)))?.pins ?? null;
 
 /** @param confirmed - at its registration on a cluster. @default what follows from how it is made on a local ledger */
 function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>>): Pins {

@@ -77,7 +77,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Modules of node that touch the world: only where that is the purpose. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
-  'node:fs': ['files', 'chain/local', 'store/sqlite', 'cli', 'client', 'http', 'compose', TOP],
+  'node:fs': [
+    'files',
+    'chain/local',
+    'store/sqlite',
+    'store/postgres',
+    'cli',
+    'client',
+    'http',
+    'compose',
+    TOP,
+  ],
   'node:child_process': ['signing', TOP],
   'node:net': ['client', 'http', 'compose'],
 };

@@ -19,7 +19,7 @@ import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
 import { dataFiles, isOnCluster, readDataConfig, writePrivate } from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
-import { databaseOf, lookIntoDatabase, openDatabase } from '../place.js';
+import { databaseOf, lookIntoStore, openDatabase } from '../place.js';
 import type { Settings } from '../settings.js';
 import type { Places } from './state.js';
 
@@ -120,25 +120,19 @@ export class RegistrationTarget {
   }
 
   /** Looks at what is there; `null` where there is nothing. @throws where another project stands in its way. */
-  async look<Found>(
-    genesisHash: string,
-    look: (tx: StoreTransaction) => Promise<Found>,
-  ): Promise<Found | null> {
-    const lookInto = async (store: Store): Promise<Found> => {
-      await this.#requireSameChain(store, genesisHash, UNCHANGED);
-      return store.read(look);
-    };
-    if (this.#database !== null) return lookIntoDatabase(this.#database, lookInto);
-    const config = readDataConfig(this.#dataDir);
+  look<Found>(genesisHash: string, look: (tx: StoreTransaction) => Promise<Found>): Promise<Found | null> {
+    // Before the configuration is written it is not done, whatever the store holds.
+    const config = this.isDatabase ? undefined : readDataConfig(this.#dataDir);
     if (config !== undefined && !isOnCluster(config))
       throw new FlywheelError(
         'ERR_LOCAL_ALREADY_EXISTS',
         `${this.#dataDir} already has a local project. Nothing was changed.`,
         { hint: 'Use another directory: --data-dir.' },
       );
-    // Before the configuration is written it is not done, whatever the store holds.
-    if (config === undefined) return null;
-    return whileOpen(async (opened) => lookInto(opened.keep(await this.#openStore(false))));
+    return lookIntoStore(this.#settings, async (tx) => {
+      await this.#requireSameChain(tx, genesisHash, UNCHANGED);
+      return look(tx);
+    });
   }
 
   /** The project that is registered: the only one of a directory; of a database that of the name, else of the mint. */
@@ -167,7 +161,7 @@ export class RegistrationTarget {
     opened.keep(await ownDataDirectory(dataFiles(this.#dataDir).lock));
     if (this.#database === null) return;
     // Made and brought up to date before anything is paid.
-    await (await this.#openStore(true)).close();
+    await (await this.#openStore()).close();
     const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
     opened.keep(await lockRegistrations(this.#database.reveal()));
   }
@@ -175,21 +169,21 @@ export class RegistrationTarget {
   /** Writes into the store, which is made where there is none. */
   write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
     return whileOpen(async (opened) => {
-      const store = opened.keep(await this.#openStore(true));
-      await this.#requireSameChain(store, genesisHash, NOT_STORED);
+      const store = opened.keep(await this.#openStore());
+      await store.read((tx) => this.#requireSameChain(tx, genesisHash, NOT_STORED));
       await store.bind(genesisHash);
       return store.transaction(work);
     });
   }
 
-  #openStore(create: boolean): Promise<Store> {
+  #openStore(): Promise<Store> {
     if (this.#database !== null) return openDatabase(this.#database);
-    return openSqliteStore({ path: dataFiles(this.#dataDir).store, create });
+    return openSqliteStore({ path: dataFiles(this.#dataDir).store });
   }
 
   /** @throws `ERR_CHAIN_MISMATCH` */
-  async #requireSameChain(store: Store, genesisHash: string, ending: string): Promise<void> {
-    const { genesis } = await store.progress();
+  async #requireSameChain(tx: StoreTransaction, genesisHash: string, ending: string): Promise<void> {
+    const { genesis } = await tx.lineages.progress();
     if (genesis === null || genesis === genesisHash) return;
     const where = this.#database === null ? this.#dataDir : `the database ${this.#database.shown}`;
     throw new FlywheelError(

@@ -1,8 +1,9 @@
 /** What PostgreSQL, and the way to it, can fail with, as errors of this program; and what of TLS its address may ask for. */
 
+import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem, readIfThere } from '../../files/read-file.js';
+import { fileProblem } from '../../files/read-file.js';
 import { statementFailed, storeUnavailable } from '../errors.js';
 
 /** An error that the server has sent, or the network, by its code. */
@@ -127,33 +128,26 @@ const OPTIONS: ReadonlySet<string> = new Set(['ssl', 'sslmode', 'sslnegotiation'
 const refused = (sentence: string, hint: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', sentence, { hint, cause });
 
-/** Of a file nothing is said but the option that names it. */
-function readOption(options: URLSearchParams, option: string): string | undefined {
-  const path = options.get(option);
-  if (path === null) return undefined;
-  const unreadable = (problem: string, cause?: unknown): FlywheelError =>
-    refused(
-      `The file of ${option} in the database address cannot be read: ${problem}.`,
-      'Name a readable file on this machine.',
-      cause,
-    );
-  try {
-    const text = readIfThere(path);
-    if (text !== undefined) return text;
-  } catch (cause) {
-    throw unreadable(fileProblem(cause), cause);
-  }
-  throw unreadable('there is none');
-}
-
-/** Files that hold something else would fail each connection anew. */
+/** Files that cannot be read, or hold something else, would fail each connection anew. Of one nothing is said but its option. */
 function checkFiles(options: URLSearchParams): void {
-  const [ca, cert, key] = FILES.map((option) => readOption(options, option));
+  const named = FILES.filter((option) => options.has(option));
+  const [ca, cert, key] = FILES.map((option) => {
+    if (!named.includes(option)) return undefined;
+    try {
+      return readFileSync(options.get(option) ?? '');
+    } catch (cause) {
+      throw refused(
+        `The file of ${option} in the database address cannot be read: ${fileProblem(cause)}.`,
+        'Name a readable file on this machine.',
+        cause,
+      );
+    }
+  });
   try {
     createSecureContext({ ca, cert, key });
   } catch (cause) {
     throw refused(
-      `A file of ${FILES.filter((option) => options.has(option)).join(', ')} in the database address has wrong content.`,
+      `A file of ${named.join(', ')} in the database address has wrong content.`,
       'Use PEM files: the certificates, and the key of that certificate without a password.',
       cause,
     );
@@ -186,15 +180,14 @@ const NOT_BELIEVED =
 const WITHOUT_TLS = /does not support SSL connections/;
 
 /** What is wrong with the protection that was asked for, as what the database does; `undefined` for all other errors. */
-function tlsProblemOf(error: unknown): { readonly what: string; readonly hint: string } | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const code: unknown = Reflect.get(error, 'code');
-  if (typeof code === 'string' && NOT_BELIEVED.test(code))
+function tlsProblemOf(error: unknown): Lack | undefined {
+  const code = codeOf(error);
+  if (NOT_BELIEVED.test(code))
     return {
       what: `has a certificate that is not trusted (${code})`,
       hint: 'Set sslrootcert to the authority that signed the certificate, and use the host name of the certificate.',
     };
-  if (code === undefined && WITHOUT_TLS.test(error.message))
+  if (code === '' && error instanceof Error && WITHOUT_TLS.test(error.message))
     return {
       what: 'does not offer TLS, but its address requires TLS',
       hint: 'Turn on `ssl` in the server. On a private network, removing sslmode from the address also works.',

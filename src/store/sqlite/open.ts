@@ -87,13 +87,16 @@ function kyselyOver(
   place: Place,
   begin: 'begin immediate' | 'begin',
 ): Kysely<Tables> {
+  /** After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then would last at once. */
+  const requireTransaction = (): void => {
+    if (!connection.inTransaction)
+      throw storeUnavailable(place.path, 'rolled the transaction back after an earlier failure');
+  };
   const driver = new SqliteDriver({
     database: {
       close: () => void connection.close(),
       prepare: (text) => {
-        // After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then would last at once.
-        if (!connection.inTransaction)
-          throw storeUnavailable(place.path, 'rolled the transaction back after an earlier failure');
+        requireTransaction();
         const statement = connection.prepare(text);
         return {
           reader: statement.reader,
@@ -109,6 +112,10 @@ function kyselyOver(
   });
   // A statement that was prepared for that would stay in progress where the lock is not to be had.
   driver.beginTransaction = () => whenFree(place, () => void connection.exec(begin));
+  driver.commitTransaction = async () => {
+    requireTransaction();
+    connection.exec('commit');
+  };
   driver.rollbackTransaction = async () => {
     if (connection.inTransaction) connection.exec('rollback');
   };

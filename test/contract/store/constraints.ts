@@ -171,7 +171,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ['a token that does not exist', "update burns set token_id = 'token-9' where sequence = 1"],
       [
         'a second flywheel of a token',
-        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null, null from flywheels",
+        "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null, null, null, null from flywheels",
       ],
       [
         'a gap that is accepted at no time',
