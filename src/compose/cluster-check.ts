@@ -9,7 +9,6 @@ import type { TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
 import { once } from './intercept.js';
 
-/** A cluster in words. */
 export const clusterText = (genesisHash: string | null): string =>
   genesisHash === null
     ? 'no cluster'

@@ -6,7 +6,6 @@ import type { RunningServer, ServeOptions } from './server.js';
 import type { OpenedService } from './service.js';
 import type { Settings } from './settings.js';
 
-/** What comes from the process. */
 export interface Ambient {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

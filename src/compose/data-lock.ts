@@ -14,7 +14,6 @@ const POLL_MS = 20;
 const SET_UP_REFUSAL =
   'another flywheel process is creating or deleting the data directory, or the lock file cannot be used';
 
-/** A lock that is held until it is closed for the first time. */
 interface DataLock {
   close(): void;
 }

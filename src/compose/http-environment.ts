@@ -7,7 +7,6 @@ import { fileProblem } from '../files/read-file.js';
 import type { Ambient } from './context.js';
 import type { Settings } from './settings.js';
 
-/** Time for one request, in milliseconds. */
 export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
   timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
 

@@ -18,7 +18,6 @@ import type { Ambient } from './context.js';
 import { type ClusterConfig, dataFiles, exists, readKeypair, writePrivate } from './local-config.js';
 import type { KeyKeeper, Settings } from './settings.js';
 
-/** A keyring whose keys are all in this process. */
 export interface FileKeyring extends Keyring {
   get(address: Address): KeypairSigner;
   create(): KeypairSigner;

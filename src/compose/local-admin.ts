@@ -72,7 +72,6 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
     },
     /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
     fetchSquads: () => fetchFromCluster(ambient, settings),
-    /** Wipes the data directory. */
     reset: async () => {
       await close();
       requireWipeable(dataDir);

@@ -54,10 +54,8 @@ export type ClusterConfig = Readonly<z.infer<typeof CLUSTER>>;
 export const isOnCluster = (config: LocalConfig | ClusterConfig): config is ClusterConfig =>
   'cluster' in config;
 
-/** Readable by the user only. */
 export const PRIVATE_FILE_MODE = 0o600;
 
-/** Paths inside a data directory. */
 export const dataFiles = (dataDir: string) => ({
   config: join(dataDir, 'local.json'),
   registration: join(dataDir, 'registration.json'),

@@ -90,7 +90,6 @@ function clearUnfinished(dataDir: string): void {
   for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
 }
 
-/** Makes everything aside. */
 async function setUp(
   dataDir: string,
   clock: Clock,

@@ -42,29 +42,24 @@ import { findLedgerGap, requireTogether } from './two-files.js';
 
 /** An engine, and what of its chain a command needs beside it. */
 export interface LedgerEngine {
-  /** The service and its administration. */
   readonly engine: Engine;
   /** Its chain, read as carefully as it has to be. */
   readonly chain: ChainReader;
   readonly sender: ChainSender;
-  /** Which chain it is. */
   readonly network: DataChain;
   close(): Promise<void>;
 }
 
-/** That of the settings. */
 export interface OpenedEngine extends LedgerEngine {
   /** The project that they are about. @throws as {@link findProject} */
   project(): Promise<Project>;
 }
 
-/** Store and ledger of a data directory. */
 export interface EngineFiles {
   readonly store: Store;
   readonly chain: LocalChain;
 }
 
-/** How an engine works, wherever. */
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
   /** Hears what is done, and by whom. */

@@ -7,7 +7,6 @@ export class Opened {
     return thing;
   }
 
-  /** The latest first. */
   async close(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }

@@ -51,7 +51,6 @@ export function requirePlace(settings: PlaceSettings): DataPlace {
   return isOnCluster(config) ? { kind: 'cluster', config } : { kind: 'ledger', config };
 }
 
-/** A cluster as commands show it. */
 export const onCluster = (genesisHash: string): DataChain => ({
   ...{ kind: 'cluster', name: clusterName(genesisHash), genesisHash },
 });

@@ -86,7 +86,6 @@ async function readTwice({ reader }: OwnRpc) {
   return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(reader);
 }
 
-/** The client as the settings have it. */
 function clientDeps(
   ambient: Ambient,
   settings: Settings,

@@ -17,7 +17,6 @@ import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 
-/** A node that listens. */
 export interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }

@@ -30,7 +30,6 @@ export interface ServeOptions
   readonly shutdownGraceMs: number;
 }
 
-/** A server that listens. */
 export interface RunningServer {
   readonly url: string;
   /** Stops accepting, finishes what runs, closes. */

@@ -33,14 +33,12 @@ export interface SignerSettings {
   readonly burnWallet: Setting<KeyKeeper | null>;
 }
 
-/** Limits of approvals, and where they stand. */
 export interface LimitSetting {
   readonly value: Limits;
   /** A profile, or the file of `--pins`. */
   readonly source: 'profile' | 'flag';
 }
 
-/** Everything that is the same for all commands. */
 export interface Settings {
   readonly output: OutputMode;
   readonly messages: MessageForm;

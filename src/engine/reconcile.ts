@@ -78,11 +78,7 @@ export class Reconciler {
       if (missing.length > 0) await deps.chain.submit(missing);
     });
     await this.#try('votes that may have landed', 'votes', terms, () => countVotes(deps, { tokenId }));
-    const left = await deps.store.read(async ({ unfinished }) => ({
-      burns: await unfinished.burnRequests(tokenId),
-      setUps: await unfinished.setUps(tokenId),
-      executions: [...(await unfinished.executions(tokenId)), ...(await unfinished.closings(tokenId))],
-    }));
+    const left = await deps.store.read(({ unfinished }) => unfinished.all(tokenId));
     let [burns, requests, batches] = [0, 0, 0];
     // One by one, so that several servers share them: none waits for what another is at.
     for (const id of left.burns) {
@@ -95,7 +91,7 @@ export class Reconciler {
     }
     for (const [what, ids, carryOn] of [
       ['set-up', left.setUps, carryOnSetUp],
-      ['execution', left.executions, carryOnExecution],
+      ['execution', [...left.executions, ...left.closings], carryOnExecution],
     ] as const)
       for (const id of ids) {
         const work = (): Promise<boolean> => carryOn(deps, id, terms);

@@ -31,10 +31,7 @@ export async function engineState(deps: EngineDeps): Promise<EngineState> {
 async function unfinishedState(
   tx: StoreTransaction,
 ): Promise<Pick<EngineState, 'unfinished' | 'oldestSeconds'>> {
-  const burns = await tx.unfinished.burnRequests();
-  const setUps = await tx.unfinished.setUps();
-  const executions = await tx.unfinished.executions();
-  const closings = await tx.unfinished.closings();
+  const { burns, setUps, executions, closings } = await tx.unfinished.all();
   const dates: (string | undefined)[] = [];
   for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.find({ id }))?.dateCreated);
   for (const id of [...setUps.slice(0, MAX_DATED), ...executions.slice(0, MAX_DATED)])
@@ -85,10 +82,10 @@ export async function listUnfinished(
 ): Promise<readonly UnfinishedWork[]> {
   return deps.store.read(async (tx) => {
     const work: UnfinishedWork[] = [];
-    for (const id of await tx.unfinished.burnRequests(tokenId)) work.push(await burnsOf(tx, id));
-    for (const id of await tx.unfinished.setUps(tokenId)) work.push(await batchOf(tx, id, 'initBatch'));
-    for (const id of await tx.unfinished.executions(tokenId))
-      work.push(await batchOf(tx, id, 'executeBatch'));
+    const { burns, setUps, executions } = await tx.unfinished.all(tokenId);
+    for (const id of burns) work.push(await burnsOf(tx, id));
+    for (const id of setUps) work.push(await batchOf(tx, id, 'initBatch'));
+    for (const id of executions) work.push(await batchOf(tx, id, 'executeBatch'));
     return work;
   });
 }

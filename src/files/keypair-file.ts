@@ -1,7 +1,6 @@
 /** A keypair as the Solana CLI keeps it in a file: a JSON array of its bytes; base58 is read as well. */
 import { base58Decode } from '../values/base58.js';
 
-/** The text of a keypair file. */
 export const keypairText = (keypair: Uint8Array): string => `${JSON.stringify([...keypair])}\n`;
 
 /** The bytes that a text holds, of whatever number, or why it holds none; the reason quotes nothing of it. */

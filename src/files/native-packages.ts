@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** A package, as installed. */
 interface NativePackage {
   readonly name: string;
   readonly version: string;
@@ -24,7 +23,6 @@ function packageOf(file: string): NativePackage | undefined {
   return undefined;
 }
 
-/** In the order in which they were loaded. */
 export const loadedNatives = (): readonly NativePackage[] =>
   Object.keys(createRequire(import.meta.url).cache)
     .filter((file) => file.endsWith('.node'))

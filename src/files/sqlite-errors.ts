@@ -3,7 +3,6 @@ import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 
-/** What messages call a file. */
 export interface FileName {
   readonly path: string;
   /** What it is: "ledger", "journal". */

@@ -30,11 +30,9 @@ export interface Statement {
   all(parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[];
 }
 
-/** Which file, and how it is used. */
 interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
-  /** Make the file when it is missing. */
   readonly create: boolean;
   /** Looks at the file before anything is written into it. @throws when it must not be touched. */
   readonly inspect?: (database: SqliteFile) => void;

@@ -8,7 +8,6 @@ type Kind = 'text' | 'integer' | 'u64' | 'boolean' | 'json' | 'bytes' | 'ordinal
 export interface Column<Value = unknown> {
   readonly kind: Kind;
   readonly isOptional?: boolean;
-  /** All values that it may have. */
   readonly values?: readonly string[];
   /** What a number has to be, in SQL. */
   readonly range?: string;
@@ -18,7 +17,6 @@ export interface Column<Value = unknown> {
 
 interface Index {
   readonly name: string;
-  /** SQL. */
   readonly on: string;
   readonly where?: string;
   readonly isUnique?: boolean;
@@ -42,7 +40,6 @@ export interface TableDescription<Columns extends Readonly<Record<string, Column
   readonly rowsPerPage?: number;
 }
 
-/** A table whichever it is. */
 export type AnyTable = TableDescription<Readonly<Record<string, Column>>>;
 
 export const text = <Value extends string = string>(): Column<Value> => ({ kind: 'text' });
@@ -62,7 +59,6 @@ export const ordinal = (): Column<Generated<number>> => ({ kind: 'ordinal' });
 export const optional = <Value>(column: Column<Value>): Column<Value | null> =>
   ({ ...column, isOptional: true }) as Column<Value | null>;
 
-/** A value of a cell, as every driver gives and takes it. */
 type Cell = string | number | Uint8Array | null;
 
 /** A u64 as 20 digits. @throws `ERR_INTERNAL` outside of u64. */
@@ -71,7 +67,6 @@ function toU64Text(value: bigint): string {
   return value.toString().padStart(BASE_UNITS_DIGITS, '0');
 }
 
-/** A value of any column as it stands in its cell. */
 export function toCell(value: unknown): Cell {
   if (typeof value === 'bigint') return toU64Text(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -80,7 +75,6 @@ export function toCell(value: unknown): Cell {
   return JSON.stringify(value);
 }
 
-/** The value of a column from what stands in its cell. */
 export function fromCell({ kind }: Column, cell: unknown): unknown {
   if (cell === null) return null;
   if (kind === 'u64') return BigInt(cell as string);

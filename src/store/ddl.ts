@@ -30,7 +30,6 @@ const TYPES: Readonly<Record<Database, Readonly<Record<Column['kind'], string>>>
   },
 };
 
-/** The check that text is that of JSON. */
 const IS_JSON: Readonly<Record<Database, (column: string) => string>> = {
   sqlite: (column) => `json_valid(${column})`,
   // What is no JSON fails as a value of that type.
@@ -191,7 +190,6 @@ const OWN: Readonly<Record<Database, readonly string[]>> = {
   ],
 };
 
-/** Statements that make the whole schema. */
 export const schemaOf = (database: Database): readonly string[] => [
   ...TABLE_NAMES.flatMap((name) => tableOf(database, name, describe(name))),
   ...OWN[database],
@@ -211,7 +209,6 @@ export const STORE_VERSION = MIGRATIONS.length;
 /** All applied migrations, each with its version and what its statements come to. */
 export const APPLIED = `select * from ${VERSIONS} order by version`;
 
-/** A row of {@link APPLIED}. */
 export interface Applied {
   readonly version: number;
   /** SHA-256 of its statements. */

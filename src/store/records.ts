@@ -19,7 +19,6 @@ export type BurnIntent = Omit<
   BurnRecord,
   'transaction' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
 > & { readonly transaction: Uint8Array };
-/** What became of a burn. */
 export type BurnOutcome = Pick<BurnRecord, 'sequence' | 'errorCode' | 'errorMessage' | 'feeLamports'> & {
   readonly status: Exclude<BurnStatus, 'PENDING'>;
   readonly dateSettled: string;
@@ -30,16 +29,13 @@ export type PlannedPipeline = Omit<
   Row<'pipelines'>,
   'batchId' | 'position' | 'tokenId' | 'signature' | 'dateLanded'
 >;
-/** An action of one, in base units. */
 export type StoredAction = Pick<Row<'pipelineActions'>, 'kind' | 'amount' | 'recipient'>;
 
-/** A batch without what it is made of. */
 export type BatchHead = Omit<BatchRecord, 'pipelines'>;
 export type BatchRecord = Omit<Row<'batches'>, 'ordinal'> & {
   readonly pipelines: readonly PlannedPipeline[];
 };
 
-/** What one transaction of a batch has cost. */
 export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
 
 /** A vote that was handed out for the owner to sign. */

@@ -28,7 +28,6 @@ import {
   u64,
 } from './columns.js';
 
-/** What is written down of who administered what. */
 const AUDIT_ACTIONS = [
   'register',
   'keys.create',
@@ -326,11 +325,9 @@ export const TABLES = {
   bundleTransactions: table({
     key: ['bundle', 'position'],
     columns: {
-      /** Id of the bundle. */
       bundle: text(),
       position: integer('>= 0'),
       signature: text(),
-      /** Signed wire bytes. */
       bytes: bytes(),
     },
     unique: [['signature']],
@@ -542,12 +539,10 @@ export const describe = (name: TableName): AnyTable => TABLES[name] as unknown a
 
 type ValueOf<Of> = Of extends Column<infer Value> ? Value : never;
 
-/** The tables as kysely sees them. */
 export type Tables = {
   readonly [Name in TableName]: {
     readonly [Key in keyof (typeof TABLES)[Name]['columns']]: ValueOf<(typeof TABLES)[Name]['columns'][Key]>;
   };
 };
 
-/** A row as the program sees it. */
 export type Row<Name extends TableName> = Readonly<Selectable<Tables[Name]>>;

@@ -42,7 +42,6 @@ export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
 export const LANDED = sql.raw<boolean>(LANDED_BURN);
 export const DONE = sql.lit('done' as const);
 
-/** All columns of a table but some. */
 export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
   name: Name,
   ...but: readonly But[]
@@ -107,7 +106,6 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
   return {
     insert: (row: NewRow<Name>): Promise<void> => insertAll(session, name, [row]),
 
-    /** The row with these values. */
     find: async (values: Partial<Row<Name>>): Promise<Omit<Row<Name>, But> | undefined> => {
       const query = sql<
         Omit<Row<Name>, But>

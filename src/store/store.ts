@@ -74,7 +74,6 @@ export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesO
   whenCommitted(act: () => void): void;
 }
 
-/** What belongs to one project. */
 interface OfProject {
   /** `null`: rows of several, each taken by itself and only where nobody else has it. */
   readonly tokenId: string | null;
@@ -121,7 +120,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What a query by itself has found, and when. */
 export interface Asked<Found> {
   readonly row: Partial<Found>;
   readonly begun: Begun;

@@ -55,7 +55,6 @@ function viewDatabase(status: DatabaseStatus, style: Style, { settings }: Sessio
   return fieldLines(fields, style);
 }
 
-/** Transactions that are shown one by one. */
 const MAX_SHOWN = 20;
 
 /** How much it is, in a few words. */

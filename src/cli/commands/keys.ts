@@ -9,7 +9,6 @@ import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { capFields, keyFields } from '../views/project.js';
 
-/** A key by its name and id. */
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;
 

@@ -13,7 +13,6 @@ import { type Field, fieldLines } from '../output/table.js';
 import { balanceLines, capFields, clusterText, registrationFields } from '../views/project.js';
 import { countText, grouped, linkField, solOf, solText, tokensText } from '../views/unit.js';
 
-/** A flywheel with its balances. */
 const viewStatus = (value: LocalStatusResult, style: Style): readonly string[] => [
   ...fieldLines(
     [

@@ -194,7 +194,6 @@ const bullets = (texts: readonly string[], width: number): readonly string[] =>
 const part = (title: string, lines: readonly string[], style: Style): readonly string[] =>
   lines.length === 0 ? [] : ['', style.bold(title), ...lines];
 
-/** What a registration will do. */
 const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly string[] => [
   style.bold(`Registration of ${plan.symbol} on ${clusterText(plan.cluster)}`),
   ...fieldLines(
@@ -222,7 +221,6 @@ const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly st
   ),
 ];
 
-/** A project that is registered. */
 const viewRegistered = (
   { cluster, registration, apiKey, txHash, project }: RegistrationResult,
   settings: Settings,

@@ -27,7 +27,6 @@ export function configDir(place: Place): Setting<string> {
 export const defaultDataDir = (place: Place): string =>
   join(baseDir(place, 'XDG_DATA_HOME', 'LOCALAPPDATA', join('.local', 'share')), 'flywheel');
 
-/** Files inside the configuration directory. */
 export const PROFILES_FILE = 'profiles.json';
 export const API_KEYS_FILE = 'api-keys.json';
 

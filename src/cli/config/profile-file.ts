@@ -11,7 +11,6 @@ import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { SETTING_ROWS } from './settings-table.js';
 
-/** What one profile may set; everything is optional. */
 export interface Profile {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
@@ -35,7 +34,6 @@ export interface Profile {
   readonly limits?: Limits;
 }
 
-/** What a file of pins holds. */
 interface PinsFile {
   readonly pinned: Pins;
   readonly limits: Limits | null;

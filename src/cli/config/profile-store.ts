@@ -85,7 +85,6 @@ async function pendingOf(configDir: string, name: string): Promise<number> {
   return address === undefined ? 0 : countPending(configDir, address);
 }
 
-/** What becomes of a profile. */
 interface ProfileChange {
   /** Fields by what the profile was, which no other process changes in between. */
   readonly changes: (before: Profile) => Profile;

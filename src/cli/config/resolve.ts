@@ -27,7 +27,6 @@ interface Places {
   readonly profile: Profile;
 }
 
-/** What stands there. */
 interface Found {
   readonly text: string;
   readonly source: Source;

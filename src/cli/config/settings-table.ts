@@ -66,7 +66,6 @@ export const MAX_NODES = 16;
 /** Connections: as many that write as that read, one for counts of the rate limits and one for numbers. */
 const POOL = wholeNumber('connections', 4, 1_000, 10);
 
-/** One setting. */
 export interface SettingRow {
   readonly use: Use;
   /** As commander takes it; without one it is not an option. */

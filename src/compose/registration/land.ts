@@ -22,7 +22,6 @@ import type { Unfinished } from './target.js';
 /** The transaction that was signed last, as a file keeps it. */
 type Sent = NonNullable<Unfinished['sent']>;
 
-/** Everything that landing takes. */
 interface Landing {
   readonly chain: Chain;
   /** Of the same nodes, read as carefully as it has to be. */
@@ -42,7 +41,6 @@ interface Landing {
   sleep(ms: number): Promise<void>;
 }
 
-/** How often to look where the chain does not say. */
 const POLL_MS = 500;
 
 /**

@@ -58,7 +58,6 @@ import {
   writeBegun,
 } from './target.js';
 
-/** A plan with all that performing it takes. */
 type Ready = Awaited<ReturnType<typeof planned>>;
 
 /**

@@ -18,7 +18,6 @@ import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 
-/** The addresses of a registration. */
 export interface Places {
   readonly mint: Address;
   readonly owner: Address;
@@ -28,7 +27,6 @@ export interface Places {
   readonly vaultIndex: number;
 }
 
-/** What is there. */
 export interface StateOnChain {
   /** `null`: there is none at its address yet. */
   readonly multisig: Multisig | null;
@@ -78,7 +76,6 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   };
 }
 
-/** Is all there that has to be? */
 export const isWhole = ({ multisig, token, burnTokenAccount }: StateOnChain): boolean =>
   multisig !== null && token.vaultAccount !== null && burnTokenAccount.isThere;
 

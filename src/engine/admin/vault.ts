@@ -42,7 +42,7 @@ async function pipelinesLeft(
   const funds = fundsLimits(limits, flywheel);
   const rentOf = await chain.rent();
   const fixedRent = setupRentLamports(rentOf, []);
-  const openRent = await store.read((tx) => tx.batches.openRentLamports(flywheel.id));
+  const openRent = await store.read((tx) => tx.batches.rentLamports(flywheel.id));
   const rent = pipelineRent(rentOf, token, flywheel);
   const fixedFees = feeLamports(chain, 0);
   const sharedFees = feeLamports(chain, Number(SHARED_BY));

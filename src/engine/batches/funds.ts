@@ -161,7 +161,7 @@ export async function requireOperatorFunds(
   held: Awaited<ReturnType<typeof readOperatorFunds>>,
   { pipelines, rentLamports }: PlannedBatch,
 ): Promise<void> {
-  const unpaid = await tx.batches.unpaidRentLamports(flywheel.id, held.asOf);
+  const unpaid = await tx.batches.rentLamports(flywheel.id, held.asOf);
   const costs = rentLamports + feeLamports(chain, pipelines.length);
   const needed = unpaid + costs + held.keptLamports;
   if (unpaid === 0n || held.lamports >= needed) return;
@@ -181,7 +181,7 @@ export async function requireRoomForRent(
   { flywheel }: BatchContext,
   rentLamports: bigint,
 ): Promise<void> {
-  const open = await tx.batches.openRentLamports(flywheel.id);
+  const open = await tx.batches.rentLamports(flywheel.id);
   const { maxOpenRentLamports } = fundsLimits(limits, flywheel);
   if (open + rentLamports <= maxOpenRentLamports) return;
   throw new FlywheelError(

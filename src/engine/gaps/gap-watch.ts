@@ -49,7 +49,7 @@ async function heightOfExpiry({ chain }: InFlightDeps): Promise<bigint> {
 const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Lineage> =>
   store.transaction(async (tx) => {
     if (tx.lineage !== to.lineage) throw replacedJustNow();
-    const now = await tx.lineages.current();
+    const now = await tx.lineages.progress();
     if (now.lineage !== from.lineage || now.heldUntil !== from.heldUntil) return now;
     await tx.lineages.set(to);
     return to;
@@ -64,10 +64,12 @@ const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Line
 export async function requireExpired(deps: InFlightDeps, replaced = new Set<string>()): Promise<string> {
   const { copy, lineage, last } = await deps.store.read(async (tx) => ({
     ...{ copy: tx.copy, lineage: tx.lineage },
-    last: await tx.lineages.current(),
+    last: await tx.lineages.progress(),
   }));
   const isKnown = last.lineage === lineage && !replaced.has(lineage);
-  const now = isKnown ? last : await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
+  const now: Lineage = isKnown
+    ? last
+    : await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
   // Whoever has ended the wait just now need not have seen what this process has.
   if (now.heldUntil === null && replaced.has(lineage)) throw replacedJustNow();
   replaced.delete(lineage);

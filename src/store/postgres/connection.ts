@@ -64,26 +64,34 @@ const KEEP_MS = 60_000;
 const SESSION = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local');
   set idle_in_transaction_session_timeout = ${MAX_IDLE_IN_TRANSACTION_MS}`;
 
-/** Connections to the database. @param isPatient - may a statement take as long as it takes, as changes of the schema do? */
-export function createPool(
-  url: string,
-  max: number,
-  busyTimeoutMs: number,
-  { isPatient = false }: { readonly isPatient?: boolean } = {},
-): pg.Pool {
+interface PoolTerms {
+  readonly max: number;
+  readonly connectTimeoutMs: number;
+  /** Of an answer; `null`: a statement may take as long as it takes, as changes of the schema do. @default 30,000 */
+  readonly queryTimeoutMs?: number | null;
+  /** As the server lists it. @default flywheel */
+  readonly name?: string;
+  /** Statements with which each connection begins. @default those of a store */
+  readonly session?: string;
+}
+
+export function createPool(url: string, terms: PoolTerms): pg.Pool {
+  const { max, connectTimeoutMs, queryTimeoutMs = QUERY_TIMEOUT_MS, name = 'flywheel' } = terms;
+  const limit = queryTimeoutMs === null ? '' : `; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`;
+  const { session = SESSION + limit } = terms;
   const pool = new pg.Pool({
     connectionString: libpqUrl(url),
     max,
-    application_name: 'flywheel',
-    connectionTimeoutMillis: busyTimeoutMs,
+    application_name: name,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     idleTimeoutMillis: KEEP_MS,
-    ...(isPatient ? {} : { query_timeout: QUERY_TIMEOUT_MS }),
+    ...(queryTimeoutMs === null ? {} : { query_timeout: queryTimeoutMs }),
     types: {
       getTypeParser: (oid, format) => PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
     },
     onConnect: async (client) => {
-      await client.query(isPatient ? SESSION : `${SESSION}; set statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+      await client.query(session);
     },
   });
   // A connection that ends while nobody has it is replaced when it is next needed.
@@ -116,7 +124,7 @@ export async function withPool<Result>(
   work: (pool: pg.Pool, place: string) => Promise<Result>,
 ): Promise<Result> {
   const place = placeOf(url);
-  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS, { isPatient: true });
+  const pool = createPool(url, { max: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS, queryTimeoutMs: null });
   try {
     return await work(pool, place);
   } catch (error) {
@@ -129,13 +137,11 @@ export async function withPool<Result>(
 interface ClientTerms {
   /** Named in errors; without secrets. */
   readonly place: string;
-  /** For how long to wait for a lock. */
   readonly busyTimeoutMs: number;
   /** Is nothing read either of a database that takes no writes? What a standby says may be old. */
   readonly mustWrite?: boolean;
 }
 
-/** A connection for as long as one transaction has it. */
 class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   readonly #client: PoolClient;
   readonly #terms: ClientTerms;
@@ -187,7 +193,6 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   }
 }
 
-/** kysely over the connections of a pool. */
 export const kyselyOver = (pool: Pool, terms: ClientTerms): Kysely<Tables> =>
   new Kysely({
     dialect: new PostgresDialect({

@@ -6,7 +6,6 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { statementFailed, storeUnavailable } from '../errors.js';
 
-/** An error that the server has sent, or the network, by its code. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : '';
@@ -45,7 +44,6 @@ export function isBroken(error: unknown): boolean {
   return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
-/** It is a standby, or was set to be read only. */
 export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
   storeUnavailable(place, 'accepts no writes', {
     hint: 'The database is a standby or read-only (`default_transaction_read_only`). Use the primary, or wait until this database accepts writes.',

@@ -78,7 +78,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
   const clock = new ServerClock(options.clock ?? systemClock);
   const place = placeOf(url);
-  const pool = createPool(url, options.writers ?? 4, busyTimeoutMs);
+  const pool = createPool(url, { max: options.writers ?? 4, connectTimeoutMs: busyTimeoutMs });
   try {
     const version = await readVersion(pool, place);
     refuseOtherSchema(version, place, schema);
@@ -89,7 +89,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
   const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
   const writer = kyselyOver(pool, terms);
-  const reader = kyselyOver(createPool(url, readers, busyTimeoutMs, { isPatient }), terms);
+  const patience = isPatient ? { queryTimeoutMs: null } : {};
+  const reading = createPool(url, { max: readers, connectTimeoutMs: busyTimeoutMs, ...patience });
+  const reader = kyselyOver(reading, terms);
   // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
   const mutex = new Mutex(busyTimeoutMs, () =>
     lockedTooLong(place, busyTimeoutMs, 'earlier transactions of this process'),

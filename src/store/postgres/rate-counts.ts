@@ -5,10 +5,9 @@
  * does not wait for the disk: a database that loses its power forgets the counts of the last fraction of a second. Counts have
  * a connection of their own for that, and because they must not wait behind what moves money.
  */
-import pg from 'pg';
 import type { RateCounts } from '../../contract/served-engine.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import { libpqUrl } from './connection.js';
+import { createPool } from './connection.js';
 
 interface PostgresRateCountsOptions {
   /** As of the store. */
@@ -46,19 +45,10 @@ export function openPostgresRateCounts({
   url,
   timeoutMs = 2_000,
 }: PostgresRateCountsOptions): RateCounts & { close(): Promise<void> } {
-  const pool = new pg.Pool({
-    connectionString: libpqUrl(url),
-    max: 1,
-    application_name: 'flywheel rate limits',
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    keepAlive: true,
-    onConnect: async (client) => {
-      await client.query(SESSION);
-    },
+  const pool = createPool(url, {
+    ...{ max: 1, connectTimeoutMs: timeoutMs, queryTimeoutMs: timeoutMs },
+    ...{ name: 'flywheel rate limits', session: SESSION },
   });
-  // A connection that ends while nobody has it is replaced when it is next needed.
-  pool.on('error', () => undefined);
   let takes = 0;
   return {
     async take({ key, intervalUs, periodUs }) {

@@ -52,11 +52,9 @@ export function refuseOtherSchema(version: number, place: string, schema: 'updat
   );
 }
 
-/** What an upgrade has done, or would do. */
 interface Upgrade {
   readonly from: number;
   readonly to: number;
-  /** Names of the migrations, in their order. */
   readonly applied: readonly string[];
 }
 
@@ -121,7 +119,6 @@ const CONTENT = `select json_build_object(
   'openGaps', (select count(*) from gaps where status = 'OPEN')) as found
   from progress, (select extract(epoch from clock_timestamp()) * 1000 as ms) as now`;
 
-/** What is in a database, and how it is doing. */
 type Inspection = Omit<DatabaseStatus, 'database' | 'source' | 'chain'> & { readonly genesis: string | null };
 
 /** Where there is no schema yet, or another one. */
@@ -151,7 +148,7 @@ const TAKE = `select pg_try_advisory_xact_lock(hashtextextended('flywheel regist
 /** @throws `ERR_STORE_UNAVAILABLE` while another has it; the server lets go of it with the connection. */
 export async function lockRegistrations(url: string): Promise<{ close(): Promise<void> }> {
   const place = placeOf(url);
-  const pool = createPool(url, 1, CONNECT_TIMEOUT_MS);
+  const pool = createPool(url, { max: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS });
   try {
     const client = await pool.connect();
     // A connection that ends says so by an event, which would end the process: what is stored is looked at once more by then.

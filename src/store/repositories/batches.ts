@@ -33,7 +33,6 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
   ['FAILED', 'EXECUTED'],
 ];
 
-/** Which batches to list. */
 export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
   /** Some transaction of its has this signature. */
@@ -51,18 +50,12 @@ const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as con
 
 const HEAD = columnsBut('batches', 'ordinal');
 
-const sumOfRent = (rows: readonly { readonly setupRentLamports: bigint }[]): bigint =>
-  rows.reduce((sum, { setupRentLamports }) => sum + setupRentLamports, 0n);
-
 export const batchRepository = (session: StoreSession) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
   const votes = db.selectFrom('issuedVotes').select(columnsBut('issuedVotes', 'ordinal', 'isOver'));
   const pipelines = pipelineRepository(session);
   const { find, change } = tableOf(session, 'batches', 'ordinal');
-
-  const rent = (flywheelId: string) =>
-    batches.select('setupRentLamports').where('flywheelId', '=', flywheelId).where('dateClosed', 'is', null);
 
   /** Also of a vote that the owner has sent, and of a transaction of members. */
   const batchOf = (signature: string) =>
@@ -139,19 +132,21 @@ export const batchRepository = (session: StoreSession) => {
       return (await found.executeTakeFirst())?.ordinal;
     },
 
-    /** Rent of all batches of the flywheel that are not closed. */
-    openRentLamports: async (flywheelId: string): Promise<bigint> =>
-      sumOfRent(await rent(flywheelId).execute()),
-
-    /** Rent of those of them whose set-up is not complete, or was not at an ISO time. */
-    unpaidRentLamports: async (flywheelId: string, since: string): Promise<bigint> =>
-      sumOfRent(
-        await rent(flywheelId)
-          .where(({ or, eb }) =>
-            or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('dateUpdated', '>=', since)]),
-          )
-          .execute(),
-      ),
+    /** Rent of all batches of the flywheel that are not closed. @param since - of those whose set-up is not complete, or was not then */
+    async rentLamports(flywheelId: string, since?: string): Promise<bigint> {
+      const open = batches
+        .select('setupRentLamports')
+        .where('flywheelId', '=', flywheelId)
+        .where('dateClosed', 'is', null)
+        .where((eb) =>
+          eb.and(
+            given(since, (date) =>
+              eb.or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('dateUpdated', '>=', date)]),
+            ),
+          ),
+        );
+      return (await open.execute()).reduce((sum, one) => sum + one.setupRentLamports, 0n);
+    },
 
     async countByStatus(): Promise<Readonly<Record<BatchStatus, number>>> {
       const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };

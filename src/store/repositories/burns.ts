@@ -10,7 +10,6 @@ import { isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { requestsOf } from './requests.js';
 import { daysOf, SUM, usedOn } from './usage.js';
 
-/** Which burns to list. */
 export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
   /** Any of these. */

@@ -30,10 +30,7 @@ export const signatureRepository = ({ db }: StoreSession) => ({
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
 export const lineageRepository = ({ db }: StoreSession) => ({
-  progress: () => db.selectFrom('progress').select(['genesis', 'ledgerMark']).executeTakeFirstOrThrow(),
-
-  current: (): Promise<Lineage> =>
-    db.selectFrom('progress').select(['lineage', 'heldUntil']).executeTakeFirstOrThrow(),
+  progress: () => db.selectFrom('progress').selectAll().executeTakeFirstOrThrow(),
 
   set: async ({ lineage, heldUntil }: Lineage): Promise<void> =>
     void (await db.updateTable('progress').set({ lineage, heldUntil }).execute()),

@@ -6,7 +6,6 @@ import { columnsBut, given, type StoreSession } from '../session.js';
 /** About 10 ms. */
 const MAX_LOOKED_AT = 10_000;
 
-/** Which part of a list. */
 export interface Page {
   readonly tokenId: string;
   /** ISO times of creation, inclusive and exclusive. */
@@ -17,7 +16,6 @@ export interface Page {
   readonly limit: number;
 }
 
-/** A part of a list. */
 export interface Listed<Item> {
   readonly items: readonly Item[];
   /** What to give as `before` for those after them, `null` when there are none. */

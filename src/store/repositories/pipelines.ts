@@ -24,7 +24,6 @@ export interface PipelineFilter {
 /** What a pipeline comes to, for sums. */
 export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
 
-/** What a pipeline has done. */
 export interface Landing {
   readonly position: number;
   /** `null` where the chain does not tell it. */
@@ -32,7 +31,6 @@ export interface Landing {
   readonly dateLanded: string;
 }
 
-/** What a pipeline was and did. */
 export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
 
 /** Which pipelines of a batch to list, in their order. */

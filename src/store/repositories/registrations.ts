@@ -34,7 +34,6 @@ export const flywheelRepository = (session: StoreSession, { db } = session) => (
       .execute(),
 });
 
-/** A key, whose it is, and what was asked with it before. */
 export interface KeyWithProject {
   readonly key: ApiKeyRecord;
   readonly token: TokenRecord | undefined;
@@ -92,7 +91,6 @@ export const apiKeyRepository = (session: StoreSession, { db } = session) => ({
       .execute(),
 });
 
-/** Which administrative acts to list. */
 export interface AuditFilter {
   /** Of one project; of all where it is missing. */
   readonly tokenId?: string;

@@ -5,16 +5,13 @@ import { describe, OPEN_BURN, TABLE_NAMES, type TableName } from '../schema.js';
 import { insertAll, type StoreSession } from '../session.js';
 import { HALF, SUM } from './usage.js';
 
-/** A rule, and how many rows break it. */
 export interface Broken {
   readonly name: string;
-  /** What those rows are. */
   readonly what: string;
   readonly wrong: number;
 }
 
 interface Rule extends Omit<Broken, 'wrong'> {
-  /** Selects what breaks it. */
   readonly rows: string;
   /** Where the other database keeps it by itself. */
   readonly only?: StoreSession['database'];
@@ -156,7 +153,6 @@ const RULES: readonly Rule[] = [
 ];
 
 export const ruleRepository = ({ db, database }: StoreSession) => ({
-  /** Holds every row to every rule. */
   async check(): Promise<readonly Broken[]> {
     const found: Broken[] = [];
     for (const { name, what, rows, only = database } of RULES) {
@@ -167,7 +163,6 @@ export const ruleRepository = ({ db, database }: StoreSession) => ({
     return found;
   },
 
-  /** Base units of a project that have been burned for good. */
   async burned(tokenId: string): Promise<bigint> {
     const query = sums('token_id', "select token_id, landed as amount from daily_usage where kind = 'burn'");
     const { rows } = await sql<{ high: number; low: number }>`

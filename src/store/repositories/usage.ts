@@ -23,7 +23,6 @@ export type UsageHold = Row<'usageHolds'>;
 /** What is counted: each is what an action takes. */
 export type UsageKind = UsageHold['kind'];
 
-/** What is counted, and on which day. */
 type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
 /**
@@ -52,7 +51,6 @@ export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
   union all select max(case when date_settled > day then substr(date_settled, 1, 10) else day end)
     from burns where token_id = ${tokenId} and ${OPEN}`;
 
-/** Base units that have landed on a day. */
 export type DayUse = UsageCounter & { readonly amount: bigint };
 
 export const usageRepository = (session: StoreSession) => {

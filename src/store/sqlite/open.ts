@@ -44,7 +44,6 @@ import type { Tables } from '../schema.js';
 import { RecordPlugin, type StoreSession } from '../session.js';
 import { type Begun, createStore, type Store, type StoreTransaction, transactionOver } from '../store.js';
 
-/** What messages call the file. */
 const storeName = (path: string) => ({ path, noun: 'store' });
 
 /** `ERR_STORE_UNAVAILABLE` where the file is at fault and `ERR_INTERNAL` where a statement is; any other error stays as it is. */

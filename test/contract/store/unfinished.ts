@@ -14,9 +14,9 @@ export function unfinished(under: () => StoreUnderTest): void {
       }
     });
     const found = await store.read(async ({ unfinished: left }) => [
-      await left.burnRequests('token-2'),
-      await left.burnRequests('token-1'),
-      await left.burnRequests(),
+      (await left.all('token-2')).burns,
+      (await left.all('token-1')).burns,
+      (await left.all()).burns,
     ]);
     expect(found).toEqual([[], ['b', 'a'], ['b', 'a']]);
   });

@@ -22,7 +22,7 @@ async function isSettled({ test }: Cluster): Promise<boolean> {
   const { store } = test.deps;
   return store.read(async (tx) => {
     const confirmed = await tx.burns.confirmed(null);
-    return confirmed.length === 0 && (await tx.unfinished.burnRequests()).length === 0;
+    return confirmed.length === 0 && (await tx.unfinished.all()).burns.length === 0;
   });
 }
 

@@ -292,7 +292,9 @@ describe('what cannot be brought to its end', () => {
       dyingEngine(true).burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' })),
     ).rejects.toThrow();
     await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
-    const [forgotten] = await test.store.read(({ unfinished }) => unfinished.burnRequests());
+    const {
+      burns: [forgotten],
+    } = await test.store.read(({ unfinished }) => unfinished.all());
     const signatures = await test.store.read(async ({ burns: all }) =>
       (await all.ofRequest(forgotten ?? '')).map(({ signature }) => signature),
     );

@@ -33,6 +33,7 @@ const ALLOWED = [
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
   /^SCAN (burns|issued_votes) USING INDEX \1_open$/, // Only what is open.
   'SCAN batches USING COVERING INDEX batches_status', // Counts them.
+  'SCAN batches USING INDEX batches_not_closed', // Those that are to be closed are among these.
 ];
 
 /** Calls every method of every repository once. */
@@ -65,7 +66,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.burns.reopen(aBurn(1)),
     () => tx.burns.finalize(['one', 'two']),
     () => tx.burns.countPending('token-1'),
-    () => tx.unfinished.burnRequests(),
+    () => tx.unfinished.all(),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
@@ -78,7 +79,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.votes('batch-1'),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, before: 9, since: LATER, until: LATER }),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, txHash: 'signature', holds: { action: 'BURN' } }),
-    () => tx.batches.openRentLamports('flywheel-1'),
+    () => tx.batches.rentLamports('flywheel-1'),
     () => tx.batches.change('batch-1', { dateClosed: LATER }),
     () => tx.signatures.known(['signature']),
     () => tx.requests.noteDay(DAY),
