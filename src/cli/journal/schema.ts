@@ -3,15 +3,14 @@ import type { SqliteFile } from '../../files/sqlite-file.js';
 import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-file.js';
 
 // `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
-// Bodies and answers are JSON, gzipped. `days` counts the days on which the journal was used, which no clock can hurry;
-// `days_before` of an operation is how many there were when it last changed.
+// Bodies and answers are JSON, gzipped.
 const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
   serial INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, target INTEGER NOT NULL REFERENCES targets (id), kind TEXT NOT NULL,
   key TEXT NOT NULL, origin TEXT NOT NULL, content BLOB NOT NULL, run INTEGER NOT NULL, state TEXT NOT NULL,
   told INTEGER NOT NULL, holder TEXT, resumed INTEGER NOT NULL DEFAULT 0, command TEXT NOT NULL, notes TEXT NOT NULL, body BLOB,
-  date_begun TEXT NOT NULL, date_changed TEXT NOT NULL, days_before INTEGER NOT NULL,
+  date_begun TEXT NOT NULL, date_changed TEXT NOT NULL,
   UNIQUE (target, kind, key), UNIQUE (target, id)
 ) STRICT;
 CREATE INDEX operations_by_content ON operations (target, kind, content);
@@ -28,7 +27,6 @@ CREATE TABLE elements (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_by_operation ON elements (operation, content);
 CREATE INDEX elements_by_subject ON elements (target, subject) WHERE landed = 1;
-CREATE TABLE days (day TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 
 const JOURNAL: FileFormat = {

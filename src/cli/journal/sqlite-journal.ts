@@ -8,7 +8,6 @@ import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
 import { notSent } from '../operation/verdicts.js';
-import { digestBytes } from './elements-table.js';
 import {
   type Begun,
   type ChangedElement,
@@ -24,9 +23,9 @@ import {
   type Processes,
   type Target,
 } from './journal.js';
-import { OperationsTable, type Row } from './operations-table.js';
 import { prepareJournal } from './schema.js';
 import { SqliteEntry } from './sqlite-entry.js';
+import { digestBytes, type Row, Tables } from './tables.js';
 
 interface JournalOptions {
   /** Made when missing, for the user alone. */
@@ -57,18 +56,17 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Sqlite
 export class SqliteJournal {
   readonly #file: SqliteFile;
   readonly #options: JournalOptions;
-  readonly #table: OperationsTable;
+  readonly #table: Tables;
 
   constructor(file: SqliteFile, options: JournalOptions) {
     this.#file = file;
     this.#options = options;
-    this.#table = new OperationsTable(file, options);
+    this.#table = new Tables(file, options);
   }
 
   /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
   begin(request: OperationRequest): Begun {
     return this.#file.write(() => {
-      this.#table.noteDay();
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request, 0);
       if (!request.again) return this.#take(known);
@@ -137,12 +135,12 @@ export class SqliteJournal {
 
   /** By content, how many that say the same as these have landed, by whichever operations from this one on. */
   countLanded(elements: readonly Element[], since = 0): ReadonlyMap<Sha256, number> {
-    return this.#file.read(() => this.#table.elements.countLanded(elements, since));
+    return this.#file.read(() => this.#table.countLanded(elements, since));
   }
 
   /** Which of these have landed, by whichever operation from this one on. */
   landed(elements: readonly Element[], since = 0): readonly Sha256[] {
-    const lacking = new Set(this.#file.read(() => this.#table.elements.lacking(elements, since)));
+    const lacking = new Set(this.#file.read(() => this.#table.lacking(elements, since)));
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
@@ -150,7 +148,7 @@ export class SqliteJournal {
   isOpen(digest: Sha256, except?: string): boolean {
     return this.#file.read(() => {
       const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
-      return this.#table.elements.overlaps([digest], own?.serial ?? null).some(({ hasLanded }) => !hasLanded);
+      return this.#table.overlaps([digest], own?.serial ?? null).some(({ hasLanded }) => !hasLanded);
     });
   }
 
@@ -162,15 +160,15 @@ export class SqliteJournal {
         ...{ kind, key, origin: 'elsewhere', content: sha256(key), run: 0, state: 'done', holder: null },
         ...{ command: [], notes: {}, body: null, date },
       });
-      this.#table.elements.claim(serial, elements);
+      this.#table.claim(serial, elements);
       const digests = elements.map(({ digest }) => digest);
-      this.#table.elements.land(serial, digests);
+      this.#table.land(serial, digests);
     });
   }
 
   /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
   changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
-    return this.#file.read(() => this.#table.elements.changes(elements, taken));
+    return this.#file.read(() => this.#table.changes(elements, taken));
   }
 
   /** Copies all that is noted into a new file. */
@@ -242,7 +240,7 @@ export class SqliteJournal {
     const stays = ({ operation }: Overlap): boolean =>
       operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
     const digests = takenOf(elements, taken).map(({ digest }) => digest);
-    return this.#table.elements.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
+    return this.#table.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
   /** The same whichever part of it is sent: who has sent another part of it before, from wherever, has used the key. */
@@ -260,7 +258,7 @@ export class SqliteJournal {
     const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged && !isKnown;
     const met = new Set(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((at) => !met.has(elements[at]?.digest as Sha256));
-    const changes = isLookedFor ? this.#table.elements.changes(elements, left) : [];
+    const changes = isLookedFor ? this.#table.changes(elements, left) : [];
     if (overlaps.length > 0) return { status: 'overlap', overlaps, changes };
     return changes.length > 0 ? { status: 'changed', changes } : undefined;
   }
@@ -285,7 +283,7 @@ export class SqliteJournal {
       ...{ kind, key, origin: origin.from, content, run, state: 'open', holder: this.#table.self },
       ...{ command, notes, body: request.body(), date: this.#table.now },
     });
-    this.#table.elements.claim(row.serial, takenOf(elements, taken));
+    this.#table.claim(row.serial, takenOf(elements, taken));
     return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
   }
 

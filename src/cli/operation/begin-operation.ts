@@ -297,7 +297,7 @@ export async function makeReady(
 /** Before the first request goes out that has no answer yet: others may have done it meanwhile. */
 async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
   // Somebody has just said that all of it is done once more.
-  if (isOver(entry.state) || (entry.isAgain && (entry.isNew || !entry.isToldApart))) return {};
+  if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return {};
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return {};
   const found = await foreseeUnchanged(session, entry, unanswered, work);

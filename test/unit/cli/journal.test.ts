@@ -17,7 +17,6 @@ import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
-const DAY_MS = 86_400_000;
 const TARGET: Target = { address: 'https://api.example.com', flywheel: null };
 /** Each name is an element; what stands before a `/` is what it is about. */
 const elements = (...names: string[]): readonly Element[] =>
@@ -228,26 +227,6 @@ describe('the journal', () => {
     expect(journal.takeBatch('b-1')?.id).toBe(entry.id);
     const q = await w.process('q');
     expect([q.takeBatch('b-1'), q.ofBatch('b-1')?.id]).toEqual([undefined, entry.id]);
-  });
-
-  it('keeps answers for 90 days of use, which a clock that jumps cannot hurry, and what is pending for ever', async () => {
-    const w = world();
-    const journal = await w.process('p');
-    const entry = taken(journal.begin(request()));
-    entry.settle({ state: 'done', landed: [], answers: { a: 1 } });
-    entry.markPrinted();
-    taken(journal.begin(request({ content: sha256('open') }))).release();
-    for (let day = 1; day <= 89; day += 1) {
-      w.nowMs += (day === 1 ? 4_000 : 1) * DAY_MS;
-      taken(journal.begin(request({ kind: 'burn' })));
-    }
-    expect(taken(journal.begin(request())).answer('a')).toBe(1);
-    w.nowMs += DAY_MS;
-    taken(journal.begin(request({ kind: 'burn' })));
-    const old = taken(journal.begin(request()));
-    expect([old.key, old.state]).toEqual([entry.key, 'done']);
-    expect(() => old.answer('a')).toThrow('Nothing was sent.');
-    expect(journal.pending().map(({ state }) => state)).toContain('open');
   });
 
   it('is a file for the user alone, and no other file', async () => {

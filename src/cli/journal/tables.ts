@@ -1,0 +1,284 @@
+/** The tables of the journal, limited to one place: operations, their answers, and which elements have landed or are taken. */
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { invariant } from '../../errors/flywheel-error.js';
+import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { type Sha256, sha256 } from '../../values/digest.js';
+import { type Clock, isoTime } from '../../values/time.js';
+import type {
+  ChangedElement,
+  Element,
+  KeyOrigin,
+  OperationKind,
+  OperationSummary,
+  Overlap,
+  Processes,
+  Target,
+} from './journal.js';
+
+export interface Row extends OperationSummary {
+  readonly serial: number;
+  readonly run: number;
+  readonly origin: KeyOrigin['from'];
+  readonly content: Sha256;
+  readonly holder: string | null;
+  /** Somebody has gone on with what another process left. */
+  readonly resumed: boolean;
+}
+
+/** Columns that change. */
+export type Changes = Readonly<
+  Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
+>;
+
+/** What an operation begins with. */
+type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'run' | 'state' | 'holder' | 'command' | 'notes'> & {
+  readonly origin: Row['origin'] | 'elsewhere';
+  readonly body: string | null;
+  readonly date: string;
+};
+
+/** In the order in which {@link Tables} reads a row. */
+const COLUMNS =
+  'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
+
+/** Of what people call an operation; two of one target never have the same. */
+const ID_LENGTH = 8;
+
+const pack = (text: string): Buffer => gzipSync(text, { level: 1 });
+const unpack = (bytes: SqlValue | undefined): string =>
+  gunzipSync(readBuffer(bytes as ReadonlyBytes)).toString('utf8');
+
+/** A digest as it is stored. */
+export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
+const digestOf = (value: SqlValue | undefined): Sha256 =>
+  readBuffer(value as ReadonlyBytes).toString('hex') as Sha256;
+
+export class Tables {
+  readonly file: SqliteFile;
+  readonly #processes: Processes;
+  readonly #clock: Clock;
+  readonly #target: number;
+  /** All targets that are the same place, as an SQL list. */
+  readonly #place: string;
+
+  constructor(
+    file: SqliteFile,
+    { target, processes, clock }: { target: Target; processes: Processes; clock: Clock },
+  ) {
+    this.file = file;
+    this.#processes = processes;
+    this.#clock = clock;
+    const own = [target.address, target.flywheel ?? ''];
+    const find = (): SqlValue | undefined =>
+      file.read(() => this.#get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', own))?.[0];
+    if (find() === undefined)
+      file.write(() =>
+        this.#run('INSERT INTO targets (address, flywheel) VALUES (?, ?) ON CONFLICT DO NOTHING', own),
+      );
+    this.#target = Number(find());
+    const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?2) OR (address = ?1 AND (flywheel = '' OR ?2 = ''))`;
+    this.#place = `(${file
+      .read(() => this.#all(same, own))
+      .map(([id]) => Number(id))
+      .join(', ')})`;
+  }
+
+  /** The name of this process. */
+  get self(): string {
+    return this.#processes.self();
+  }
+
+  get now(): string {
+    return isoTime(this.#clock.nowMs());
+  }
+
+  /** The first operation of the place that matches, in the order that the condition ends with. */
+  row(where: string, parameters: readonly SqlValue[]): Row | undefined {
+    return this.rows(`${where} LIMIT 1`, parameters)[0];
+  }
+
+  rows(where: string, parameters: readonly SqlValue[]): readonly Row[] {
+    return this.#all(
+      `SELECT ${COLUMNS} FROM operations WHERE target IN ${this.#place} AND ${where}`,
+      parameters,
+    ).map((row) => this.file.decode(() => this.#toRow(row)));
+  }
+
+  insert({ kind, key, origin, content, run, state, holder, command, notes, body, date }: Inserted): Row {
+    this.#run(
+      `INSERT INTO operations (id, target, kind, key, origin, content, run, state, told, holder, command, notes, body, date_begun, date_changed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+      [
+        ...[sha256(`${kind} ${key}`).slice(0, ID_LENGTH), this.#target, kind, key, origin],
+        ...[digestBytes(content), run, state, holder, JSON.stringify(command), JSON.stringify(notes)],
+        ...[body && pack(body), date, date],
+      ],
+    );
+    return this.#written('kind = ? AND key = ?', [kind, key]);
+  }
+
+  change(serial: number, changes: Changes): Row {
+    const columns = Object.entries(changes);
+    const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
+    this.#run(`UPDATE operations SET ${set} WHERE serial = ?`, [
+      ...columns.map(([, value]) => value),
+      ...[this.now, serial],
+    ]);
+    return this.#written('serial = ?', [serial]);
+  }
+
+  #written(where: string, parameters: readonly SqlValue[]): Row {
+    const row = this.row(where, parameters);
+    invariant(row !== undefined, 'What was written can be read, and an operation that is held stays.');
+    return row;
+  }
+
+  /** Forgets an operation of which nothing has landed; what has landed stays noted. */
+  remove(serial: number): void {
+    this.#run('DELETE FROM elements WHERE operation = ? AND landed <= 0', [serial]);
+    this.#run('DELETE FROM answers WHERE operation = ?', [serial]);
+    this.#run('DELETE FROM operations WHERE serial = ?', [serial]);
+  }
+
+  body(serial: number): string | undefined {
+    const bytes = this.#get('SELECT body FROM operations WHERE serial = ?', [serial])?.[0];
+    return bytes == null ? undefined : unpack(bytes);
+  }
+
+  keep(serial: number, name: string, answer: unknown): void {
+    const packed = pack(JSON.stringify(answer));
+    this.#run('INSERT OR REPLACE INTO answers (operation, name, answer) VALUES (?, ?, ?)', [
+      ...[serial, name, packed],
+    ]);
+  }
+
+  answer(serial: number, name: string): unknown {
+    const row = this.#get('SELECT answer FROM answers WHERE operation = ? AND name = ?', [serial, name]);
+    return row === undefined ? undefined : JSON.parse(unpack(row[0]));
+  }
+
+  hasAnswers(serial: number): boolean {
+    return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1', [serial]) !== undefined;
+  }
+
+  /** Notes what an operation is made of. */
+  claim(serial: number, elements: readonly Element[]): void {
+    for (const { digest, content, subject } of elements)
+      this.#run(
+        `INSERT INTO elements (target, digest, operation, landed, content, subject)
+         SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?
+         ON CONFLICT DO UPDATE SET landed = 0 WHERE landed < 0`,
+        [digestBytes(digest), digestBytes(content), digestBytes(subject), serial],
+      );
+  }
+
+  /** Notes what of an operation has landed. */
+  land(serial: number, digests: readonly Sha256[]): void {
+    for (const digest of digests)
+      this.#run(
+        `UPDATE elements SET landed = 1 WHERE target IN ${this.#place} AND digest = ? AND operation = ?`,
+        [digestBytes(digest), serial],
+      );
+  }
+
+  hasLanded(serial: number): boolean {
+    return this.#hasElement('operation = ? AND landed = 1', [serial]);
+  }
+
+  /** Lets go of what of an operation has not landed. */
+  unclaim(serial: number): void {
+    this.#run('UPDATE elements SET landed = -1 WHERE operation = ? AND landed = 0', [serial]);
+  }
+
+  /**
+   * Which of these are in operations other than this one, landed or not; one line a digest.
+   * @param from - of those that have landed, the first operation that counts.
+   */
+  overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
+    if (this.#isEmpty) return [];
+    const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? AND (e.landed = 0 OR o.serial > ?) ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`;
+    return digests.flatMap((digest) => {
+      const found = this.#get(sql, [digestBytes(digest), serial ?? 0, from]);
+      if (found === undefined) return [];
+      const [landed, date, id, kind, state, ...texts] = found;
+      const [command, notes] = texts.map((text) => JSON.parse(String(text)));
+      const operation = { id, kind, state, command, notes } as Overlap['operation'];
+      return { digest, hasLanded: landed === 1, date: String(date), operation };
+    });
+  }
+
+  /**
+   * Elements about something of which another one has landed that is not among them: equal but for its amounts and recipients.
+   * What stood beside the other one in its own file, and did not land there, is no change of it.
+   * @param taken - numbers of those that are looked at; `null`: all.
+   */
+  changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
+    if (this.#isEmpty) return [];
+    const contents = new Set(elements.map(({ content }) => content));
+    const sql = `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
+         AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`;
+    return (taken ?? [...elements.keys()]).flatMap((index) => {
+      const element = elements[index];
+      if (element === undefined) return [];
+      const others = this.#all(sql, [digestBytes(element.subject), digestBytes(element.content)]);
+      const other = others.find(([content]) => !contents.has(digestOf(content)));
+      return other === undefined ? [] : { index, date: String(other[1]) };
+    });
+  }
+
+  /** By content, how many that say the same as these have landed from an operation on, whichever of several equal ones they were. */
+  countLanded(elements: readonly Element[], from: number): Map<Sha256, number> {
+    const sql = `SELECT count(DISTINCT digest) FROM elements
+       WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`;
+    return new Map(
+      elements.map(({ content, subject }) => [
+        content,
+        Number(this.#get(sql, [digestBytes(subject), digestBytes(content), from])?.[0] ?? 0),
+      ]),
+    );
+  }
+
+  /** Which of these no operation from this one on has landed, as numbers from 0. */
+  lacking(elements: readonly Element[], from = 0): readonly number[] {
+    const where = `target IN ${this.#place} AND digest = ? AND landed = 1 AND operation >= ?`;
+    return elements.flatMap(({ digest }, at) =>
+      this.#hasElement(where, [digestBytes(digest), from]) ? [] : at,
+    );
+  }
+
+  get #isEmpty(): boolean {
+    return !this.#hasElement(`target IN ${this.#place}`, []);
+  }
+
+  #hasElement(where: string, parameters: readonly SqlValue[]): boolean {
+    return this.#get(`SELECT 1 FROM elements WHERE ${where} LIMIT 1`, parameters) !== undefined;
+  }
+
+  #toRow(row: readonly SqlValue[]): Row {
+    const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
+    const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
+    const name = typeof holder === 'string' ? holder : null;
+    return {
+      ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
+      ...{ origin: origin as Row['origin'], run: Number(run), state: state as Row['state'] },
+      ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
+      busy: name !== null && name !== this.self && this.#processes.isRunning(name),
+      ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },
+    };
+  }
+
+  #all(sql: string, parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[] {
+    return this.file.prepare(sql).all(parameters);
+  }
+
+  #get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
+    return this.file.prepare(sql).get(parameters);
+  }
+
+  #run(sql: string, parameters: readonly SqlValue[]): void {
+    this.file.prepare(sql).run(parameters);
+  }
+}
