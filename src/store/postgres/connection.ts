@@ -31,7 +31,7 @@ export function placeOf(url: string): string {
 }
 
 /** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. @throws `ERR_CONFIG_INVALID` */
-export function libpqUrl(text: string): string {
+function libpqUrl(text: string): string {
   const url = new URL(text);
   const { searchParams: options } = url;
   // The certificates of the system are what is used without others.
